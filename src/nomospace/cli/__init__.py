@@ -1,0 +1,144 @@
+"""The command line: arguments in, text out.
+
+This room decides nothing. Each command lives in a module of its own that holds a `typer.Typer`;
+`COMMANDS` names them, and only the chosen one is imported, so that starting stays quick however
+many there are. A command is added by one line in that table. A row whose module is not part of
+this build is left out of the help and refused by name; the rest goes on working.
+
+Exit codes: 0 fine; 1 a check or a run said no, or a part is not available; 2 bad input or usage;
+70 a bug of ours, with its traceback; 130 interrupted; 141 the reader of our output went away.
+"""
+
+import os
+import sys
+from typing import NamedTuple
+
+import nomospace
+
+OK, SAID_NO, BAD_INPUT, BUG, INTERRUPTED, READER_GONE = 0, 1, 2, 70, 130, 141
+
+
+class Command(NamedTuple):
+    """Where a command lives: a module, the `typer.Typer` in it, and its line in the help."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS = {
+    "up": Command("nomospace.cli.up", "app", "Show a hospital at work, live in the terminal."),
+    "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
+    "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
+    "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),
+    "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),
+    "test": Command("nomospace.cli.repo", "test_app", "Run the tests (in a source checkout)."),
+    "check": Command("nomospace.cli.repo", "check_app", "Check format, lint, types and layers."),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and answer with its exit code.
+
+    Errors of the caller's making are told in words, without a traceback: they are answers, not
+    accidents. Anything unforeseen keeps its traceback and a code of its own, so that nobody takes
+    a crash for a check that said no.
+
+    >>> main(["--version"])
+    nomospace 0.1.0
+    0
+    """
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = READER_GONE
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code == READER_GONE:
+        # What is left in the buffer has nowhere to go; without this the interpreter would
+        # complain about it on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else "--help"
+    if name in {"--version", "-V"}:
+        print(f"nomospace {nomospace.__version__}")
+        return OK
+    if name in {"--help", "-h", "help"}:
+        print(_help())
+        return OK
+    command = COMMANDS.get(name)
+    if command is None:
+        print(_unknown(name), file=sys.stderr)
+        return BAD_INPUT
+    if not _exists(command):
+        print(
+            f"nomospace {name} is not part of version {nomospace.__version__};"
+            " `nomospace --help` lists what is",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
+    return _dispatch(name, command, arguments[1:])
+
+
+def _dispatch(name: str, command: Command, arguments: list[str]) -> int:
+    from importlib import import_module
+
+    from typer.main import get_command
+
+    from nomospace.errors import Bug, CallerError, LawError, NomospaceError
+
+    try:
+        app = getattr(import_module(command.module), command.attribute)
+        get_command(app).main(args=arguments, prog_name=f"nomospace {name}")
+    except SystemExit as end:
+        # Typer turns a closed pipe into a plain exit; the cause still hangs on it.
+        if isinstance(end.__context__, BrokenPipeError):
+            return READER_GONE
+        return end.code if isinstance(end.code, int) else (SAID_NO if end.code else OK)
+    except (CallerError, LawError) as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if isinstance(error, NomospaceError) and not isinstance(error, Bug):
+            print(error, file=sys.stderr)
+            return SAID_NO
+        import traceback
+
+        traceback.print_exc()
+        return BUG
+    return OK
+
+
+def _exists(command: Command) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(command.module) is not None
+
+
+def _help() -> str:
+    rows = [f"  {name:<8} {c.help}" for name, c in COMMANDS.items() if _exists(c)]
+    return "\n".join(
+        [
+            "Usage: nomospace COMMAND [ARGUMENTS]",
+            "",
+            "A tuple space under law, for agents that move.",
+            "",
+            *rows,
+            "",
+            "`nomospace COMMAND --help` says more; `nomospace --version` names the version.",
+        ]
+    )
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [n for n, c in COMMANDS.items() if _exists(c)], n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`nomospace --help` lists the commands"
+    return f"there is no command {name!r}; {hint}"

@@ -1,0 +1,95 @@
+"""`nomospace check` and `nomospace test`: what keeps a source checkout in order.
+
+Both only start the real tools (ruff, mypy, import-linter, pytest) with the interpreter that runs
+this, so that the versions are those of the lock. Outside a checkout there is nothing to check.
+"""
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from nomospace.errors import CallerError
+
+check_app = typer.Typer(add_completion=False)
+test_app = typer.Typer(add_completion=False)
+
+_LINT_IMPORTS = "from importlinter.cli import lint_imports_command as c; c(['--no-logo'])"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoCheckout(CallerError):
+    """The command needs the source tree, and this is an installed package."""
+
+    code: ClassVar[str] = "cli.no-checkout"
+    package: str
+
+    def __str__(self) -> str:
+        return (
+            f"this works in a source checkout only, and nomospace is installed at {self.package};"
+            " clone the repository and run ./nomospace there"
+        )
+
+
+def checkout() -> Path:
+    """The root of the source tree this runs from.
+
+    >>> (checkout() / "requirements.lock").is_file()
+    True
+    """
+    root = Path(__file__).resolve().parents[3]
+    if not ((root / "requirements.lock").is_file() and (root / "tests").is_dir()):
+        raise NoCheckout(package=str(Path(__file__).resolve().parents[1]))
+    return root
+
+
+@check_app.command()
+def check(
+    *, fix: Annotated[bool, typer.Option("--fix", help="Format and mend what can be.")] = False
+) -> None:
+    """Check format, lint, strict types and import layers; all of them, whatever fails."""
+    root = checkout()
+    module = [sys.executable, "-P", "-m"]
+    steps = {
+        "format": [*module, "ruff", "format", "--quiet", *([] if fix else ["--diff"]), "."],
+        "lint": [*module, "ruff", "check", "--quiet", *(["--fix"] if fix else []), "."],
+        "types": [*module, "mypy", "--no-error-summary", "src", "tests"],
+        "layers": [sys.executable, "-P", "-c", _LINT_IMPORTS],
+    }
+    if fix:  # mending lint can unsettle the format, so it goes first
+        steps = {"lint": steps.pop("lint"), **steps}
+    failed = [name for name, command in steps.items() if not _passes(name, command, root)]
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+        raise typer.Exit(1)
+
+
+def _passes(name: str, command: list[str], root: Path) -> bool:
+    began = time.monotonic()
+    done = subprocess.run(
+        command, cwd=root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    fine = done.returncode == 0
+    print(
+        f"{name:<7} {'ok' if fine else 'FAILED':<6} {time.monotonic() - began:5.1f} s", flush=True
+    )
+    if not fine:
+        print(done.stdout.rstrip(), flush=True)
+    return fine
+
+
+@test_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """Run the tests and the doctests on two processes; further arguments go to pytest."""
+    root = checkout()
+    arguments = list(context.args)
+    if not any(
+        a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
+    ):
+        arguments = ["-n", "2", *arguments]
+    done = subprocess.run([sys.executable, "-P", "-m", "pytest", *arguments], cwd=root, check=False)
+    raise typer.Exit(done.returncode)
