@@ -1,0 +1,158 @@
+"""Unification of terms with variables, with a trail so that it can be taken back.
+
+Unification checks that no variable would hold itself, so terms stay finite.
+"""
+
+from __future__ import annotations
+
+from nomospace.terms.text import PARTIAL, list_with_tail
+from nomospace.terms.values import UNBOUND, Compound, Term, Var, same
+
+
+def deref(value: Term) -> Term:
+    """Follow a variable to its value, or to the unbound variable at its end."""
+    while value.__class__ is Var and value.ref is not UNBOUND:
+        value = value.ref
+    return value
+
+
+def unify(a: Term, b: Term, trail: list[Var]) -> bool:
+    """Make two terms equal by binding variables; bound ones go on the trail.
+
+    On failure some may be bound: the caller undoes the trail to where it was.
+
+    >>> x, trail = Var("X"), []
+    >>> unify(Compound("f", (x, 2)), Compound("f", (1, 2)), trail), x.ref
+    (True, 1)
+    """
+    pending = [(a, b)]
+    while pending:
+        x, y = pending.pop()
+        x, y = deref(x), deref(y)
+        if x is y:
+            continue
+        if x.__class__ is Var or y.__class__ is Var:
+            variable, value = (x, y) if x.__class__ is Var else (y, x)
+            if value.__class__ is not Var and occurs(variable, value):
+                return False
+            variable.ref = value
+            trail.append(variable)
+            continue
+        if _partial(x) or _partial(y):
+            if not _unify_lists(x, y, pending):
+                return False
+        elif x.__class__ is Compound and y.__class__ is Compound:
+            if x.name != y.name or len(x.args) != len(y.args):
+                return False
+            pending.extend(zip(reversed(x.args), reversed(y.args), strict=True))
+        elif x.__class__ is tuple and y.__class__ is tuple:
+            if len(x) != len(y):
+                return False
+            pending.extend(zip(reversed(x), reversed(y), strict=True))
+        elif not same(x, y):
+            return False
+    return True
+
+
+def _partial(value: Term) -> bool:
+    return value.__class__ is Compound and value.name == PARTIAL
+
+
+def _unify_lists(x: Term, y: Term, pending: list[tuple[Term, Term]]) -> bool:
+    """One of the two is a partial list; the other a list of either sort, or there is no match."""
+    x_items, x_tail = _parts(x)
+    y_items, y_tail = _parts(y)
+    if x_items is None or y_items is None:
+        return False
+    count = min(len(x_items), len(y_items))
+    x_rest = list_with_tail(x_items[count:], x_tail)
+    y_rest = list_with_tail(y_items[count:], y_tail)
+    pending.append((x_rest, y_rest))
+    pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
+    return True
+
+
+def _parts(value: Term) -> tuple[tuple[Term, ...] | None, Term]:
+    """Items and tail of a list; a tail that is bound by now is followed."""
+    items: tuple[Term, ...] = ()
+    while True:
+        value = deref(value)
+        if value.__class__ is tuple:
+            return items + value, ()
+        if _partial(value):
+            items += value.args[:-1]
+            value = value.args[-1]
+            continue
+        if value.__class__ is Var:
+            return items, value
+        return None, ()
+
+
+def undo(trail: list[Var], mark: int) -> None:
+    """Unbind what was bound since the trail had `mark` entries."""
+    while len(trail) > mark:
+        trail.pop().ref = UNBOUND
+
+
+def occurs(variable: Var, value: Term) -> bool:
+    """Whether a variable stands anywhere inside a term."""
+    pending = [value]
+    while pending:
+        item = deref(pending.pop())
+        if item is variable:
+            return True
+        if item.__class__ is Compound:
+            pending.extend(item.args)
+        elif item.__class__ is tuple:
+            pending.extend(item)
+    return False
+
+
+def resolve(value: Term) -> Term:
+    """A term with every bound variable replaced by its value."""
+    value = deref(value)
+    if value.__class__ is not Compound and value.__class__ is not tuple:
+        return value
+    done: list[Term] = []
+    todo: list[tuple[Term, bool]] = [(value, False)]
+    while todo:
+        item, ready = todo.pop()
+        if not ready:
+            item = deref(item)
+            if item.__class__ is Compound or item.__class__ is tuple:
+                todo.append((item, True))
+                parts = item.args if item.__class__ is Compound else item
+                todo.extend((part, False) for part in reversed(parts))
+            else:
+                done.append(item)
+            continue
+        parts = item.args if item.__class__ is Compound else item
+        first = len(done) - len(parts)
+        built = tuple(done[first:])
+        del done[first:]
+        if item.__class__ is tuple:
+            done.append(built)
+        elif item.name == PARTIAL:
+            done.append(_rebuild_partial(built))
+        else:
+            done.append(Compound(item.name, built))
+    return done[0]
+
+
+def _rebuild_partial(built: tuple[Term, ...]) -> Term:
+    tail = built[-1]
+    if _partial(tail):  # [a|[b|T]] is [a,b|T]
+        return Compound(PARTIAL, built[:-1] + tail.args)
+    return list_with_tail(built[:-1], tail)
+
+
+def match(pattern: Term, value: Term) -> bool:
+    """Whether a ground value fits a pattern. Binds nothing that outlives the call.
+
+    >>> match(Compound("f", (Var(), 2)), Compound("f", (1, 2)))
+    True
+    """
+    trail: list[Var] = []
+    fits = unify(pattern, value, trail)
+    undo(trail, 0)
+    return fits

@@ -1,0 +1,667 @@
+"""The text syntax that terms and laws share: tokens, operators, and a reader with spans.
+
+The reader is an operator-precedence (Pratt) parser with a stack of its own instead of recursion,
+so that a thousand levels of brackets cost memory and never Python's stack. It gives *nodes*:
+`Const`, `Variable`, `Struct` and `Listing`, each with its span. `terms.text` makes values of
+them, `law.parse` makes laws.
+
+Operators have the priorities of standard Prolog, with `<-` (as `=`) and `@` (tightest) added:
+
+    1200 :-   1100 ; |   1050 ->   1000 ,   900 \\+ not   700 = \\= == \\== < > =< >= =:= =\\= is <-
+    500 + -   400 * / // mod rem   200 ** ^ and prefix + -   150 @
+
+After an error the reader skips to the end of the clause and goes on, so one reading reports all
+the errors of a text (up to `ERRORS_MAX`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from nomospace.terms.source import Diagnostic, Source, Span
+from nomospace.terms.values import INT_BITS_MAX, TERM_DEPTH_MAX, Atomic
+
+TEXT_BYTES_MAX: Final = 1_000_000
+"""The longest text that is read."""
+ERRORS_MAX: Final = 100
+"""After so many errors the reader gives up on a text."""
+
+
+class Const:
+    """A number, a string, `true`, `false`, `null` or bytes."""
+
+    __slots__ = ("span", "value")
+
+    def __init__(self, value: Atomic, span: Span) -> None:
+        self.value = value
+        self.span = span
+
+
+class Variable:
+    """A name that begins with a capital or `_`; `_` alone is a new variable each time."""
+
+    __slots__ = ("name", "span")
+
+    def __init__(self, name: str, span: Span) -> None:
+        self.name = name
+        self.span = span
+
+
+class Struct:
+    """`name(arg, …)`, or an operator with its operands."""
+
+    __slots__ = ("args", "depth", "name", "span")
+
+    def __init__(self, name: str, args: tuple[Node, ...], span: Span, depth: int = 0) -> None:
+        self.name = name
+        self.args = args
+        self.span = span
+        self.depth = depth or 1 + max(map(depth_of, args))
+
+
+class Listing:
+    """`[item, …]` or `[item, … | tail]`."""
+
+    __slots__ = ("depth", "items", "span", "tail")
+
+    def __init__(self, items: tuple[Node, ...], tail: Node | None, span: Span) -> None:
+        self.items = items
+        self.tail = tail
+        self.span = span
+        self.depth = 1 + max(map(depth_of, items), default=0)
+        if tail is not None:
+            self.depth = max(self.depth, depth_of(tail))
+
+
+Node: TypeAlias = Const | Variable | Struct | Listing
+
+
+def depth_of(node: Node) -> int:
+    """How many levels a node has."""
+    return node.depth if isinstance(node, Struct | Listing) else 1
+
+
+class Infix(NamedTuple):
+    """Priority of the whole, and the highest that its two sides may have."""
+
+    priority: int
+    left: int
+    right: int
+
+
+class Prefix(NamedTuple):
+    """Priority of the whole, and the highest that its operand may have."""
+
+    priority: int
+    right: int
+
+
+INFIX: Final[dict[str, Infix]] = {
+    ":-": Infix(1200, 1199, 1199),
+    ";": Infix(1100, 1099, 1100),
+    "|": Infix(1100, 1099, 1100),
+    "->": Infix(1050, 1049, 1050),
+    ",": Infix(1000, 999, 1000),
+    **{
+        name: Infix(700, 699, 699)
+        for name in ("=", "\\=", "==", "\\==", "<", ">", "=<", ">=", "=:=", "=\\=", "is", "<-")
+    },
+    "+": Infix(500, 500, 499),
+    "-": Infix(500, 500, 499),
+    **{name: Infix(400, 400, 399) for name in ("*", "/", "//", "mod", "rem")},
+    "**": Infix(200, 199, 199),
+    "^": Infix(200, 199, 200),
+    "@": Infix(150, 149, 149),
+}
+PREFIX: Final[dict[str, Prefix]] = {
+    "\\+": Prefix(900, 900),
+    "not": Prefix(900, 900),
+    "+": Prefix(200, 200),
+    "-": Prefix(200, 200),
+}
+SPELT_VALUES: Final[dict[str, Atomic]] = {"true": True, "false": False, "null": None}
+
+_SYMBOLS = (
+    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|[=<>+\-*/^@;|,]"  # longest first
+)
+_TOKEN = re.compile(
+    r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
+      |(?P<bytes>b'(?:[0-9a-fA-F]{2})*')
+      |(?P<name>[a-z][A-Za-z0-9_]*)
+      |(?P<var>[A-Z_][A-Za-z0-9_]*'*)
+      |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+      |(?P<int>\d+)
+      |(?P<quoted>'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*")
+      |(?P<end>\.(?=\s|%|\Z))
+      |(?P<symbol>"""
+    + _SYMBOLS
+    + r""")
+      |(?P<bracket>[()\[\]])""",
+    re.VERBOSE,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+
+
+class Token(NamedTuple):
+    """A piece of text. `kind` is a group of the token pattern, or `eof`."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    value: Any = None
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+
+class _Fault(Exception):
+    """An error that ends the reading of one clause."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+
+
+def _fault(
+    code: str,
+    message: str,
+    span: Span,
+    help: str = "",
+    related: tuple[tuple[str, Span], ...] = (),
+) -> _Fault:
+    return _Fault(
+        Diagnostic(code=code, message=message, span=span, help=help, related=related)
+    )
+
+
+def _unquote(raw: str, span: Span) -> str:
+    quote = raw[0]
+    body = raw[1:-1].replace(quote * 2, quote)
+    if "\\" not in body:
+        return body
+
+    def one(match: re.Match[str]) -> str:
+        short, long, plain = match.groups()
+        if plain is not None:
+            if plain in _ESCAPES:
+                return _ESCAPES[plain]
+            raise _fault(
+                "syntax-escape",
+                f"unknown escape \\{plain}",
+                span,
+                "known are \\n \\t \\r \\0 \\\\ \\' \\\" \\uXXXX and \\UXXXXXXXX",
+            )
+        point = int(short or long, 16)
+        if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+            raise _fault("syntax-escape", f"{match[0]} is no character", span)
+        return chr(point)
+
+    return _ESCAPE.sub(one, body)
+
+
+def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
+    """Cut a text into tokens, ending with one of kind `eof`; errors go into the second list."""
+    tokens: list[Token] = []
+    faults: list[Diagnostic] = []
+    position, size = 0, len(text)
+    match_at = _TOKEN.match
+    while position < size:
+        match = match_at(text, position)
+        if match is None:
+            fault, position = _bad_character(text, position)
+            faults.append(fault)
+            if len(faults) >= ERRORS_MAX:
+                break
+            continue
+        start, position = position, match.end()
+        kind = match.lastgroup
+        if kind == "layout":
+            continue
+        assert kind is not None
+        raw = match.group()
+        try:
+            tokens.append(Token(kind, raw, start, position, _token_value(kind, raw, start)))
+        except _Fault as fault_raised:
+            faults.append(fault_raised.diagnostic)
+            tokens.append(Token("name", "error", start, position))
+    tokens.append(Token("eof", "", size, size))
+    return tokens, faults
+
+
+def _token_value(kind: str, raw: str, start: int) -> Any:
+    if kind == "quoted":
+        return _unquote(raw, Span(start, start + len(raw)))
+    if kind == "int":
+        if len(raw) > INT_BITS_MAX // 3.33:
+            raise _fault(
+                "syntax-number",
+                f"a number of {len(raw):,} digits is too long",
+                Span(start, start + len(raw)),
+                f"integers have at most {INT_BITS_MAX:,} bits",
+            )
+        return int(raw)
+    if kind == "float":
+        value = float(raw)
+        if not math.isfinite(value):
+            raise _fault(
+                "syntax-number", "the number is infinite", Span(start, start + len(raw))
+            )
+        return value or 0.0
+    if kind == "bytes":
+        return bytes.fromhex(raw[2:-1])
+    return None
+
+
+def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
+    """Say what is wrong where no token begins, and where to go on."""
+    character = text[position]
+    if character in "'\"":
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        return (
+            Diagnostic(
+                code="syntax-quote",
+                message=f"the quote {character} opened here is not closed on its line",
+                span=Span(position, position + 1),
+                help="close it, or write a line break as \\n",
+            ),
+            end,
+        )
+    if text.startswith("/*", position):
+        return (
+            Diagnostic(
+                code="syntax-comment",
+                message="the comment opened here is not closed",
+                span=Span(position, position + 2),
+                help="close it with */",
+            ),
+            len(text),
+        )
+    end = position + 1
+    while end < len(text) and text[end] == character:
+        end += 1
+    help = "quote it: 'like this'"
+    if character == ".":
+        help = "a clause ends with a full stop and a space or a line break"
+    elif character in "{}":
+        help = "use ( ) or [ ]"
+    elif character == "!":
+        help = "there is no cut: write ( Condition -> Then ; Else )"
+    return (
+        Diagnostic(
+            code="syntax-character",
+            message=f"{character!r} cannot stand here",
+            span=Span(position, end),
+            help=help,
+        ),
+        end,
+    )
+
+
+@dataclass(slots=True)
+class _Pending:
+    """An operator that waits for its right side."""
+
+    token: Token
+    name: str
+    priority: int
+    right: int
+    left: Node | None  # None for a prefix operator
+
+
+class _Frame:
+    """What was opened and not yet closed: the clause itself, a bracket, arguments, a list."""
+
+    __slots__ = ("at_tail", "items", "kind", "left", "left_priority", "limit", "name", "opened", "ops")
+
+    def __init__(self, kind: str, opened: Token, name: Token | None = None) -> None:
+        self.kind = kind  # "clause", "(", "args" or "["
+        self.opened = opened
+        self.name = name
+        self.limit = 999 if kind in ("args", "[") else 1200
+        self.ops: list[_Pending] = []
+        self.items: list[Node] = []
+        self.left: Node | None = None  # the operand just read, None while one is expected
+        self.left_priority = 0
+        self.at_tail = False
+
+
+_CLOSERS = {"args": ")", "(": ")", "[": "]"}
+
+
+class Reader:
+    """Reads a text clause by clause. `faults` gathers what was wrong; nothing is raised."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.faults: list[Diagnostic] = []
+        text = source.text
+        if len(text) > TEXT_BYTES_MAX or len(text.encode(errors="replace")) > TEXT_BYTES_MAX:
+            self.faults.append(
+                Diagnostic(
+                    code="syntax-too-long",
+                    message=f"the text is longer than {TEXT_BYTES_MAX:,} bytes",
+                    span=Span(0, 1),
+                    help="split it",
+                )
+            )
+            text = ""
+        self._tokens, faults = tokenize(text)
+        self.faults += faults
+        self._next = 0
+        self._clause_end = "a full stop"
+
+    # -- clauses ---------------------------------------------------------------------------
+
+    def clauses(self) -> list[Node]:
+        """All clauses, each ended by a full stop; those with errors are left out."""
+        found: list[Node] = []
+        while self._tokens[self._next].kind != "eof" and len(self.faults) < ERRORS_MAX:
+            try:
+                found.append(self._expression(("end",)))
+            except _Fault as fault:
+                self.faults.append(fault.diagnostic)
+                self._skip_clause()
+        return found
+
+    def single(self) -> Node | None:
+        """The one term of a text, with no full stop after it; `None` when it has errors."""
+        if self.faults:
+            return None
+        self._clause_end = "the end of the text"
+        try:
+            node = self._expression(("eof",))
+        except _Fault as fault:
+            self.faults.append(fault.diagnostic)
+            return None
+        return node
+
+    def _skip_clause(self) -> None:
+        """Go on after the clause that has the error.
+
+        Its full stop ends it, unless a bracket left open has run on into the next clause:
+        then the fault stands behind that full stop already, and reading goes on from there.
+        """
+        while self._tokens[self._next].kind not in ("end", "eof"):
+            self._next += 1
+        if self._tokens[self._next].kind == "end":
+            self._next += 1
+
+    # -- expressions -----------------------------------------------------------------------
+
+    def _expression(self, enders: tuple[str, ...]) -> Node:
+        """Read up to a token of a kind in `enders`, and past it."""
+        frames = [_Frame("clause", self._tokens[self._next])]
+        while True:
+            frame = frames[-1]
+            token = self._tokens[self._next]
+            if frame.left is None:
+                self._operand(frames, token)
+                if len(frames) > TERM_DEPTH_MAX:
+                    raise _fault(
+                        "syntax-depth",
+                        f"brackets are nested more than {TERM_DEPTH_MAX:,} deep",
+                        token.span,
+                    )
+                continue
+            if len(frames) == 1 and token.kind in enders:
+                self._next += 1
+                self._reduce_all(frame)
+                return frame.left
+            self._after_operand(frames, token)
+
+    def _operand(self, frames: list[_Frame], token: Token) -> None:
+        """An operand is due: a value, something that opens, or a prefix operator."""
+        frame = frames[-1]
+        kind = token.kind
+        following = self._tokens[self._next + 1] if kind != "eof" else token
+        self._next += kind not in ("eof", "end")
+        if kind in ("name", "quoted", "symbol") and self._opens_arguments(token, following):
+            self._next += 1
+            name = token if kind != "quoted" else token._replace(text=token.value)
+            frames.append(_Frame("args", following, name))
+        elif kind == "bracket" and token.text == "(":
+            frames.append(_Frame("(", token))
+        elif kind == "bracket" and token.text == "[":
+            if following.text == "]" and following.kind == "bracket":
+                self._next += 1
+                self._take(frame, Listing((), None, Span(token.start, following.end)))
+            else:
+                frames.append(_Frame("[", token))
+        elif kind == "var":
+            self._take(frame, Variable(token.text, token.span))
+        elif kind in ("int", "float", "quoted", "bytes"):
+            self._take(frame, Const(token.value, token.span))
+        elif token.text == "-" and following.kind in ("int", "float") and following.start == token.end:
+            self._next += 1
+            span = Span(token.start, following.end)
+            self._take(frame, Const(-following.value or following.value, span))
+        elif token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand(following):
+            self._push_prefix(frame, token)
+        elif kind == "name":
+            value = SPELT_VALUES.get(token.text, token.text)
+            self._take(frame, Const(value, token.span))
+        elif kind == "symbol" and token.text not in (",", "|", ";", ":-", "->", "@") and (
+            following.kind in ("end", "eof") or following.text in (",", ")", "]", "|")
+        ):
+            self._take(frame, Const(token.text, token.span))
+        else:
+            raise self._unexpected_operand(frames, token)
+
+    @staticmethod
+    def _opens_arguments(token: Token, following: Token) -> bool:
+        return (
+            following.kind == "bracket"
+            and following.text == "("
+            and following.start == token.end
+            and token.text not in (",", "|")
+        )
+
+    @staticmethod
+    def _starts_operand(token: Token) -> bool:
+        if token.kind in ("eof", "end"):
+            return False
+        if token.kind == "bracket":
+            return token.text in "(["
+        if token.kind == "symbol":
+            return token.text in PREFIX
+        return not (token.kind == "name" and token.text in INFIX)
+
+    def _take(self, frame: _Frame, node: Node) -> None:
+        frame.left = node
+        frame.left_priority = 0
+
+    def _push_prefix(self, frame: _Frame, token: Token) -> None:
+        operator = PREFIX[token.text]
+        allowed = frame.ops[-1].right if frame.ops else frame.limit
+        if operator.priority > allowed:
+            raise self._clash(token, frame)
+        if len(frame.ops) > TERM_DEPTH_MAX:
+            raise _fault("syntax-depth", "too many operators in a row", token.span)
+        frame.ops.append(_Pending(token, token.text, operator.priority, operator.right, None))
+
+    def _after_operand(self, frames: list[_Frame], token: Token) -> None:
+        """An operand was read: an operator, a comma of arguments, or what closes them."""
+        frame = frames[-1]
+        text, kind = token.text, token.kind
+        if frame.kind in ("args", "[") and kind == "symbol" and text == "," and not frame.at_tail:
+            self._next += 1
+            self._finish_item(frame)
+        elif frame.kind == "[" and kind == "symbol" and text == "|" and not frame.at_tail:
+            self._next += 1
+            self._finish_item(frame)
+            frame.at_tail = True
+        elif kind == "bracket" and text == _CLOSERS.get(frame.kind):
+            self._next += 1
+            self._close(frames, token)
+        elif kind in ("symbol", "name") and text in INFIX:
+            operator = INFIX[text]
+            if operator.priority > frame.limit:
+                raise self._unexpected_operator(frames, token)
+            self._next += 1
+            self._push_infix(frame, token, operator)
+        else:
+            raise self._unexpected_operator(frames, token)
+
+    def _push_infix(self, frame: _Frame, token: Token, operator: Infix) -> None:
+        while frame.ops and frame.ops[-1].priority <= operator.left:
+            self._reduce(frame)
+        if frame.left_priority > operator.left or (
+            frame.ops and frame.ops[-1].right < operator.priority
+        ):
+            raise self._clash(token, frame)
+        if len(frame.ops) > TERM_DEPTH_MAX and token.text not in (",", ";", "|", "->"):
+            raise _fault("syntax-depth", "too many operators in a row", token.span)
+        name = ";" if token.text == "|" else token.text
+        frame.ops.append(_Pending(token, name, operator.priority, operator.right, frame.left))
+        frame.left = None
+
+    def _reduce(self, frame: _Frame) -> None:
+        pending = frame.ops.pop()
+        right = frame.left
+        assert right is not None
+        if pending.left is None:
+            span = Span(pending.token.start, right.span.end)
+            frame.left = self._struct(pending.name, (right,), span)
+        else:
+            span = Span(pending.left.span.start, right.span.end)
+            frame.left = self._struct(pending.name, (pending.left, right), span)
+        frame.left_priority = pending.priority
+
+    def _struct(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
+        # Long conjunctions nest to the right; they count as one level.
+        depth = max(map(depth_of, args)) if name in (",", ";", "->") and len(args) == 2 else 0
+        node = Struct(name, args, span, depth)
+        if node.depth > TERM_DEPTH_MAX:
+            raise _fault(
+                "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span
+            )
+        return node
+
+    def _reduce_all(self, frame: _Frame) -> None:
+        while frame.ops:
+            self._reduce(frame)
+
+    def _finish_item(self, frame: _Frame) -> None:
+        self._reduce_all(frame)
+        assert frame.left is not None
+        frame.items.append(frame.left)
+        frame.left = None
+
+    def _close(self, frames: list[_Frame], token: Token) -> None:
+        frame = frames.pop()
+        self._reduce_all(frame)
+        inner = frame.left
+        assert inner is not None
+        outer = frames[-1]
+        if frame.kind == "(":
+            span = Span(frame.opened.start, token.end)
+            self._take(outer, inner)
+            if isinstance(inner, Struct):
+                # The brackets belong to what is underlined.
+                self._take(outer, Struct(inner.name, inner.args, span, inner.depth))
+            return
+        if frame.kind == "args":
+            assert frame.name is not None
+            frame.items.append(inner)
+            span = Span(frame.name.start, token.end)
+            self._take(outer, self._struct_counted(frame.name.text, tuple(frame.items), span))
+            return
+        tail = None
+        if frame.at_tail:
+            tail = inner
+        else:
+            frame.items.append(inner)
+        items = tuple(frame.items)
+        if isinstance(tail, Listing):  # [a|[b,c]] is [a,b,c]
+            items, tail = items + tail.items, tail.tail
+        node = Listing(items, tail, Span(frame.opened.start, token.end))
+        if node.depth > TERM_DEPTH_MAX:
+            raise _fault(
+                "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", node.span
+            )
+        self._take(outer, node)
+
+    def _struct_counted(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
+        node = Struct(name, args, span)
+        if node.depth > TERM_DEPTH_MAX:
+            raise _fault(
+                "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span
+            )
+        return node
+
+    # -- what went wrong -------------------------------------------------------------------
+
+    def _opened(self, frames: list[_Frame]) -> tuple[tuple[str, Span], ...]:
+        frame = frames[-1]
+        if frame.kind == "clause":
+            return ()
+        what = "the list" if frame.kind == "[" else "the bracket"
+        return ((f"{what} was opened here", frame.opened.span),)
+
+    def _unexpected_operand(self, frames: list[_Frame], token: Token) -> _Fault:
+        frame = frames[-1]
+        if token.kind == "bracket" and token.text in ")]":
+            if frame.kind == "args" and not frame.items and not frame.ops and token.text == ")":
+                assert frame.name is not None
+                return _fault(
+                    "syntax-no-arguments",
+                    f"{frame.name.text}() has no argument",
+                    Span(frame.name.start, token.end),
+                    f"write {frame.name.text} without brackets",
+                )
+            what = f"a term is missing before {token.text!r}"
+        elif token.kind == "end":
+            what = "the clause ends where a term is missing"
+        elif token.kind == "eof":
+            what = "the text ends where a term is missing"
+        else:
+            what = f"expected a term, found {token.text!r}"
+        help = ""
+        if token.text == "=" and frame.ops and frame.ops[-1].name in ("<", ">"):
+            found = frame.ops[-1].name
+            help = "write =< for less or equal" if found == "<" else "write >= for greater or equal"
+        return _fault("syntax-term", what, token.span, help, self._opened(frames))
+
+    def _unexpected_operator(self, frames: list[_Frame], token: Token) -> _Fault:
+        frame = frames[-1]
+        closer = _CLOSERS.get(frame.kind)
+        if token.kind == "eof" and closer is None:
+            return _fault(
+                "syntax-full-stop",
+                "the last clause has no full stop",
+                token.span,
+                "end it with '.'",
+            )
+        wanted = {
+            "clause": f"an operator or {self._clause_end}",
+            "(": "an operator or ')'",
+            "args": "',' or ')'",
+            "[": "']'" if frame.at_tail else "',', '|' or ']'",
+        }[frame.kind]
+        found = {"end": "the clause ends", "eof": "the text ends"}.get(
+            token.kind, f"found {token.text!r}"
+        )
+        help = ""
+        if token.kind == "var" or token.kind == "name":
+            help = "is a comma missing before it?"
+        if frame.kind == "clause" and token.text in (")", "]"):
+            help = f"no bracket is open that {token.text!r} could close"
+        return _fault(
+            "syntax-operator", f"expected {wanted}, {found}", token.span, help, self._opened(frames)
+        )
+
+    def _clash(self, token: Token, frame: _Frame) -> _Fault:
+        other = f" beside {frame.ops[-1].name!r}" if frame.ops else ""
+        return _fault(
+            "syntax-priority",
+            f"{token.text!r} cannot stand here{other} without brackets",
+            token.span,
+            "put brackets around one of the two",
+            tuple((f"{op.name!r} stands here", op.token.span) for op in frame.ops[-1:]),
+        )

@@ -1,0 +1,284 @@
+"""Terms to text and back. Reading what was printed gives an equal term.
+
+The canonical text has no spaces but where two words would run together, quotes atoms only where
+they must be quoted, writes operators between their operands, and brackets only what would be
+read otherwise: `quota(3)<-quota(2)`, `forward('a@w',m,'b@w')`, `1-(2-3)`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from nomospace.errors import CallerError
+from nomospace.terms.source import Faulty, Source
+from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader, Struct
+from nomospace.terms.syntax import Variable as VariableNode
+from nomospace.terms.values import Compound, Term, Var, check_size
+
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+_ESCAPED = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\\']")
+_SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", "'": "\\'"}
+
+
+@dataclass(eq=False, kw_only=True)
+class NotGround(CallerError):
+    """A text was read as a value, and it holds a variable."""
+
+    code: ClassVar[str] = "term.not-ground"
+    text: str
+    variable: str
+
+    def __str__(self) -> str:
+        return (
+            f"the term {self.text[:80]!r} holds the variable {self.variable}, and a value must be "
+            f"ground; write '{self.variable}' in quotes if a string was meant"
+        )
+
+
+def term(text: str) -> Term:
+    """Read a ground term.
+
+    >>> term("alarm(kind(fire),text('smoke in 3'))")
+    term("alarm(kind(fire),text('smoke in 3'))")
+    """
+    read, variables = pattern(text)
+    if variables:
+        raise NotGround(text=text, variable=next(iter(variables)))
+    return read
+
+
+def pattern(text: str) -> tuple[Term, dict[str, Var]]:
+    """Read a term that may hold variables; gives it with its variables by name."""
+    source = Source(text, "<term>")
+    reader = Reader(source)
+    node = reader.single()
+    if node is None:
+        raise Faulty(source=source, diagnostics=tuple(reader.faults))
+    variables: dict[str, Var] = {}
+    read = from_node(node, variables)
+    check_size(read)
+    return read, variables
+
+
+def from_node(node: Node, variables: dict[str, Var]) -> Term:
+    """The term a node stands for. Variables are looked up by name, and entered when new.
+
+    An anonymous `_` is a new variable each time and is entered under a name of its own.
+    """
+    if isinstance(node, Const):
+        return node.value
+    done: list[Any] = []
+    todo: list[tuple[Node, bool]] = [(node, False)]
+    while todo:
+        item, ready = todo.pop()
+        if isinstance(item, Const):
+            done.append(item.value)
+        elif isinstance(item, VariableNode):
+            done.append(_variable(item.name, variables))
+        elif not ready:
+            todo.append((item, True))
+            if isinstance(item, Listing):
+                if item.tail is not None:
+                    todo.append((item.tail, False))
+                todo.extend((part, False) for part in reversed(item.items))
+            else:
+                todo.extend((part, False) for part in reversed(item.args))
+        elif isinstance(item, Listing):
+            tail = done.pop() if item.tail is not None else ()
+            first = len(done) - len(item.items)
+            items = tuple(done[first:])
+            del done[first:]
+            done.append(list_with_tail(items, tail))
+        else:
+            first = len(done) - len(item.args)
+            args = tuple(done[first:])
+            del done[first:]
+            done.append(Compound(item.name, args))
+    return done[0]
+
+
+def list_with_tail(items: tuple[Term, ...], tail: Term) -> Term:
+    """`[items | tail]` as a term: a tuple, or a partial list when the tail is no list (yet)."""
+    if tail.__class__ is tuple:
+        return items + tail
+    if not items:
+        return tail
+    return Compound(PARTIAL, (*items, tail))
+
+
+PARTIAL: Final = "[|]"
+"""The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
+
+
+def _variable(name: str, variables: dict[str, Var]) -> Var:
+    if name == "_":
+        name = f"_#{len(variables)}"
+    found = variables.get(name)
+    if found is None:
+        found = variables[name] = Var(name.partition("#")[0])
+    return found
+
+
+def quote(text: str) -> str:
+    """An atom as it must be written: bare where that reads back, quoted otherwise.
+
+    >>> quote("fire"), quote("alice@train"), quote("true")
+    ('fire', "'alice@train'", "'true'")
+    """
+    if _PLAIN.match(text) and text not in SPELT_VALUES:
+        return text
+    return "'" + _ESCAPED.sub(_escape, text) + "'"
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def show(value: Term, *, spaced: bool = False) -> str:
+    """The canonical text of a term; `spaced` is for people's eyes.
+
+    Unbound variables print as `_`.
+
+    >>> show(Compound("<-", (Compound("quota", (3,)), Compound("quota", (2,)))))
+    'quota(3)<-quota(2)'
+    """
+    if value.__class__ is str:
+        return quote(value)
+    out: list[str] = []
+    comma = ", " if spaced else ","
+    todo: list[Any] = [(value, 999)]
+    while todo:
+        item = todo.pop()
+        if item.__class__ is _Piece:
+            out.append(item.text)
+            continue
+        item, allowed = item
+        if item.__class__ is Compound:
+            todo.extend(reversed(_compound_pieces(item, allowed, comma, spaced)))
+        elif item.__class__ is tuple:
+            todo.append(_Piece("]"))
+            for index in range(len(item) - 1, -1, -1):
+                todo.append((item[index], 999))
+                if index:
+                    todo.append(_Piece(comma))
+            todo.append(_Piece("["))
+        else:
+            out.append(_atomic(item))
+    return "".join(out)
+
+
+class _Piece:
+    """Text that is already final, on the printer's stack."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _atomic(value: Any) -> str:
+    if value.__class__ is str:
+        return quote(value)
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value.__class__ is bytes:
+        return f"b'{value.hex()}'"
+    if value.__class__ is float:
+        return _float(value)
+    if value.__class__ is int:
+        return str(value)
+    if isinstance(value, Var):
+        return "_"
+    raise TypeError(f"not a term: {value!r}")
+
+
+def _float(value: float) -> str:
+    text = repr(value)
+    if "e" in text and "." not in text:
+        mantissa, _, exponent = text.partition("e")
+        return f"{mantissa}.0e{exponent}"
+    return text
+
+
+def _compound_pieces(item: Compound, allowed: int, comma: str, spaced: bool) -> list[Any]:
+    name, args = item.name, item.args
+    if name == PARTIAL and len(args) > 1 and not _is_list(args[-1]):
+        pieces: list[Any] = [_Piece("[")]
+        for index, part in enumerate(args[:-1]):
+            if index:
+                pieces.append(_Piece(comma))
+            pieces.append((part, 999))
+        return [*pieces, _Piece("|"), (args[-1], 999), _Piece("]")]
+    infix = INFIX.get(name) if len(args) == 2 and name != "|" else None
+    if infix is not None:
+        left, right = args
+        middle = _infix_text(name, spaced)
+        inner = [
+            *_operand(left, infix.left, first=True),
+            _Piece(middle),
+            *_operand(right, infix.right, first=False),
+        ]
+        if infix.priority > allowed:
+            return [_Piece("("), *inner, _Piece(")")]
+        return inner
+    if len(args) == 1 and name in ("+", "-", "\\+"):
+        operator = PREFIX[name]
+        argument = args[0]
+        if _is_number(argument) or _is_operation(argument):
+            # -(5) is not -5, -(1^2) is not -1^2, \\+(a,b) has two arguments: keep the brackets.
+            return [_Piece(f"{name}("), (argument, 999), _Piece(")")]
+        if operator.priority > allowed:
+            return [_Piece(f"({name}"), (argument, 0), _Piece(")")]
+        return [_Piece(name), (argument, 0)]
+    pieces = [_Piece(_functor(name) + "(")]
+    for index, part in enumerate(args):
+        if index:
+            pieces.append(_Piece(comma))
+        pieces.append((part, 999))
+    pieces.append(_Piece(")"))
+    return pieces
+
+
+def _functor(name: str) -> str:
+    return name if _PLAIN.match(name) else quote(name)
+
+
+def _infix_text(name: str, spaced: bool) -> str:
+    if name in ("is", "mod", "rem"):
+        return f" {name} "
+    if spaced and name == ",":
+        return ", "
+    if spaced and name != "@":
+        return f" {name} "
+    return name
+
+
+def _is_list(value: Term) -> bool:
+    return value.__class__ is tuple
+
+
+def _is_number(value: Term) -> bool:
+    return value.__class__ in (int, float)
+
+
+def _is_operation(value: Term) -> bool:
+    """Whether a term is printed with an operator."""
+    if value.__class__ is not Compound:
+        return False
+    if len(value.args) == 1:
+        return value.name in ("+", "-", "\\+")
+    return len(value.args) == 2 and value.name in INFIX
+
+
+def _operand(value: Term, allowed: int, *, first: bool) -> list[Any]:
+    symbolic = value.__class__ is Compound and len(value.args) == 1 and _is_operation(value)
+    if not first and (symbolic or (_is_number(value) and value < 0)):  # 1-(-1), a-(-b)
+        return [_Piece("("), (value, 1200), _Piece(")")]
+    return [(value, allowed)]

@@ -1,0 +1,443 @@
+"""Terms: the values that messages, tuples, laws and control states are made of.
+
+A term is `None`, a `bool`, an `int`, a `float`, a `str`, `bytes`, a `tuple` of terms (a list of
+the law language) or a `Compound`. All are immutable and hashable. An atom is a string.
+
+Python holds `1 == 1.0 == True`; terms do not, at any depth. `same` is the equality of terms,
+and `Compound.__eq__` follows it. Plain Python equality is only a quick first test: whatever it
+tells apart is apart, and what it takes for equal is looked at again by class.
+
+A term may hold a `Var`; then it is a pattern. Everything that an agent sends or stores is
+ground: `freeze` sees to it at the edge, and to the limits of size and depth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
+
+import msgspec
+
+from nomospace.errors import CallerError
+
+TERM_BYTES_MAX: Final = 1_000_000
+"""The largest term, in bytes of its binary form (`encode`)."""
+TERM_DEPTH_MAX: Final = 1_000
+"""The deepest term: an atom has depth 1, `f(a)` and `[a]` have depth 2."""
+INT_BITS_MAX: Final = 4_096
+"""The largest integer, in bits. Larger ones cannot be printed in time that is worth naming."""
+
+
+class Var:
+    """A logic variable: a hole in a pattern. Two are the same only when they are one object.
+
+    `ref` is its value while an interpreter runs and has bound it; outside it is `UNBOUND`.
+    """
+
+    __slots__ = ("name", "ref")
+
+    def __init__(self, name: str = "_") -> None:
+        self.name = name
+        self.ref: Any = UNBOUND
+
+    def __repr__(self) -> str:
+        return f"Var({self.name!r})"
+
+
+class _Unbound:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND: Final = _Unbound()
+
+
+class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": "f", "args": "a"}):
+    """A compound term `name(arg, …)`, with at least one argument.
+
+    Made in 40 ns and unknown to the garbage collector: terms cannot form cycles, and a space
+    holds a million of them.
+
+    >>> Compound("room", (3,)) == Compound("room", (3,))
+    True
+    >>> Compound("room", (3,)) == Compound("room", (3.0,))
+    False
+    """
+
+    name: str
+    args: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other.__class__ is not Compound:
+            return False
+        assert isinstance(other, Compound)
+        return self.name == other.name and _same_parts(self.args, other.args)
+
+    def __ne__(self, other: object) -> bool:  # the base class has one of its own, by identity
+        return not self == other
+
+    def __hash__(self) -> int:
+        try:
+            return hash((self.name, self.args))
+        except RecursionError:
+            return _hash_deep(self)
+
+    def __repr__(self) -> str:
+        from nomospace.terms.text import show
+
+        return f"term({show(self)!r})"
+
+
+Atomic: TypeAlias = None | bool | int | float | str | bytes
+Term: TypeAlias = Any
+"""None, bool, int, float, str, bytes, a tuple of terms, or a Compound (a pattern: or a Var)."""
+
+
+def same(a: Term, b: Term) -> bool:
+    """Whether two terms are one value: as `==`, but `1`, `1.0` and `True` are three values.
+
+    >>> same((1, "a"), (1, "a")), same((1,), (1.0,)), same(True, 1)
+    (True, False, False)
+    """
+    if a is b:
+        return True
+    if a.__class__ is not b.__class__:
+        return False
+    if a.__class__ is not tuple:
+        return bool(a == b)
+    return _same_parts(a, b)
+
+
+def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
+    """`same` of two sequences.
+
+    Never recursive: a law may build terms far deeper than Python's stack. A term made of shared
+    parts may be exponentially larger than its memory, so after a while pairs seen are remembered.
+    """
+    pending = [(a, b)]
+    seen: set[tuple[int, int]] | None = None
+    visits = 0
+    while pending:
+        x, y = pending.pop()
+        if len(x) != len(y):
+            return False
+        visits += 1
+        if visits > 1_000:
+            seen = seen or set()
+            if (id(x), id(y)) in seen:
+                continue
+            seen.add((id(x), id(y)))
+        for left, right in zip(x, y, strict=True):
+            if left is right:
+                continue
+            kind = left.__class__
+            if kind is not right.__class__:
+                return False
+            if kind is Compound:
+                if left.name != right.name:
+                    return False
+                pending.append((left.args, right.args))
+            elif kind is tuple:
+                pending.append((left, right))
+            elif left != right:
+                return False
+    return True
+
+
+class _Hashed:
+    """Stands for a part whose hash is known; a tuple of these hashes as a tuple of the parts."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+def _hash_deep(term: Compound) -> int:
+    """The very hash that `Compound.__hash__` gives, without recursion."""
+    done: list[_Hashed] = []
+    todo: list[tuple[Any, bool]] = [(term, False)]
+    while todo:
+        item, ready = todo.pop()
+        is_compound = item.__class__ is Compound
+        if not is_compound and item.__class__ is not tuple:
+            done.append(_Hashed(hash(item)))
+            continue
+        parts = item.args if is_compound else item
+        if not ready:
+            todo.append((item, True))
+            todo.extend((part, False) for part in reversed(parts))
+            continue
+        first = len(done) - len(parts)
+        hashes = tuple(done[first:])
+        del done[first:]
+        done.append(_Hashed(hash((item.name, hashes) if is_compound else hashes)))
+    return done[0].value
+
+
+@dataclass(eq=False, kw_only=True)
+class NotATerm(CallerError):
+    """A Python value was given where a term is needed."""
+
+    code: ClassVar[str] = "term.not-a-term"
+    value: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.value} is no term: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooLarge(CallerError):
+    """A term goes past the limits of size or depth."""
+
+    code: ClassVar[str] = "term.too-large"
+    what: str
+    limit: int
+
+    def __str__(self) -> str:
+        return f"the term is too large: {self.what} is over the limit of {self.limit:,}; split it"
+
+
+def freeze(value: Any, *, variables: bool = False) -> Term:
+    """Turn a plain Python value into a term, or say why it is none.
+
+    Lists become tuples, subclasses of the plain types become the plain types. The result is
+    ground unless `variables` allows holes, and within the limits.
+
+    >>> freeze(["job", 17, t.room(3)])
+    ('job', 17, term('room(3)'))
+    """
+    kind = value.__class__
+    if kind is str and len(value) < 100_000:
+        if not value.isascii():
+            _check_text(value)
+        return value
+    if value is None or kind is bool:
+        return value
+    frozen = _freeze_deep(value, variables)
+    check_size(frozen)
+    return frozen
+
+
+def _check_text(value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise NotATerm(
+            value="a string", why=f"character {error.start} is half a surrogate pair"
+        ) from None
+
+
+def _freeze_atomic(value: Any, variables: bool) -> Term:
+    if value is None or value is True or value is False:
+        return value
+    if isinstance(value, str):
+        _check_text(value)
+        return str(value)
+    if isinstance(value, int):
+        if value.bit_length() > INT_BITS_MAX:
+            raise TooLarge(what=f"an integer of {value.bit_length():,} bits", limit=INT_BITS_MAX)
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotATerm(value=repr(value), why="numbers are finite")
+        return float(value) or 0.0
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, Var):
+        if variables:
+            return value
+        raise NotATerm(value=f"the variable {value.name}", why="a value must be ground")
+    raise NotATerm(
+        value=f"{type(value).__name__} {str(value)[:60]!r}",
+        why="use None, bool, int, float, str, bytes, list, tuple or t.name(…)",
+    )
+
+
+def _freeze_deep(value: Any, variables: bool) -> Term:
+    """`freeze` with a stack of its own: what comes from outside may be nested without end."""
+    done: list[Any] = []
+    todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
+    while todo:
+        item, depth = todo.pop()
+        if depth == 0:
+            name, count = item
+            args = tuple(done[len(done) - count :])
+            del done[len(done) - count :]
+            done.append(args if name is None else Compound(name, args))
+            continue
+        if depth > TERM_DEPTH_MAX:
+            raise TooLarge(what="its depth", limit=TERM_DEPTH_MAX)
+        if isinstance(item, Compound):
+            if not item.args:
+                raise NotATerm(value=f"{item.name}()", why="a compound has at least one argument")
+            _check_text(item.name)
+            name, parts = item.name, item.args
+        elif isinstance(item, tuple | list):
+            name, parts = None, tuple(item)
+        else:
+            done.append(_freeze_atomic(item, variables))
+            continue
+        todo.append(((name, len(parts)), 0))
+        todo.extend((part, depth + 1) for part in reversed(parts))
+        if len(todo) > TERM_BYTES_MAX:
+            raise TooLarge(what="its number of parts", limit=TERM_BYTES_MAX)
+    return done[0]
+
+
+def is_ground(term: Term) -> bool:
+    """Whether a term holds no variable.
+
+    >>> is_ground((1, t.f("a"))), is_ground((Var("X"),))
+    (True, False)
+    """
+    if term.__class__ is str or term.__class__ is int:
+        return True
+    pending = [term]
+    while pending:
+        item = pending.pop()
+        if item.__class__ is Compound:
+            pending.extend(item.args)
+        elif item.__class__ is tuple:
+            pending.extend(item)
+        elif item.__class__ is Var:
+            return False
+    return True
+
+
+def check_size(term: Term) -> None:
+    """Raise `TooLarge` when a term goes past the limits; bounded work whatever its sharing."""
+    over = oversize(term)
+    if over is not None:
+        raise TooLarge(what=over[0], limit=over[1])
+
+
+def oversize(term: Term) -> tuple[str, int] | None:
+    """Say which limit a term breaks, or `None`.
+
+    A term made of shared parts can be exponentially larger than its memory. So each shared part
+    is measured once, from the leaves up, and the term is never written out.
+    """
+    kind = term.__class__
+    if kind is str or kind is bytes:
+        size = len(term) if kind is bytes or term.isascii() else len(term.encode())
+        return ("its size in bytes", TERM_BYTES_MAX) if size + 5 > TERM_BYTES_MAX else None
+    if kind is not Compound and kind is not tuple:
+        return None
+    known: dict[int, tuple[int, int]] = {}  # id of a part -> bytes, levels
+    todo = [term]
+    while todo:
+        item = todo[-1]
+        if id(item) in known:
+            todo.pop()
+            continue
+        size, depth, waiting = 1, 0, len(todo)
+        parts = item
+        if item.__class__ is Compound:
+            parts = item.args
+            size = 7 + len(item.name)
+        for part in parts:
+            part_kind = part.__class__
+            if part_kind is Compound or part_kind is tuple:
+                measured = known.get(id(part))
+                if measured is None:
+                    todo.append(part)
+                else:
+                    size += measured[0]
+                    if measured[1] > depth:
+                        depth = measured[1]
+            elif part_kind is str or part_kind is bytes:
+                size += 1 + len(part)
+                depth = depth or 1
+            else:
+                size += 1
+                depth = depth or 1
+        if len(todo) == waiting:
+            todo.pop()
+            known[id(item)] = size, depth + 1
+            if size > TERM_BYTES_MAX:
+                return "its size in bytes", TERM_BYTES_MAX
+    size, depth = known[id(term)]
+    if depth > TERM_DEPTH_MAX:
+        return "its depth", TERM_DEPTH_MAX
+    if size > TERM_BYTES_MAX // 9 and len(encode(term)) > TERM_BYTES_MAX:
+        return "its size in bytes", TERM_BYTES_MAX  # the sum above is a lower bound
+    return None
+
+
+def encode(term: Term) -> bytes:
+    """The canonical bytes of a ground term: equal terms give equal bytes, others differ.
+
+    MessagePack; a compound is the map `{"f": name, "a": [args]}`, which no other term is. An
+    integer past 64 bits is an extension of type 1 with its decimal digits.
+
+    >>> encode(t.room(3)).hex()
+    '82a166a4726f6f6da1619103'
+    """
+    try:
+        return msgspec.msgpack.encode(term)
+    except (OverflowError, RecursionError):
+        return _encode_deep(term)
+
+
+_INT64 = range(-(2**63), 2**64)
+
+
+def _encode_deep(term: Term) -> bytes:
+    """`encode` with a stack of its own, and with integers of any size."""
+    out = bytearray()
+    plain = msgspec.msgpack.encode
+    pending: list[Term] = [term]
+    while pending:
+        item = pending.pop()
+        if item.__class__ is Compound:
+            out += b"\x82\xa1f" + plain(item.name) + b"\xa1a"
+            item = item.args
+        if item.__class__ is tuple:
+            count = len(item)
+            if count < 16:
+                out.append(0x90 + count)
+            else:
+                out += (
+                    b"\xdc" + count.to_bytes(2, "big")
+                    if count < 65536
+                    else b"\xdd" + count.to_bytes(4, "big")
+                )
+            pending.extend(reversed(item))
+        elif item.__class__ is int and item not in _INT64:
+            out += plain(msgspec.msgpack.Ext(1, str(item).encode()))
+        else:
+            out += plain(item)
+    return bytes(out)
+
+
+class _Maker:
+    """`t.alarm(t.kind("fire"))` makes the compound `alarm(kind(fire))`; `t["any name"](…)` too."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Callable[..., Term]:
+        def make(*args: Any) -> Term:
+            if not args:
+                return freeze(name)
+            return Compound(name, tuple([freeze(arg, variables=True) for arg in args]))
+
+        return make
+
+
+t: Final = _Maker()
