@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name on its first use and keep it, so that the second use is a plain look-up."""
+    """Load a public name on its first use and keep it: the second use is a plain look-up."""
     module = _FACE.get(name)
     if module is None:
         raise AttributeError(f"module 'nomospace' has no attribute {name!r}")
