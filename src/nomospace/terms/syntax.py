@@ -358,14 +358,15 @@ class Reader:
 
     # -- clauses ---------------------------------------------------------------------------
 
-    def clauses(self) -> list[Node]:
-        """All clauses, each ended by a full stop; those with errors are left out."""
-        found: list[Node] = []
+    def clauses(self) -> list[Node | None]:
+        """All clauses, each ended by a full stop; `None` stands for one with an error."""
+        found: list[Node | None] = []
         while self._tokens[self._next].kind != "eof" and len(self.faults) < ERRORS_MAX:
             try:
                 found.append(self._expression(("end",)))
             except _Fault as fault:
                 self.faults.append(fault.diagnostic)
+                found.append(None)
                 self._skip_clause()
         return found
 
@@ -650,6 +651,9 @@ class Reader:
         help = ""
         if token.kind == "var" or token.kind == "name":
             help = "is a comma missing before it?"
+            before = self._tokens[self._next - 1]
+            if frame.kind == "clause" and "\n" in self.source.text[before.end : token.start]:
+                help = "is a full stop missing on the line before?"
         if frame.kind == "clause" and token.text in (")", "]"):
             help = f"no bracket is open that {token.text!r} could close"
         return _fault(

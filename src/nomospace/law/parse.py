@@ -1,0 +1,408 @@
+"""From text to a `Law`: clauses are sorted into preamble, rules and helpers, bodies into goals.
+
+Nothing is raised while reading: faults are gathered so that an author sees them all at once.
+What a law means beyond its form (unbound variables, unknown predicates, rules that cannot be
+reached) is the business of `law.checks`.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Final
+
+from nomospace.law.tree import (
+    EVENTS,
+    PREAMBLE,
+    Authority,
+    Call,
+    Clause,
+    Clock,
+    Compare,
+    Conj,
+    Const,
+    Disj,
+    Do,
+    Fail,
+    FindAll,
+    Goal,
+    If,
+    Is,
+    Law,
+    Listing,
+    Node,
+    Not,
+    Rule,
+    Same,
+    Sense,
+    Struct,
+    ThisLaw,
+    TrueGoal,
+    Unify,
+    Variable,
+    goals_in,
+)
+from nomospace.terms import Diagnostic, Source, Span, Term, Var
+from nomospace.terms.syntax import Reader
+from nomospace.terms.text import from_node
+
+GOAL_DEPTH_MAX: Final = 60
+"""How deep conditionals, disjunctions, negations and findall may nest."""
+RULES_MAX: Final = 20_000
+"""How many rules and helper clauses a law may have."""
+
+COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
+
+
+def parse(source: Source) -> tuple[Law, list[Diagnostic]]:
+    """Read a law. The faults are in the order of the text; with any, the law is not whole."""
+    return _Parser(source).parse()
+
+
+class _Parser:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.faults: list[Diagnostic] = []
+        self.rules: list[Rule] = []
+        self.helpers: dict[tuple[str, int], list[Clause]] = {}
+        self.labelled: dict[tuple[str, int], str] = {}  # helper heads that carry a label
+        self.law = Law(source, "", (), {})
+
+    def fault(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        help: str = "",
+        related: tuple[tuple[str, Span], ...] = (),
+    ) -> None:
+        self.faults.append(
+            Diagnostic(code=code, message=message, span=span, help=help, related=related)
+        )
+
+    def parse(self) -> tuple[Law, list[Diagnostic]]:
+        reader = Reader(self.source)
+        clauses = reader.clauses()
+        self.faults += reader.faults
+        label: Variable | None = None
+        for node in clauses:
+            if isinstance(node, Variable):
+                if label is not None:
+                    self._lonely(label)
+                label = node
+                continue
+            if node is not None:
+                self._clause(node, label)
+            label = None
+        if label is not None:
+            self._lonely(label)
+        if len(self.rules) + sum(map(len, self.helpers.values())) > RULES_MAX:
+            self.fault("law-too-long", f"a law has at most {RULES_MAX:,} clauses", Span(0, 1))
+        self._unknown_events()
+        law = self.law
+        law.rules = tuple(self.rules)
+        law.helpers = {key: tuple(found) for key, found in self.helpers.items()}
+        if "law" not in law.preamble_spans and not self.faults:
+            self.fault(
+                "preamble-no-name",
+                "the law has no name",
+                Span(0, 1),
+                "begin it with a clause such as law(ward).",
+            )
+        self.faults.sort(key=lambda fault: fault.span)
+        return law, self.faults
+
+    def _lonely(self, label: Variable) -> None:
+        self.fault(
+            "syntax-label",
+            f"the label {label.name} has no rule after it",
+            label.span,
+            "a lone capital name and a full stop label the rule that follows",
+        )
+
+    # -- clauses ---------------------------------------------------------------------------
+
+    def _clause(self, node: Node, label: Variable | None) -> None:
+        head, body = node, None
+        if isinstance(node, Struct) and node.name == ":-":
+            if len(node.args) != 2:
+                self.fault("syntax-clause", "':-' needs a head and a body", node.span)
+                return
+            head, body = node.args
+        name_and_args = _callable(head)
+        if name_and_args is None:
+            self.fault(
+                "syntax-head",
+                "a clause begins with an event, a predicate or a preamble word",
+                head.span,
+                "for example: sent(X, M, Y) :- do(forward).",
+            )
+            return
+        name, args = name_and_args
+        start = label.span.start if label is not None else node.span.start
+        span = Span(start, node.span.end)
+        if body is None and label is None and PREAMBLE.get(name) == len(args):
+            self._preamble(name, args, node.span)
+            return
+        if name in PREAMBLE and name not in EVENTS and (name, len(args)) not in self.helpers:
+            self._wrong_preamble(name, len(args), head.span, body is not None or label is not None)
+            return
+        goal: Goal = TrueGoal(head.span) if body is None else self._goal(body)
+        if EVENTS.get(name) == len(args):
+            self.rules.append(
+                Rule(
+                    label.name if label is not None else None,
+                    len(self.rules) + 1,
+                    name,
+                    args,
+                    goal,
+                    span,
+                    head.span,
+                )
+            )
+            return
+        if name in EVENTS:
+            arity = EVENTS[name]
+            self.fault(
+                "unknown-event",
+                f"the event {name} has {_arguments(arity)}, not {len(args)}",
+                head.span,
+                f"write {name}({', '.join('XMYZ'[:arity])})" if arity else f"write {name}",
+            )
+            return
+        if label is not None:
+            self.labelled.setdefault((name, len(args)), label.name)
+        self.helpers.setdefault((name, len(args)), []).append(
+            Clause(name, args, goal, span, head.span)
+        )
+
+    def _wrong_preamble(self, name: str, arity: int, span: Span, with_body: bool) -> None:
+        if with_body and PREAMBLE[name] == arity:
+            self.fault("preamble-form", f"{name} is a word of the preamble: no label, no body", span)
+        else:
+            self.fault(
+                "preamble-form",
+                f"{name} of the preamble has {_arguments(PREAMBLE[name])}, not {arity}",
+                span,
+            )
+
+    def _unknown_events(self) -> None:
+        """A head that is no event is a helper if something calls it; a labelled one is a rule."""
+        called = {
+            (goal.name, len(goal.args))
+            for clause in (*self.rules, *(c for cs in self.helpers.values() for c in cs))
+            for goal in goals_in(clause.body)
+            if isinstance(goal, Call)
+        }
+        for key, clauses in self.helpers.items():
+            if key in called:
+                continue
+            name, arity = key
+            near = get_close_matches(name, EVENTS, n=1, cutoff=0.75)
+            if key in self.labelled or (near and EVENTS[near[0]] == arity):
+                help = f"did you mean {near[0]}?" if near else f"events are {', '.join(EVENTS)}"
+                for clause in clauses:
+                    self.fault(
+                        "unknown-event", f"{name}/{arity} is no event", clause.head_span, help
+                    )
+
+    # -- preamble --------------------------------------------------------------------------
+
+    def _preamble(self, name: str, args: tuple[Node, ...], span: Span) -> None:
+        law = self.law
+        if name in law.preamble_spans and name not in ("authority", "portal"):
+            self.fault(
+                "preamble-twice",
+                f"{name} stands twice in the preamble",
+                span,
+                "keep one of them",
+                (("the first is here", law.preamble_spans[name]),),
+            )
+            return
+        law.preamble_spans[name] = span
+        if name == "clearMessages":
+            law.clear_messages = True
+        elif name in ("portal", "refines", "protectedCS"):
+            self.fault(
+                "preamble-later",
+                f"{name} is not supported yet",
+                span,
+                "portals and refinement come in a later release; leave the clause out",
+            )
+        elif name == "initialCS":
+            self._initial(args[0])
+        elif name == "authority":
+            key = self._text(args[1], "a key such as \"ed25519:…\"")
+            who = self._text(args[0], "a name")
+            if any(a.name == who for a in law.authorities):
+                self.fault("preamble-twice", f"the authority {who} stands twice", span)
+            law.authorities += (Authority(who, key),)
+        elif name == "cAuthority":
+            law.controller_authority = self._text(args[0], "a key such as \"ed25519:…\"")
+        elif name == "law":
+            law.name = self._text(args[0], "a name")
+        else:
+            word = self._text(args[0], "all, rules or none")
+            if word not in ("all", "rules", "none"):
+                self.fault("preamble-form", f"disclose({word}) is unknown", span, "all, rules, none")
+            law.disclose = word
+
+    def _initial(self, node: Node) -> None:
+        value = self._ground(node)
+        if value is None:
+            return
+        if not isinstance(value, tuple):
+            self.fault("preamble-form", "initialCS needs a list of terms", node.span)
+            return
+        for item in value:
+            if item == "tupleSpace" or getattr(item, "name", None) in ("clock", "obligation"):
+                self.fault(
+                    "reserved-term", "initialCS holds a term that is reserved", node.span,
+                    "tupleSpace is given to a space's manager by its host; clock and obligation "
+                    "are not kept in the control state",
+                )
+        self.law.initial = value
+
+    def _ground(self, node: Node) -> Term | None:
+        variables: dict[str, Var] = {}
+        value = from_node(node, variables)
+        if variables:
+            self.fault(
+                "preamble-form",
+                "a variable cannot stand in the preamble",
+                node.span,
+                "write it in lower case or in quotes if a string was meant",
+            )
+            return None
+        return value
+
+    def _text(self, node: Node, wanted: str) -> str:
+        if isinstance(node, Const) and isinstance(node.value, str):
+            return node.value
+        self.fault("preamble-form", f"expected {wanted} here", node.span)
+        return ""
+
+    # -- goals -----------------------------------------------------------------------------
+
+    def _goal(self, node: Node, depth: int = 0) -> Goal:
+        if depth > GOAL_DEPTH_MAX:
+            self.fault(
+                "goal-depth",
+                f"goals are nested more than {GOAL_DEPTH_MAX} deep",
+                node.span,
+                "move the inner part into a helper predicate",
+            )
+            return Fail(node.span)
+        if isinstance(node, Variable | Listing):
+            what = f"the variable {node.name}" if isinstance(node, Variable) else "a list"
+            self.fault("syntax-goal", f"{what} is no goal", node.span, "there is no call/1")
+            return Fail(node.span)
+        found = _callable(node)
+        if found is None:
+            self.fault("syntax-goal", "a number or text is no goal", node.span)
+            return Fail(node.span)
+        name, args = found
+        span = node.span
+        if isinstance(node, Const):
+            return self._bare_goal(name, span)
+        if name in (",", ";") and len(args) == 2:
+            return self._chain(name, node, depth)
+        if name == "->" and len(args) == 2:
+            return If(self._goal(args[0], depth + 1), self._goal(args[1], depth + 1), None, span)
+        if name in ("not", "\\+") and len(args) == 1:
+            return Not(self._goal(args[0], depth + 1), span)
+        if name == "@" and len(args) == 2:
+            return self._sense(args[0], args[1], span)
+        if name == "clock" and len(args) == 1:
+            return Clock(args[0], span)
+        if name == "thisLaw" and len(args) == 2:
+            return ThisLaw(args[0], args[1], span)
+        if name in ("=", "\\=") and len(args) == 2:
+            return Unify(args[0], args[1], name == "\\=", span)
+        if name in ("==", "\\==") and len(args) == 2:
+            return Same(args[0], args[1], name == "\\==", span)
+        if name in COMPARISONS and len(args) == 2:
+            return Compare(name, args[0], args[1], span)
+        if name == "is" and len(args) == 2:
+            return Is(args[0], args[1], span)
+        if name == "findall" and len(args) == 3:
+            return FindAll(args[0], self._goal(args[1], depth + 1), args[2], span)
+        if name == "do" and len(args) == 1:
+            return Do(args[0], span)
+        return Call(name, args, span)
+
+    def _bare_goal(self, name: str, span: Span) -> Goal:
+        if name == "true":
+            return TrueGoal(span)
+        if name == "fail":
+            return Fail(span)
+        return Call(name, (), span)
+
+    def _chain(self, name: str, node: Struct, depth: int) -> Goal:
+        """`a, b, c` or `a ; b ; c`, which nest to the right, as one flat goal."""
+        parts: list[Node] = []
+        rest: Node = node
+        while isinstance(rest, Struct) and rest.name == name and len(rest.args) == 2:
+            parts.append(rest.args[0])
+            rest = rest.args[1]
+        parts.append(rest)
+        if name == ",":
+            return Conj(tuple(self._goal(part, depth + 1) for part in parts), node.span)
+        return self._alternatives(parts, node.span, depth)
+
+    def _alternatives(self, parts: list[Node], span: Span, depth: int) -> Goal:
+        """`(a -> b ; c -> d ; e)`: an alternative with an arrow decides for all after it."""
+        plain: list[Goal] = []
+        for index, part in enumerate(parts):
+            arrow = isinstance(part, Struct) and part.name == "->" and len(part.args) == 2
+            if arrow and index + 1 < len(parts):
+                assert isinstance(part, Struct)
+                rest = parts[index + 1 :]
+                otherwise = (
+                    self._goal(rest[0], depth + 1)
+                    if len(rest) == 1
+                    else self._alternatives(rest, Span(rest[0].span.start, span.end), depth + 1)
+                )
+                chosen = If(
+                    self._goal(part.args[0], depth + 1),
+                    self._goal(part.args[1], depth + 1),
+                    otherwise,
+                    Span(part.span.start, span.end),
+                )
+                plain.append(chosen)
+                break
+            plain.append(self._goal(part, depth + 1))
+        return plain[0] if len(plain) == 1 else Disj(tuple(plain), span)
+
+    def _sense(self, pattern: Node, state: Node, span: Span) -> Goal:
+        if not (isinstance(state, Variable) and state.name == "CS"):
+            self.fault(
+                "syntax-sense", "only the control state can be sensed", state.span, "write …@CS"
+            )
+        if isinstance(pattern, Struct) and len(pattern.args) == 1:
+            if pattern.name == "clock":
+                return Clock(pattern.args[0], span)
+            if pattern.name == "obligation":
+                return Sense(pattern.args[0], True, span)
+        if isinstance(pattern, Const) and not isinstance(pattern.value, str):
+            self.fault("syntax-sense", "a number is never in a control state", pattern.span)
+        return Sense(pattern, False, span)
+
+
+def _callable(node: Node) -> tuple[str, tuple[Node, ...]] | None:
+    """Name and arguments of something that can head a clause or be a goal."""
+    if isinstance(node, Struct):
+        return node.name, node.args
+    if isinstance(node, Const):
+        if isinstance(node.value, str):
+            return node.value, ()
+        if node.value is True:
+            return "true", ()
+        if node.value is False:
+            return "fail", ()
+    return None
+
+
+def _arguments(count: int) -> str:
+    if count == 0:
+        return "no arguments"
+    return "1 argument" if count == 1 else f"{count} arguments"

@@ -1,0 +1,382 @@
+"""What a law is once it has been read: preamble, rules, helper predicates, goals.
+
+Every node has a span in the law's text. Terms inside goals stay the nodes of `terms.syntax`
+(`Const`, `Variable`, `Struct`, `Listing`). Both languages, `.law` and `.law.py`, give this form,
+and everything else (checks, hash, interpreter, compiler, formatter) starts from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from nomospace.terms import Source, Span, Term
+from nomospace.terms.syntax import Const, Listing, Node, Struct, Variable
+
+__all__ = [
+    "EVENTS",
+    "OPERATIONS",
+    "PREAMBLE",
+    "SPECIAL",
+    "Authority",
+    "Call",
+    "Clause",
+    "Clock",
+    "Compare",
+    "Conj",
+    "Const",
+    "Disj",
+    "Do",
+    "Fail",
+    "FindAll",
+    "Goal",
+    "If",
+    "Is",
+    "Law",
+    "Listing",
+    "Node",
+    "Not",
+    "Rule",
+    "Same",
+    "Sense",
+    "Struct",
+    "ThisLaw",
+    "TrueGoal",
+    "Unify",
+    "Variable",
+    "goals_in",
+    "variables_in",
+]
+
+EVENTS: Final[dict[str, int]] = {
+    "sent": 3,
+    "arrived": 3,
+    "obligationDue": 1,
+    "certified": 1,
+    "exception": 2,
+    "adopted": 1,
+    "disconnected": 0,
+    "reconnected": 0,
+    "quit": 0,
+    "submitted": 3,
+    "moved": 2,
+    "revoked": 1,
+}
+"""Regulated events: name and number of arguments."""
+
+OPERATIONS: Final[dict[str, tuple[int, ...]]] = {
+    "forward": (0, 3),
+    "deliver": (0, 3),
+    "multicast": (3,),
+    "release": (2,),
+    "+": (1,),
+    "-": (1,),
+    "<-": (2,),
+    "incr": (2,),
+    "dcr": (2,),
+    "imposeObligation": (2, 3),
+    "repealObligation": (1,),
+    "quit": (0,),
+    "signal": (1,),
+}
+"""Primitive operations: name and the numbers of arguments it may have."""
+
+PREAMBLE: Final[dict[str, int]] = {
+    "law": 1,
+    "authority": 2,
+    "cAuthority": 1,
+    "initialCS": 1,
+    "clearMessages": 0,
+    "disclose": 1,
+    "portal": 2,
+    "refines": 1,
+    "protectedCS": 1,
+}
+"""Clauses of the preamble: name and number of arguments."""
+
+SPECIAL: Final = ("Self", "Msg", "Peer", "CS")
+"""Variables with a meaning of their own: the home, the message, the other party, the state."""
+
+UNITS: Final[dict[str, int]] = {
+    "ms": 1_000,
+    "sec": 1_000_000,
+    "min": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+}
+"""Units of time in `imposeObligation`, in microseconds."""
+
+RESERVED: Final = ("tupleSpace", "clock", "obligation")
+"""Terms that a law may not add to, or take from, the control state."""
+
+
+@dataclass(slots=True)
+class TrueGoal:
+    """`true`."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Fail:
+    """`fail`."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Conj:
+    """`a, b, c`: all of them, left to right."""
+
+    goals: tuple[Goal, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Disj:
+    """`a ; b ; c`: each in turn."""
+
+    goals: tuple[Goal, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class If:
+    """`( condition -> then ; otherwise )`: the first solution of the condition decides."""
+
+    condition: Goal
+    then: Goal
+    otherwise: Goal | None
+    span: Span
+
+
+@dataclass(slots=True)
+class Not:
+    """`not(goal)` or `\\+ goal`."""
+
+    goal: Goal
+    span: Span
+
+
+@dataclass(slots=True)
+class Sense:
+    """`pattern@CS`; with `obligations` set, `obligation(pattern)@CS`."""
+
+    pattern: Node
+    obligations: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Clock:
+    """`clock(T)@CS` and `clock(T)`."""
+
+    time: Node
+    span: Span
+
+
+@dataclass(slots=True)
+class ThisLaw:
+    """`thisLaw(Name, Hash)`."""
+
+    name: Node
+    hash: Node
+    span: Span
+
+
+@dataclass(slots=True)
+class Unify:
+    """`left = right`, or `\\=` when negated."""
+
+    left: Node
+    right: Node
+    negated: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Same:
+    """`left == right`, or `\\==` when negated."""
+
+    left: Node
+    right: Node
+    negated: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Compare:
+    """Comparison of two arithmetic expressions: `< > =< >= =:= =\\=`."""
+
+    operator: str
+    left: Node
+    right: Node
+    span: Span
+
+
+@dataclass(slots=True)
+class Is:
+    """`result is expression`."""
+
+    result: Node
+    expression: Node
+    span: Span
+
+
+@dataclass(slots=True)
+class FindAll:
+    """`findall(template, goal, result)`."""
+
+    template: Node
+    goal: Goal
+    result: Node
+    span: Span
+
+
+@dataclass(slots=True)
+class Call:
+    """A built-in or a helper predicate."""
+
+    name: str
+    args: tuple[Node, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Do:
+    """`do(operation)`."""
+
+    operation: Node
+    span: Span
+
+
+Goal: TypeAlias = (
+    TrueGoal
+    | Fail
+    | Conj
+    | Disj
+    | If
+    | Not
+    | Sense
+    | Clock
+    | ThisLaw
+    | Unify
+    | Same
+    | Compare
+    | Is
+    | FindAll
+    | Call
+    | Do
+)
+
+
+@dataclass(slots=True)
+class Rule:
+    """An event rule. `number` counts event rules from 1; `name` is the label or `#number`."""
+
+    label: str | None
+    number: int
+    event: str
+    args: tuple[Node, ...]
+    body: Goal
+    span: Span
+    head_span: Span
+    comment: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or f"#{self.number}"
+
+
+@dataclass(slots=True)
+class Clause:
+    """One clause of a helper predicate."""
+
+    name: str
+    args: tuple[Node, ...]
+    body: Goal
+    span: Span
+    head_span: Span
+
+
+@dataclass(slots=True)
+class Authority:
+    """Whose certificates count."""
+
+    name: str
+    key: str
+
+
+@dataclass(slots=True)
+class Law:
+    """A whole law. `helpers` keeps the clauses of each predicate in the order of the text."""
+
+    source: Source
+    name: str
+    rules: tuple[Rule, ...]
+    helpers: dict[tuple[str, int], tuple[Clause, ...]]
+    authorities: tuple[Authority, ...] = ()
+    controller_authority: str | None = None
+    initial: tuple[Term, ...] = ()
+    clear_messages: bool = False
+    disclose: str = "rules"
+    language: str = "law"
+    preamble_spans: dict[str, Span] = field(default_factory=dict)
+
+
+def goals_in(goal: Goal) -> Iterator[Goal]:
+    """A goal and all goals inside it, in the order of the text."""
+    pending = [goal]
+    while pending:
+        item = pending.pop()
+        yield item
+        pending.extend(reversed(subgoals(item)))
+
+
+def subgoals(goal: Goal) -> tuple[Goal, ...]:
+    """The goals directly inside a goal."""
+    if isinstance(goal, Conj | Disj):
+        return goal.goals
+    if isinstance(goal, If):
+        inner = (goal.condition, goal.then)
+        return inner if goal.otherwise is None else (*inner, goal.otherwise)
+    if isinstance(goal, Not | FindAll):
+        return (goal.goal,)
+    return ()
+
+
+def nodes_of(goal: Goal) -> tuple[Node, ...]:
+    """The term nodes that stand directly in a goal, in the order of the text."""
+    if isinstance(goal, Sense):
+        return (goal.pattern,)
+    if isinstance(goal, Clock):
+        return (goal.time,)
+    if isinstance(goal, ThisLaw):
+        return (goal.name, goal.hash)
+    if isinstance(goal, Unify | Same | Compare):
+        return (goal.left, goal.right)
+    if isinstance(goal, Is):
+        return (goal.result, goal.expression)
+    if isinstance(goal, FindAll):
+        return (goal.template, goal.result)
+    if isinstance(goal, Call):
+        return goal.args
+    if isinstance(goal, Do):
+        return (goal.operation,)
+    return ()
+
+
+def variables_in(*nodes: Node) -> Iterator[Variable]:
+    """Every occurrence of a variable in nodes, in the order of the text."""
+    pending: list[Node] = list(reversed(nodes))
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Variable):
+            yield item
+        elif isinstance(item, Struct):
+            pending.extend(reversed(item.args))
+        elif isinstance(item, Listing):
+            if item.tail is not None:
+                pending.append(item.tail)
+            pending.extend(reversed(item.items))
