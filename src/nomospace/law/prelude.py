@@ -1,0 +1,89 @@
+"""The built-in predicates of the law language: what each needs, gives and costs.
+
+Modes: `+` must be bound when called, `-` is bound by the call, `?` either. A call with less
+bound than any of its modes asks for ends the evaluation with `notGround`.
+
+Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a helper predicate
+and each candidate of `@CS` costs one unit; built-ins cost as told here. Making a list of `n`
+items in a goal costs `n // 100`.
+
+- `member(?X, +List)`: each item of a list; one unit an item tried. Fails on what is no list.
+- `append(+A, +B, ?C)`: C is A and then B; one unit an item of A.
+  `append(?A, ?B, +C)`: all ways to cut C in two; one unit each.
+- `delete(+List, ?X, ?Rest)`: the list without every item that matches X, which stays unbound;
+  one unit an item.
+- `length(+List, ?N)`: one unit. What is no list is a `typeError`.
+- `nth0(?I, +List, ?X)`: item I, counted from 0; one unit when I is bound, else one an item.
+- `reverse(+List, ?R)`, `sort(+List, ?S)`, `sum_list(+List, ?N)`: one unit an item; `sort` drops
+  duplicates and goes by the total order of terms.
+- `between(+Low, +High, ?N)`: each integer of the range; one unit each, one when N is bound.
+- `atom_concat(+A, +B, ?C)`, `atom_concat(?A, ?B, +C)`: text put together, or all ways to cut it.
+- `atom_length(+A, ?N)`, `upcase_atom(+A, ?U)`, `atom_number(?A, ?N)` (one of them bound).
+- `sub_atom(+A, ?Before, ?Length, ?After, ?Sub)`: all parts of a text; with Sub bound, all places.
+- `split_string(+Text, +Separators, ?Parts)`: cut at every character of Separators.
+  Text built-ins cost one unit and one more for each 100 characters; those that give several
+  solutions, one for each. A number given as text is taken as its text.
+- `findall(Template, Goal, ?List)`: one unit a solution.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+UNITS_MAX: Final = 100_000
+"""The evaluation budget of one event."""
+OPERATIONS_MAX: Final = 10_000
+"""The most operations a ruling may have."""
+RULING_BYTES_MAX: Final = 1_000_000
+"""The largest ruling, in bytes of its binary form."""
+
+
+class Builtin(NamedTuple):
+    """`needs`: for each mode, the positions that must be bound. `binds`: bound after success."""
+
+    needs: tuple[tuple[int, ...], ...]
+    binds: tuple[int, ...]
+    solutions: bool  # whether a call may have more than one
+
+
+BUILTINS: Final[dict[tuple[str, int], Builtin]] = {
+    ("member", 2): Builtin(((1,),), (0, 1), True),
+    ("append", 3): Builtin(((0, 1), (2,)), (0, 1, 2), True),
+    ("delete", 3): Builtin(((0,),), (0, 2), False),
+    ("length", 2): Builtin(((0,),), (0, 1), False),
+    ("nth0", 3): Builtin(((1,),), (0, 1, 2), True),
+    ("reverse", 2): Builtin(((0,),), (0, 1), False),
+    ("sort", 2): Builtin(((0,),), (0, 1), False),
+    ("sum_list", 2): Builtin(((0,),), (0, 1), False),
+    ("between", 3): Builtin(((0, 1),), (0, 1, 2), True),
+    ("atom_concat", 3): Builtin(((0, 1), (2,)), (0, 1, 2), True),
+    ("atom_length", 2): Builtin(((0,),), (0, 1), False),
+    ("sub_atom", 5): Builtin(((0,),), (0, 1, 2, 3, 4), True),
+    ("split_string", 3): Builtin(((0, 1),), (0, 1, 2), False),
+    ("upcase_atom", 2): Builtin(((0,),), (0, 1), False),
+    ("atom_number", 2): Builtin(((0,), (1,)), (0, 1), False),
+}
+"""Name and number of arguments of every built-in but `findall`, which is a goal of its own."""
+
+FUNCTIONS: Final[dict[tuple[str, int], str]] = {
+    ("+", 2): "sum",
+    ("-", 2): "difference",
+    ("*", 2): "product",
+    ("/", 2): "quotient; an integer when it is exact",
+    ("//", 2): "integer quotient, towards zero",
+    ("mod", 2): "remainder with the sign of the divisor",
+    ("rem", 2): "remainder with the sign of the dividend",
+    ("min", 2): "the lesser",
+    ("max", 2): "the greater",
+    ("**", 2): "power",
+    ("^", 2): "power",
+    ("-", 1): "negation",
+    ("+", 1): "the number itself",
+    ("abs", 1): "absolute value",
+    ("sign", 1): "-1, 0 or 1",
+    ("floor", 1): "the integer below",
+    ("ceiling", 1): "the integer above",
+    ("round", 1): "the nearest integer, halves away from zero",
+    ("truncate", 1): "the integer towards zero",
+}
+"""What arithmetic knows, in `is`, in comparisons, and in times and amounts of operations."""
