@@ -1,0 +1,90 @@
+"""The rooms keep their walls: pure rooms stay pure, and the import contract sees a breach."""
+
+import ast
+import tomllib
+
+import grimp
+import pytest
+
+from tests.repo.rooms import (
+    IMPURE_MODULES,
+    PACKAGE,
+    PURE_ROOMS,
+    ROOT,
+    granted,
+    imported,
+    modules_of,
+    sets_in_loops,
+)
+
+ROWS: list[str] = next(
+    contract["rows"]
+    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
+    if contract["type"] == "rooms"
+)
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_pure_rooms_own_no_clock_chance_wire_or_thread(room: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in modules_of(room)
+        for line, name in imported(ast.parse(path.read_text("utf-8")))
+        if name.partition(".")[0] in IMPURE_MODULES
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_pure_rooms_do_not_loop_over_sets(room: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} loops over a set; sort it first"
+        for path in modules_of(room)
+        for line in sets_in_loops(ast.parse(path.read_text("utf-8")))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_guards_see_what_they_guard_against() -> None:
+    tree = ast.parse("def f():\n    from os import path\nfor x in {1, 2}:\n    pass\n")
+    assert list(imported(tree)) == [(2, "os")]
+    assert list(sets_in_loops(tree)) == [3]
+    assert not list(sets_in_loops(ast.parse("for x in sorted({1, 2}):\n    pass\n")))
+
+
+@pytest.mark.parametrize(
+    ("importer", "target", "allowed"),
+    [
+        ("nomospace.law.parse", "nomospace.terms", True),
+        ("nomospace.law.parse", "nomospace.errors", True),
+        ("nomospace.terms.text", "nomospace.law", False),
+        ("nomospace.space.index", "nomospace.law.parse", False),
+        ("nomospace.wire.codec", "nomospace.protocols.messages", True),
+        ("nomospace.wire.codec", "nomospace.protocols.routing", False),
+        ("nomospace.law.parse", "nomospace.lawless", False),
+        ("nomospace.law.parse", "nomospace", False),
+        ("nomospace.cli.law", "nomospace", True),
+        ("nomospace", "nomospace.law", True),
+        ("nomospace.law.parse", "msgspec", True),
+    ],
+)
+def test_a_room_imports_only_what_its_row_grants(importer: str, target: str, allowed: bool) -> None:
+    assert granted(importer, target, ROWS) is allowed
+
+
+def test_every_room_that_exists_has_a_row() -> None:
+    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or any(p.rglob("*.py"))}
+    assert rooms - {"__init__"} <= {row.partition(":")[0] for row in ROWS}
+
+
+def test_every_import_in_the_package_is_granted() -> None:
+    graph = grimp.build_graph("nomospace", cache_dir=None)
+    breaches = [
+        f"{importer} imports {target}"
+        for importer in sorted(graph.modules)
+        for target in sorted(graph.find_modules_directly_imported_by(importer))
+        if not granted(importer, target, ROWS)
+    ]
+    assert not breaches, "\n".join(breaches)

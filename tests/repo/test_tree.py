@@ -1,0 +1,85 @@
+"""The tree itself: the lock, the launcher, the documents at its root."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.repo.rooms import PACKAGE, ROOT
+
+LOCK = (ROOT / "requirements.lock").read_text("utf-8")
+PINS = re.findall(r"^([a-z0-9][a-z0-9._-]*)==", LOCK, re.MULTILINE)
+
+
+def test_the_lock_holds_no_addresses() -> None:
+    found = [
+        line
+        for line in LOCK.splitlines()
+        if re.search(r"://|^\s*-(?!-hash=)|\bfile:|@ |/(home|root|work|tmp|opt)/", line)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_pin_of_the_lock_has_a_hash() -> None:
+    entries = re.split(r"^(?=[a-z0-9])", LOCK, flags=re.MULTILINE)
+    bare = [e.splitlines()[0] for e in entries if e[:1].isalnum() and "--hash=sha256:" not in e]
+    assert PINS
+    assert not bare, "\n".join(bare)
+
+
+def test_the_lock_holds_what_was_asked_for() -> None:
+    lines = (ROOT / "requirements.in").read_text("utf-8").splitlines()
+    asked = {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {re.split(r"[<>=]", entry)[0] for entry in project["dependencies"]}
+    assert needed <= asked
+    assert asked <= set(PINS)
+
+
+def test_no_other_lock_format_is_kept() -> None:
+    assert not [n for n in ("uv.lock", "poetry.lock", "Pipfile.lock") if (ROOT / n).exists()]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+def test_every_module_opens_with_a_docstring(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), f"{path} has no docstring"
+
+
+def test_the_launcher_is_posix_and_executable() -> None:
+    launcher = ROOT / "nomospace"
+    assert launcher.read_text("utf-8").startswith("#!/bin/sh\n")
+    assert os.access(launcher, os.X_OK)
+    shell = shutil.which("dash") or shutil.which("sh")
+    assert shell is not None
+    done = subprocess.run([shell, "-n", launcher], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_launcher_runs_from_another_folder_through_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "nomo"
+    link.symlink_to(ROOT / "nomospace")
+    (tmp_path / "typing.py").write_text("raise SystemExit('shadowed')\n")
+    done = subprocess.run(
+        [link, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"nomospace \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_the_readme_shows_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for command in ("./nomospace up", "./nomospace test"):
+        assert re.search(rf"^{re.escape(command)}\b", readme, re.MULTILINE), f"no line {command!r}"
+
+
+def test_the_changelog_has_an_entry_for_this_version() -> None:
+    text = (PACKAGE / "__init__.py").read_text("utf-8")
+    version = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    assert version is not None
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.search(rf"^## \[{re.escape(version[1])}\]", changelog, re.MULTILINE)

@@ -1,0 +1,40 @@
+"""The wheel builds, installs and runs, without a network."""
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.repo.rooms import ROOT
+
+
+def _run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, (
+        f"{command} gave {done.returncode}\n{done.stdout}{done.stderr}"
+    )
+    return done
+
+
+@pytest.mark.slow
+def test_the_wheel_installs_and_runs(tmp_path: Path) -> None:
+    # --no-isolation takes hatchling from the lock; nothing is fetched.
+    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, ".", cwd=ROOT)
+    wheel = next(tmp_path.glob("nomospace-*.whl"))
+    _run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    _run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel, cwd=tmp_path)
+
+    # The dependencies come from this environment. A .pth file inside a folder that was itself
+    # added by one is not read, so the source tree stays out of sight.
+    site = tmp_path / "venv" / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    (site / "needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    assert (site / "nomospace" / "py.typed").is_file()
+
+    nomospace = tmp_path / "venv" / "bin" / "nomospace"
+    assert _run(nomospace, "--version", cwd=tmp_path).stdout.startswith("nomospace ")
+    _run(nomospace, "doctor", cwd=tmp_path)
+    refused = _run(nomospace, "check", cwd=tmp_path, expect=2)
+    assert f"nomospace is installed at {site}" in refused.stderr
