@@ -1,0 +1,1 @@
+"""One module per bench; `nomospace.bench.benches` imports them all."""
