@@ -62,7 +62,7 @@ def at_most(limit: float, unit: str) -> Goal:
 
 
 def information() -> Goal:
-    """No goal: the row is there to be read, and its figures are not to be set against each other."""
+    """No goal: the row is there to be read, and nothing in it to be set against the rest."""
     return Goal("none, for information", lambda _row: True, judged=False)
 
 
