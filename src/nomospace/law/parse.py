@@ -172,12 +172,14 @@ class _Parser:
         if label is not None:
             self.labelled.setdefault((name, len(args)), label.name)
         self.helpers.setdefault((name, len(args)), []).append(
-            Clause(name, args, goal, span, head.span)
+            Clause(name, args, goal, span, head.span, label.name if label is not None else None)
         )
 
     def _wrong_preamble(self, name: str, arity: int, span: Span, with_body: bool) -> None:
         if with_body and PREAMBLE[name] == arity:
-            self.fault("preamble-form", f"{name} is a word of the preamble: no label, no body", span)
+            self.fault(
+                "preamble-form", f"{name} is a word of the preamble: no label, no body", span
+            )
         else:
             self.fault(
                 "preamble-form",
@@ -187,10 +189,12 @@ class _Parser:
 
     def _unknown_events(self) -> None:
         """A head that is no event is a helper if something calls it; a labelled one is a rule."""
+        bodies = [rule.body for rule in self.rules]
+        bodies += [clause.body for clauses in self.helpers.values() for clause in clauses]
         called = {
             (goal.name, len(goal.args))
-            for clause in (*self.rules, *(c for cs in self.helpers.values() for c in cs))
-            for goal in goals_in(clause.body)
+            for body in bodies
+            for goal in goals_in(body)
             if isinstance(goal, Call)
         }
         for key, clauses in self.helpers.items():
@@ -231,19 +235,21 @@ class _Parser:
         elif name == "initialCS":
             self._initial(args[0])
         elif name == "authority":
-            key = self._text(args[1], "a key such as \"ed25519:…\"")
+            key = self._text(args[1], 'a key such as "ed25519:…"')
             who = self._text(args[0], "a name")
             if any(a.name == who for a in law.authorities):
                 self.fault("preamble-twice", f"the authority {who} stands twice", span)
             law.authorities += (Authority(who, key),)
         elif name == "cAuthority":
-            law.controller_authority = self._text(args[0], "a key such as \"ed25519:…\"")
+            law.controller_authority = self._text(args[0], 'a key such as "ed25519:…"')
         elif name == "law":
             law.name = self._text(args[0], "a name")
         else:
             word = self._text(args[0], "all, rules or none")
             if word not in ("all", "rules", "none"):
-                self.fault("preamble-form", f"disclose({word}) is unknown", span, "all, rules, none")
+                self.fault(
+                    "preamble-form", f"disclose({word}) is unknown", span, "all, rules, none"
+                )
             law.disclose = word
 
     def _initial(self, node: Node) -> None:
@@ -256,7 +262,9 @@ class _Parser:
         for item in value:
             if item == "tupleSpace" or getattr(item, "name", None) in ("clock", "obligation"):
                 self.fault(
-                    "reserved-term", "initialCS holds a term that is reserved", node.span,
+                    "reserved-term",
+                    "initialCS holds a term that is reserved",
+                    node.span,
                     "tupleSpace is given to a space's manager by its host; clock and obligation "
                     "are not kept in the control state",
                 )

@@ -298,6 +298,7 @@ class Clause:
     body: Goal
     span: Span
     head_span: Span
+    label: str | None = None
 
 
 @dataclass(slots=True)

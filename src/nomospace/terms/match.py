@@ -5,8 +5,8 @@ Unification checks that no variable would hold itself, so terms stay finite.
 
 from __future__ import annotations
 
-from nomospace.terms.text import PARTIAL, list_with_tail
-from nomospace.terms.values import UNBOUND, Compound, Term, Var, same
+from nomospace.terms.text import list_with_tail
+from nomospace.terms.values import PARTIAL, UNBOUND, Compound, Term, Var, same
 
 
 def deref(value: Term) -> Term:
@@ -62,9 +62,9 @@ def _unify_lists(x: Term, y: Term, pending: list[tuple[Term, Term]]) -> bool:
     """One of the two is a partial list; the other a list of either sort, or there is no match."""
     x_items, x_tail = _parts(x)
     y_items, y_tail = _parts(y)
-    if x_items is None or y_items is None:
-        return False
     count = min(len(x_items), len(y_items))
+    if not count:
+        return False  # an empty list, or no list at all
     x_rest = list_with_tail(x_items[count:], x_tail)
     y_rest = list_with_tail(y_items[count:], y_tail)
     pending.append((x_rest, y_rest))
@@ -72,20 +72,17 @@ def _unify_lists(x: Term, y: Term, pending: list[tuple[Term, Term]]) -> bool:
     return True
 
 
-def _parts(value: Term) -> tuple[tuple[Term, ...] | None, Term]:
-    """Items and tail of a list; a tail that is bound by now is followed."""
+def _parts(value: Term) -> tuple[tuple[Term, ...], Term]:
+    """Items and tail of a list; a tail that is bound by now is followed, be it a list or not."""
     items: tuple[Term, ...] = ()
     while True:
         value = deref(value)
         if value.__class__ is tuple:
             return items + value, ()
-        if _partial(value):
-            items += value.args[:-1]
-            value = value.args[-1]
-            continue
-        if value.__class__ is Var:
+        if not _partial(value):
             return items, value
-        return None, ()
+        items += value.args[:-1]
+        value = value.args[-1]
 
 
 def undo(trail: list[Var], mark: int) -> None:
@@ -119,9 +116,10 @@ def resolve(value: Term) -> Term:
         item, ready = todo.pop()
         if not ready:
             item = deref(item)
-            if item.__class__ is Compound or item.__class__ is tuple:
+            kind = item.__class__
+            if kind is Compound or kind is tuple:
                 todo.append((item, True))
-                parts = item.args if item.__class__ is Compound else item
+                parts = item.args if kind is Compound else item
                 todo.extend((part, False) for part in reversed(parts))
             else:
                 done.append(item)

@@ -56,9 +56,9 @@ class Source:
         text = self.text[first:].partition("\n")[0]
         width = max(1, min(span.end - span.start, len(text) - column + 1))
         cut = max(0, column - 60)  # a very long line is shown around the fault
-        shown = text[cut : cut + 120].replace("\t", " ")
+        shown = "".join(c if c.isprintable() else " " for c in text[cut : cut + 120])
         number = f"{line:>3}"
-        under = " " * (column - 1 - cut) + "^" * min(width, 120)
+        under = " " * (column - 1 - cut) + "^" * min(width, 121 - column + cut)
         return f"{number} | {shown}\n{' ' * len(number)} | {under}"
 
 

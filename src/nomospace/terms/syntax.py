@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import INT_BITS_MAX, TERM_DEPTH_MAX, Atomic
+from nomospace.terms.values import INT_BITS_MAX, PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
 """The longest text that is read."""
@@ -124,16 +124,14 @@ PREFIX: Final[dict[str, Prefix]] = {
 }
 SPELT_VALUES: Final[dict[str, Atomic]] = {"true": True, "false": False, "null": None}
 
-_SYMBOLS = (
-    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|[=<>+\-*/^@;|,]"  # longest first
-)
+_SYMBOLS = r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|[=<>+\-*/^@;|,]"  # longest first
 _TOKEN = re.compile(
     r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
       |(?P<bytes>b'(?:[0-9a-fA-F]{2})*')
       |(?P<name>[a-z][A-Za-z0-9_]*)
       |(?P<var>[A-Z_][A-Za-z0-9_]*'*)
-      |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
-      |(?P<int>\d+)
+      |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+      |(?P<int>[0-9]+)
       |(?P<quoted>'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*")
       |(?P<end>\.(?=\s|%|\Z))
       |(?P<symbol>"""
@@ -142,6 +140,7 @@ _TOKEN = re.compile(
       |(?P<bracket>[()\[\]])""",
     re.VERBOSE,
 )
+_INT_DIGITS_MAX: Final = 1_234  # of the largest integer; longer ones are not even computed
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 
@@ -174,9 +173,7 @@ def _fault(
     help: str = "",
     related: tuple[tuple[str, Span], ...] = (),
 ) -> _Fault:
-    return _Fault(
-        Diagnostic(code=code, message=message, span=span, help=help, related=related)
-    )
+    return _Fault(Diagnostic(code=code, message=message, span=span, help=help, related=related))
 
 
 def _unquote(raw: str, span: Span) -> str:
@@ -237,7 +234,7 @@ def _token_value(kind: str, raw: str, start: int) -> Any:
     if kind == "quoted":
         return _unquote(raw, Span(start, start + len(raw)))
     if kind == "int":
-        if len(raw) > INT_BITS_MAX // 3.33:
+        if len(raw) > _INT_DIGITS_MAX or int(raw).bit_length() > INT_BITS_MAX:
             raise _fault(
                 "syntax-number",
                 f"a number of {len(raw):,} digits is too long",
@@ -248,9 +245,7 @@ def _token_value(kind: str, raw: str, start: int) -> Any:
     if kind == "float":
         value = float(raw)
         if not math.isfinite(value):
-            raise _fault(
-                "syntax-number", "the number is infinite", Span(start, start + len(raw))
-            )
+            raise _fault("syntax-number", "the number is infinite", Span(start, start + len(raw)))
         return value or 0.0
     if kind == "bytes":
         return bytes.fromhex(raw[2:-1])
@@ -317,7 +312,17 @@ class _Pending:
 class _Frame:
     """What was opened and not yet closed: the clause itself, a bracket, arguments, a list."""
 
-    __slots__ = ("at_tail", "items", "kind", "left", "left_priority", "limit", "name", "opened", "ops")
+    __slots__ = (
+        "at_tail",
+        "items",
+        "kind",
+        "left",
+        "left_priority",
+        "limit",
+        "name",
+        "opened",
+        "ops",
+    )
 
     def __init__(self, kind: str, opened: Token, name: Token | None = None) -> None:
         self.kind = kind  # "clause", "(", "args" or "["
@@ -348,6 +353,18 @@ class Reader:
                     message=f"the text is longer than {TEXT_BYTES_MAX:,} bytes",
                     span=Span(0, 1),
                     help="split it",
+                )
+            )
+            text = ""
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            self.faults.append(
+                Diagnostic(
+                    code="syntax-character",
+                    message="half a surrogate pair is no character",
+                    span=Span(error.start, error.start + 1),
+                    help="decode the text as UTF-8",
                 )
             )
             text = ""
@@ -438,17 +455,25 @@ class Reader:
             self._take(frame, Variable(token.text, token.span))
         elif kind in ("int", "float", "quoted", "bytes"):
             self._take(frame, Const(token.value, token.span))
-        elif token.text == "-" and following.kind in ("int", "float") and following.start == token.end:
+        elif (
+            token.text == "-"
+            and following.kind in ("int", "float")
+            and following.start == token.end
+        ):
             self._next += 1
             span = Span(token.start, following.end)
             self._take(frame, Const(-following.value or following.value, span))
-        elif token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand(following):
+        elif (
+            token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand(following)
+        ):
             self._push_prefix(frame, token)
         elif kind == "name":
             value = SPELT_VALUES.get(token.text, token.text)
             self._take(frame, Const(value, token.span))
-        elif kind == "symbol" and token.text not in (",", "|", ";", ":-", "->", "@") and (
-            following.kind in ("end", "eof") or following.text in (",", ")", "]", "|")
+        elif (
+            kind == "symbol"
+            and token.text not in (",", "|", ";", ":-", "->", "@")
+            and (following.kind in ("end", "eof") or following.text in (",", ")", "]", "|"))
         ):
             self._take(frame, Const(token.text, token.span))
         else:
@@ -539,9 +564,7 @@ class Reader:
         depth = max(map(depth_of, args)) if name in (",", ";", "->") and len(args) == 2 else 0
         node = Struct(name, args, span, depth)
         if node.depth > TERM_DEPTH_MAX:
-            raise _fault(
-                "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span
-            )
+            raise _fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
         return node
 
     def _reduce_all(self, frame: _Frame) -> None:
@@ -571,6 +594,10 @@ class Reader:
             assert frame.name is not None
             frame.items.append(inner)
             span = Span(frame.name.start, token.end)
+            if frame.name.text == PARTIAL:
+                raise _fault(
+                    "syntax-list-name", f"{PARTIAL!r} names no compound", span, "write [a, b | T]"
+                )
             self._take(outer, self._struct_counted(frame.name.text, tuple(frame.items), span))
             return
         tail = None
@@ -579,6 +606,14 @@ class Reader:
         else:
             frame.items.append(inner)
         items = tuple(frame.items)
+        if isinstance(tail, Const | Struct):
+            raise _fault(
+                "syntax-tail",
+                "what stands after '|' is neither a list nor a variable",
+                tail.span,
+                "put it before the '|', or in a list of its own",
+                (("the list was opened here", frame.opened.span),),
+            )
         if isinstance(tail, Listing):  # [a|[b,c]] is [a,b,c]
             items, tail = items + tail.items, tail.tail
         node = Listing(items, tail, Span(frame.opened.start, token.end))
@@ -591,9 +626,7 @@ class Reader:
     def _struct_counted(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
         node = Struct(name, args, span)
         if node.depth > TERM_DEPTH_MAX:
-            raise _fault(
-                "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span
-            )
+            raise _fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
         return node
 
     # -- what went wrong -------------------------------------------------------------------

@@ -13,12 +13,24 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.terms.source import Faulty, Source
-from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader, Struct
+from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader
 from nomospace.terms.syntax import Variable as VariableNode
-from nomospace.terms.values import Compound, Term, Var, check_size
+from nomospace.terms.values import PARTIAL, Compound, Term, Var, check_size
+
+__all__ = [
+    "PARTIAL",
+    "NotGround",
+    "from_node",
+    "list_with_tail",
+    "pattern",
+    "quote",
+    "show",
+    "term",
+]
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\\']")
+_WORDS: Final = ("is", "mod", "rem", "not")
 _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", "'": "\\'"}
 
 
@@ -106,10 +118,6 @@ def list_with_tail(items: tuple[Term, ...], tail: Term) -> Term:
     if not items:
         return tail
     return Compound(PARTIAL, (*items, tail))
-
-
-PARTIAL: Final = "[|]"
-"""The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
 
 
 def _variable(name: str, variables: dict[str, Var]) -> Var:
@@ -235,8 +243,8 @@ def _compound_pieces(item: Compound, allowed: int, comma: str, spaced: bool) -> 
             # -(5) is not -5, -(1^2) is not -1^2, \\+(a,b) has two arguments: keep the brackets.
             return [_Piece(f"{name}("), (argument, 999), _Piece(")")]
         if operator.priority > allowed:
-            return [_Piece(f"({name}"), (argument, 0), _Piece(")")]
-        return [_Piece(name), (argument, 0)]
+            return [_Piece(f"({name}"), *_operand(argument, 0, first=True), _Piece(")")]
+        return [_Piece(name), *_operand(argument, 0, first=True)]
     pieces = [_Piece(_functor(name) + "(")]
     for index, part in enumerate(args):
         if index:
@@ -278,6 +286,8 @@ def _is_operation(value: Term) -> bool:
 
 
 def _operand(value: Term, allowed: int, *, first: bool) -> list[Any]:
+    if value in _WORDS and value.__class__ is str:
+        return [_Piece(f"'{value}'")]  # beside an operator the bare word would be read as another
     symbolic = value.__class__ is Compound and len(value.args) == 1 and _is_operation(value)
     if not first and (symbolic or (_is_number(value) and value < 0)):  # 1-(-1), a-(-b)
         return [_Piece("("), (value, 1200), _Piece(")")]

@@ -29,6 +29,9 @@ TERM_DEPTH_MAX: Final = 1_000
 INT_BITS_MAX: Final = 4_096
 """The largest integer, in bits. Larger ones cannot be printed in time that is worth naming."""
 
+PARTIAL: Final = "[|]"
+"""The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
+
 
 class Var:
     """A logic variable: a hole in a pattern. Two are the same only when they are one object.
@@ -94,7 +97,7 @@ class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": 
         return f"term({show(self)!r})"
 
 
-Atomic: TypeAlias = None | bool | int | float | str | bytes
+Atomic: TypeAlias = bool | int | float | str | bytes | None
 Term: TypeAlias = Any
 """None, bool, int, float, str, bytes, a tuple of terms, or a Compound (a pattern: or a Var)."""
 
@@ -268,12 +271,13 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
     """`freeze` with a stack of its own: what comes from outside may be nested without end."""
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
+    count = 0
     while todo:
         item, depth = todo.pop()
         if depth == 0:
-            name, count = item
-            args = tuple(done[len(done) - count :])
-            del done[len(done) - count :]
+            name, width = item
+            args = tuple(done[len(done) - width :])
+            del done[len(done) - width :]
             done.append(args if name is None else Compound(name, args))
             continue
         if depth > TERM_DEPTH_MAX:
@@ -283,6 +287,8 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
                 raise NotATerm(value=f"{item.name}()", why="a compound has at least one argument")
             _check_text(item.name)
             name, parts = item.name, item.args
+            if name == PARTIAL and not isinstance(parts[-1], Var):
+                raise NotATerm(value=f"a compound named {PARTIAL}", why="lists are Python lists")
         elif isinstance(item, tuple | list):
             name, parts = None, tuple(item)
         else:
@@ -290,7 +296,8 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
             continue
         todo.append(((name, len(parts)), 0))
         todo.extend((part, depth + 1) for part in reversed(parts))
-        if len(todo) > TERM_BYTES_MAX:
+        count += len(parts)  # parts that are shared count each time, as they do in the bytes
+        if count > TERM_BYTES_MAX:
             raise TooLarge(what="its number of parts", limit=TERM_BYTES_MAX)
     return done[0]
 

@@ -1,0 +1,303 @@
+r"""Nodes and goals to text: what the hash, the formatter and the differ print with.
+
+A goal is first turned back into the node it could have been read from, so there is one printer.
+It has a stack of its own: conjunctions of any length and terms of a thousand levels print alike.
+
+The plain style is that of `terms.show`, with variables by name. The spaced style is for people:
+a space after commas and around operators (not around `@`).
+
+>>> from nomospace.terms import Source
+>>> from nomospace.terms.syntax import Reader
+>>> node = Reader(Source("N>0,do(dcr('quota'(N),1))|\\+X=[H|T]")).single()
+>>> show_node(node, allowed=1200)
+'N>0,do(dcr(quota(N),1));(\\+(X=[H|T]))'
+>>> show_node(node, allowed=1200, spaced=True)
+'N > 0, do(dcr(quota(N), 1)) ; \\+ X = [H | T]'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from nomospace.law.tree import (
+    Call,
+    Clause,
+    Clock,
+    Compare,
+    Conj,
+    Const,
+    Disj,
+    Do,
+    Fail,
+    FindAll,
+    Goal,
+    If,
+    Is,
+    Listing,
+    Node,
+    Not,
+    Rule,
+    Same,
+    Sense,
+    Struct,
+    ThisLaw,
+    TrueGoal,
+    Unify,
+    Variable,
+)
+from nomospace.terms import Span, quote, show
+from nomospace.terms.source import NOWHERE
+from nomospace.terms.syntax import INFIX, PREFIX
+
+WHOLE: Final = 1200
+"""The priority of a whole clause body: nothing in it needs brackets for where it stands."""
+ARGUMENT: Final = 999
+"""The highest priority that an argument or an item of a list has without brackets."""
+
+Lexeme: TypeAlias = Callable[[Const], str]
+_Piece: TypeAlias = str | tuple[Node, int]
+
+_SYMBOLIC: Final = ("+", "-", "\\+")
+_WORDS: Final = ("is", "mod", "rem", "not")
+
+
+def show_constant(node: Const) -> str:
+    """A constant in its one canonical spelling."""
+    return show(node.value)
+
+
+def show_node(
+    node: Node, *, spaced: bool = False, allowed: int = ARGUMENT, lexeme: Lexeme = show_constant
+) -> str:
+    """The text of a node; bracketed when its priority is over `allowed`.
+
+    `lexeme` spells constants; the formatter keeps an author's quotes with it.
+    """
+    out: list[str] = []
+    todo: list[_Piece] = [(node, allowed)]
+    while todo:
+        piece = todo.pop()
+        if isinstance(piece, str):
+            out.append(piece)
+            continue
+        item, limit = piece
+        if isinstance(item, Const):
+            out.append(lexeme(item))
+        elif isinstance(item, Variable):
+            out.append(item.name)
+        elif isinstance(item, Listing):
+            todo.extend(reversed(_listing(item, spaced)))
+        else:
+            todo.extend(reversed(_struct(item, limit, spaced)))
+    return "".join(out)
+
+
+def infix_text(name: str, spaced: bool) -> str:
+    """An infix operator with the space around it."""
+    if name == ",":
+        return ", " if spaced else ","
+    if name in _WORDS or (spaced and name != "@"):
+        return f" {name} "
+    return name
+
+
+def functor_text(node: Struct) -> str:
+    """The name of a compound as it stands before its bracket."""
+    return node.name if node.name in ("true", "false", "null") else quote(node.name)
+
+
+def is_infix(node: Node) -> bool:
+    """Whether a node is printed with an operator between two operands."""
+    return (
+        isinstance(node, Struct)
+        and len(node.args) == 2
+        and node.name in INFIX
+        and node.name != "|"  # reading makes `;` of it; a quoted '|' is a name like any other
+    )
+
+
+def _is_operation(node: Node) -> bool:
+    return is_infix(node) or (
+        isinstance(node, Struct) and len(node.args) == 1 and node.name in _SYMBOLIC
+    )
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(node, Const) and node.value.__class__ in (int, float)
+
+
+def _listing(node: Listing, spaced: bool) -> list[_Piece]:
+    pieces: list[_Piece] = ["[", *_separated(node.items, spaced)]
+    if node.tail is not None:
+        pieces += [" | " if spaced else "|", (node.tail, ARGUMENT)]
+    return [*pieces, "]"]
+
+
+def _separated(nodes: Sequence[Node], spaced: bool) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    for index, node in enumerate(nodes):
+        if index:
+            pieces.append(", " if spaced else ",")
+        pieces.append((node, ARGUMENT))
+    return pieces
+
+
+def _struct(node: Struct, allowed: int, spaced: bool) -> list[_Piece]:
+    if is_infix(node):
+        operator = INFIX[node.name]
+        tight = not spaced or node.name == "@"
+        pieces = [
+            *_operand(node.args[0], operator.left, bracket_signs=False),
+            infix_text(node.name, spaced),
+            *_operand(node.args[1], operator.right, bracket_signs=tight),
+        ]
+        return ["(", *pieces, ")"] if operator.priority > allowed else pieces
+    if len(node.args) == 1 and node.name in _SYMBOLIC:
+        return _prefix(node.name, node.args[0], allowed, spaced)
+    return [functor_text(node), "(", *_separated(node.args, spaced), ")"]
+
+
+def _prefix(name: str, argument: Node, allowed: int, spaced: bool) -> list[_Piece]:
+    operator = PREFIX[name]
+    if spaced and name == "\\+":
+        pieces = ["\\+ ", *_operand(argument, operator.right, bracket_signs=False)]
+    elif _is_number(argument) or _is_operation(argument):
+        # -(5) is not -5, and -(1^2) is not -1^2: as arguments they cannot be misread.
+        return [name, "(", (argument, ARGUMENT), ")"]
+    else:
+        pieces = [name, *_operand(argument, 0, bracket_signs=False)]
+    return ["(", *pieces, ")"] if operator.priority > allowed else pieces
+
+
+def _operand(node: Node, allowed: int, *, bracket_signs: bool) -> list[_Piece]:
+    if isinstance(node, Const) and node.value in _WORDS:
+        return [f"'{node.value}'"]  # beside an operator the bare word would be read as another
+    signed = _is_operation(node) and not is_infix(node)
+    if isinstance(node, Const) and isinstance(node.value, int | float):
+        signed = node.value < 0
+    if signed and bracket_signs:  # 1-(-1), a-(-b)
+        return ["(", (node, WHOLE), ")"]
+    return [(node, allowed)]
+
+
+# -- goals ---------------------------------------------------------------------------------
+
+
+def show_goal(goal: Goal, *, spaced: bool = False) -> str:
+    r"""The text of a goal, as it may stand as the body of a rule.
+
+    >>> from nomospace.law.parse import parse
+    >>> from nomospace.terms import Source
+    >>> law, _ = parse(Source("law(l). quit :- \\+ a@CS, (clock(T)@CS, T > 5 | b@CS)."))
+    >>> show_goal(law.rules[0].body)
+    'not(a@CS),(clock(T),T>5;b@CS)'
+    """
+    return show_node(goal_node(goal), spaced=spaced, allowed=WHOLE)
+
+
+def show_head(clause: Rule | Clause, *, spaced: bool = False) -> str:
+    """The head of a rule or of a helper's clause."""
+    return show_node(head_node(clause), spaced=spaced)
+
+
+def show_clause(clause: Rule | Clause, *, spaced: bool = False) -> str:
+    """A whole clause on one line, with its label and its full stop."""
+    label = f"{clause.label}. " if clause.label else ""
+    text = label + show_head(clause, spaced=spaced)
+    if not isinstance(clause.body, TrueGoal):
+        text += (" :- " if spaced else ":-") + show_goal(clause.body, spaced=spaced)
+    return text + "."
+
+
+def head_node(clause: Rule | Clause) -> Node:
+    """The node that a clause's head was read from."""
+    name = clause.event if isinstance(clause, Rule) else clause.name
+    return _made(name, *clause.args)
+
+
+def _made(name: str, *args: Node) -> Node:
+    # The depth only serves the reader's limit; counting it for a long chain would be quadratic.
+    return Struct(name, args, NOWHERE, 1) if args else Const(name, NOWHERE)
+
+
+def goal_node(goal: Goal) -> Node:
+    """A node that reads as this goal, in the one spelling that the canonical form has.
+
+    `not` for `\\+`, `clock(T)` for `clock(T)@CS`, and chains of `,` and `;` without the brackets
+    that mean nothing. Recursion is as deep as goals nest, which the parser bounds.
+    """
+    match goal:
+        case TrueGoal():
+            return Const(True, NOWHERE)
+        case Fail():
+            return Const("fail", NOWHERE)
+        case Conj():
+            return _chain(",", [goal_node(part) for part in _flat(goal)], Const(True, NOWHERE))
+        case Disj():
+            return _disjunction(goal)
+        case If():
+            decided = _made("->", goal_node(goal.condition), goal_node(goal.then))
+            if goal.otherwise is None:
+                return decided
+            return _made(";", decided, goal_node(goal.otherwise))
+        case Not():
+            return _made("not", goal_node(goal.goal))
+        case Sense():
+            pattern = _made("obligation", goal.pattern) if goal.obligations else goal.pattern
+            return _made("@", pattern, Variable("CS", NOWHERE))
+        case Clock():
+            return _made("clock", goal.time)
+        case ThisLaw():
+            return _made("thisLaw", goal.name, goal.hash)
+        case Unify():
+            return _made("\\=" if goal.negated else "=", goal.left, goal.right)
+        case Same():
+            return _made("\\==" if goal.negated else "==", goal.left, goal.right)
+        case Compare():
+            return _made(goal.operator, goal.left, goal.right)
+        case Is():
+            return _made("is", goal.result, goal.expression)
+        case FindAll():
+            return _made("findall", goal.template, goal_node(goal.goal), goal.result)
+        case Call():
+            return _made(goal.name, *goal.args)
+        case Do():
+            return _made("do", goal.operation)
+
+
+def _flat(goal: Conj | Disj) -> list[Goal]:
+    """The parts of a chain, with those of chains of the same kind inside it."""
+    parts: list[Goal] = []
+    for part in goal.goals:
+        if isinstance(part, Conj | Disj) and type(part) is type(goal):
+            parts.extend(_flat(part))
+        else:
+            parts.append(part)
+    return parts
+
+
+def _disjunction(goal: Disj) -> Node:
+    nodes: list[Node] = []
+    parts = _flat(goal)
+    for index, part in enumerate(parts):
+        node = goal_node(part)
+        if isinstance(part, If) and part.otherwise is None and index + 1 < len(parts):
+            # What follows would be read as its else; this is how a condition alone fails.
+            node = _made(";", node, Const("fail", NOWHERE))
+        nodes.append(node)
+    return _chain(";", nodes, Const("fail", NOWHERE))
+
+
+def _chain(name: str, nodes: list[Node], empty: Node) -> Node:
+    if not nodes:
+        return empty
+    node = nodes.pop()
+    while nodes:
+        node = _made(name, nodes.pop(), node)
+    return node
+
+
+def span_of(nodes: Sequence[Node]) -> Span:
+    """From the first of some nodes to the end of the last."""
+    return Span(nodes[0].span.start, nodes[-1].span.end)
