@@ -230,6 +230,23 @@ def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
     return tokens, faults
 
 
+def comments(text: str) -> list[Span]:
+    """Where the comments of a text stand, in order. The text has no errors.
+
+    >>> comments("a. % one\\nb. /* two */")
+    [Span(start=3, end=8), Span(start=12, end=21)]
+    """
+    found: list[Span] = []
+    position, size = 0, len(text)
+    while position < size:
+        match = _TOKEN.match(text, position)
+        assert match is not None, "the text was read without errors"
+        if match.lastgroup == "layout" and not match.group().isspace():
+            found.append(Span(*match.span()))
+        position = match.end()
+    return found
+
+
 def _token_value(kind: str, raw: str, start: int) -> Any:
     if kind == "quoted":
         return _unquote(raw, Span(start, start + len(raw)))
