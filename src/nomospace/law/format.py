@@ -27,8 +27,8 @@ from nomospace.law.canon import canonical
 from nomospace.law.parse import parse
 from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
 from nomospace.law.tree import Const, Listing, Node, Struct, Variable
-from nomospace.terms import Faulty, Source
-from nomospace.terms.syntax import INFIX, Reader, Token, comments, tokenize
+from nomospace.terms import Diagnostic, Faulty, Source, Span
+from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader, Token, comments, tokenize
 
 WIDTH_MAX: Final = 100
 """The longest line that is aimed at; a single word may be longer."""
@@ -48,6 +48,7 @@ def format_law(text: str, name: str = "<law>") -> str:
     meaning = _canonical(text, name)
     done = _Pass(text).run()
     for _ in range(PASSES_MAX):
+        _check_length(text, name, done)
         # A comment that moved out of its clause may let the clause be drawn together.
         before, done = done, _Pass(done).run()
         if before == done:
@@ -57,6 +58,17 @@ def format_law(text: str, name: str = "<law>") -> str:
     if _canonical(done, name) != meaning:
         raise Bug(story=("formatting changed a law's meaning", text[:2_000], done[:2_000]))
     return done
+
+
+def _check_length(text: str, name: str, done: str) -> None:
+    if len(done.encode()) > TEXT_BYTES_MAX:
+        fault = Diagnostic(
+            code="syntax-too-long",
+            message=f"laid out, the law is longer than {TEXT_BYTES_MAX:,} bytes",
+            span=Span(0, 1),
+            help="split it",
+        )
+        raise Faulty(source=Source(text, name), diagnostics=(fault,))
 
 
 def _canonical(text: str, name: str) -> str:
