@@ -1,0 +1,201 @@
+"""The ordered bag of terms that laws sense: a control state, or the pending obligations.
+
+Terms are kept by functor and arity in the order they came, which is all that most sensing needs.
+Where a bucket has grown, sensing with bound arguments goes through an index over just those
+argument positions, made on first use. A term that takes another's place keeps its place.
+
+Compiled laws read `buckets` directly: a dictionary from `name/arity` to a `Bucket`, which is a
+dictionary from place to term, oldest first. No bucket is ever empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from nomospace.terms import Compound, Term, is_ground, match, oversize
+from nomospace.terms.values import Var
+
+INDEX_FROM: Final = 12
+"""Buckets up to this many terms are walked; larger ones are indexed when sensed."""
+
+_KEYS: dict[tuple[str, int], str] = {}
+_KEYS_MAX: Final = 100_000
+
+
+class Bucket(dict[int, Term]):
+    """Terms of one functor and arity by their place, with indexes over argument positions."""
+
+    __slots__ = ("indexes",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.indexes: dict[tuple[int, ...], dict[Term, dict[int, Term]]] = {}
+
+    def lookup(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> Iterable[Term]:
+        """Terms that may have `key` at `positions`, oldest first: all that do, few that do not."""
+        return self.places(positions, key).values()
+
+    def places(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> dict[int, Term]:
+        if len(self) <= INDEX_FROM:
+            return self
+        for part in key:
+            if (part.__class__ is Compound or part.__class__ is tuple) and oversize(part):
+                return _EMPTY  # no term of a control state is that large
+        index = self.indexes.get(positions)
+        if index is None:
+            index = self.indexes[positions] = {}
+            for place, term in self.items():
+                index.setdefault(_key(term, positions), {})[place] = term
+        return index.get(key, _EMPTY)
+
+    def put(self, place: int, term: Term) -> None:
+        for positions, index in self.indexes.items():
+            index.setdefault(_key(term, positions), {})[place] = term
+        self[place] = term
+
+    def swap(self, place: int, term: Term) -> None:
+        old = self[place]
+        self[place] = term  # a dictionary keeps the place of a key that it has
+        for positions, index in self.indexes.items():
+            before, after = _key(old, positions), _key(term, positions)
+            del index[before][place]
+            if not index[before]:
+                del index[before]
+            index[after] = dict(sorted([*index.get(after, _EMPTY).items(), (place, term)], key=_place))
+
+    def drop(self, place: int) -> None:
+        term = self.pop(place)
+        for positions, index in self.indexes.items():
+            key = _key(term, positions)
+            found = index[key]
+            del found[place]
+            if not found:
+                del index[key]
+
+
+_EMPTY: Final[dict[int, Term]] = {}
+
+
+def _place(pair: tuple[int, Term]) -> int:
+    return pair[0]
+
+
+def _key(term: Term, positions: tuple[int, ...]) -> tuple[Term, ...]:
+    args = term.args
+    return tuple([args[position] for position in positions])
+
+
+def key_of(term: Term) -> str:
+    """The bucket a term belongs to: `name/arity`, or its kind for what is neither."""
+    if term.__class__ is Compound:
+        pair = (term.name, len(term.args))
+        key = _KEYS.get(pair)
+        if key is None:
+            if len(_KEYS) >= _KEYS_MAX:
+                _KEYS.clear()
+            key = _KEYS[pair] = f"{term.name}/{len(term.args)}"
+        return key
+    if term.__class__ is str:
+        return f"{term}/0"
+    return f"#{term.__class__.__name__}"
+
+
+class Bag:
+    """An ordered bag. `places` given out never repeat, so a change can be told and taken back."""
+
+    __slots__ = ("buckets", "next_place", "size")
+
+    def __init__(self, terms: Iterable[Term] = ()) -> None:
+        self.buckets: dict[str, Bucket] = {}
+        self.next_place = 0
+        self.size = 0
+        for term in terms:
+            self.add(term)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter([term for _, term in self.items()])
+
+    def items(self) -> list[tuple[int, Term]]:
+        """Places and terms, oldest first."""
+        found = [pair for bucket in self.buckets.values() for pair in bucket.items()]
+        found.sort(key=_place)
+        return found
+
+    def of(self, key: str) -> Iterable[Term]:
+        """The terms of one bucket, oldest first."""
+        return self.buckets.get(key, _EMPTY).values()
+
+    def add(self, term: Term) -> int:
+        place = self.next_place
+        self.next_place = place + 1
+        self.put(place, term)
+        return place
+
+    def put(self, place: int, term: Term) -> None:
+        """Put a term at a place that is free."""
+        key = key_of(term)
+        bucket = self.buckets.get(key)
+        if bucket is None:
+            bucket = self.buckets[key] = Bucket()
+        elif bucket and place < next(reversed(bucket)):
+            # It takes an older place: the bucket is made again, in order.
+            terms = sorted([*bucket.items(), (place, term)], key=_place)
+            bucket = self.buckets[key] = Bucket()
+            bucket.update(terms)
+            self.size += 1
+            return
+        bucket.put(place, term)
+        self.size += 1
+
+    def drop(self, place: int, term: Term) -> None:
+        """Take away the term at a place."""
+        key = key_of(term)
+        bucket = self.buckets[key]
+        bucket.drop(place)
+        self.size -= 1
+        if not bucket:
+            del self.buckets[key]
+
+    def swap(self, place: int, old: Term, new: Term) -> None:
+        """Put `new` in the place of `old`."""
+        key = key_of(old)
+        if key == key_of(new):
+            self.buckets[key].swap(place, new)
+            return
+        self.drop(place, old)
+        self.put(place, new)
+
+    def find(self, pattern: Term) -> tuple[int, Term] | None:
+        """The oldest term that matches a pattern, with its place."""
+        for place, term in self._candidates(pattern).items():
+            if match(pattern, term):
+                return place, term
+        return None
+
+    def find_all(self, pattern: Term) -> list[tuple[int, Term]]:
+        """All terms that match a pattern, with their places, oldest first."""
+        return [(p, x) for p, x in self._candidates(pattern).items() if match(pattern, x)]
+
+    def _candidates(self, pattern: Term) -> dict[int, Term]:
+        if isinstance(pattern, Var):
+            return dict(self.items())
+        bucket = self.buckets.get(key_of(pattern))
+        if bucket is None:
+            return _EMPTY
+        if pattern.__class__ is Compound and len(bucket) > INDEX_FROM:
+            bound = tuple([i for i, arg in enumerate(pattern.args) if is_ground(arg)])
+            if bound:
+                return bucket.places(bound, _key(pattern, bound))
+        return bucket
+
+    def copy(self) -> Bag:
+        """A bag of its own with the same terms in the same places."""
+        twin = Bag()
+        for place, term in self.items():
+            twin.put(place, term)
+        twin.next_place = self.next_place
+        return twin

@@ -1,0 +1,548 @@
+"""The interpreter: what a law means, said as plainly as we can. The compiler is held to it.
+
+It is a machine with a list of goals to do, a stack of choices to come back to, and a trail of
+variables to unbind on the way back. It has no recursion of its own, so a law may recurse as
+far as its budget goes. It also tells the story of an evaluation, for explanations.
+
+The meaning, in short: rules are tried in the order of the text, the first that has a solution
+gives the ruling. `do` adds an operation to the ruling and is taken back on backtracking. The
+control state is read as it was when the event came. An operation's variables have the values
+they have when the rule has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from nomospace.law.bag import Bag, key_of
+from nomospace.law.holes import (
+    LIST,
+    Open,
+    build,
+    close,
+    fresh,
+    identical,
+    is_bound,
+    make,
+    resolve,
+    unify,
+)
+from nomospace.law.prelude import BUILTINS
+from nomospace.law.runtime import (
+    COMPARE,
+    SOLUTIONS,
+    UNSET,
+    Stop,
+    Units,
+    arith1,
+    arith2,
+    calculate,
+    delete_matching,
+    finish,
+    seconds,
+    spend,
+)
+from nomospace.law.tree import (
+    Call,
+    Clock,
+    Compare,
+    Conj,
+    Const,
+    Disj,
+    Do,
+    Fail,
+    FindAll,
+    Goal,
+    If,
+    Is,
+    Law,
+    Listing,
+    Node,
+    Not,
+    Rule,
+    Same,
+    Sense,
+    Struct,
+    ThisLaw,
+    TrueGoal,
+    Unify,
+    Variable,
+)
+from nomospace.terms import Term, Var, same, undo
+from nomospace.terms.text import PARTIAL
+
+Env: TypeAlias = dict[str, Any]
+"""Variables of one clause by name: a `Var`, or a term for `Self`, `Msg` and `Peer`."""
+Outcome: TypeAlias = tuple[int, tuple[Any, ...]] | None
+"""Number of the rule (from 0) and the operations, or `None` when no rule has a solution."""
+
+
+@dataclass(slots=True)
+class _Commit:
+    """Stands after a condition: throw away the choices made since, then go on."""
+
+    height: int
+
+
+@dataclass(slots=True)
+class _Collect:
+    """Stands after the goal of a findall: keep a copy of the template, then ask for more."""
+
+    template: Node
+    found: list[Term]
+
+
+@dataclass(slots=True)
+class _Bind:
+    """Make a pattern equal to a value."""
+
+    pattern: Node
+    value: Term
+
+
+Work: TypeAlias = "tuple[Any, Env, Work] | None"
+"""A linked list of goals to do, each with the variables it is about."""
+
+
+@dataclass(slots=True)
+class _Choice:
+    """A point to come back to: each `next` binds and gives the work to go on with."""
+
+    alternatives: Iterator[Work]
+    trail: int
+    operations: int
+    path: int
+
+
+@dataclass(slots=True)
+class Trace:
+    """The story of one rule: the goals on the way to success, or the furthest goal tried."""
+
+    rule: Rule
+    held: list[tuple[Goal, Env]] = field(default_factory=list)
+    furthest: Goal | None = None
+    furthest_env: Env = field(default_factory=dict)
+    matched: bool = False
+
+
+class Interpreter:
+    """Evaluates events under one law. Holds nothing between events."""
+
+    def __init__(self, law: Law, hash: str) -> None:
+        self.law = law
+        self.hash = hash
+        self.by_event: dict[str, list[tuple[int, Rule]]] = {}
+        for index, rule in enumerate(law.rules):
+            self.by_event.setdefault(rule.event, []).append((index, rule))
+
+    def rule(
+        self,
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+        traces: list[Trace] | None = None,
+    ) -> Outcome:
+        """The ruling on an event: the first rule with a solution, and its operations.
+
+        Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
+        """
+        specials = special_values(event, home, args)
+        for index, rule in self.by_event.get(event, ()):
+            trace = Trace(rule) if traces is not None else None
+            if traces is not None and trace is not None:
+                traces.append(trace)
+            run = _Run(self, state, obligations, now, units, specials, trace)
+            operations = run.solve(rule, args)
+            if operations is not None:
+                message = None
+                if event in ("sent", "arrived", "submitted"):
+                    message = (args[0], args[1], args[2])
+                return index, tuple([finish(op, home, message, units) for op in operations])
+        return None
+
+
+def special_values(event: str, home: str, args: tuple[Term, ...]) -> Env:
+    """`Self`, and `Msg` and `Peer` on events that have them."""
+    if event == "sent":
+        return {"Self": home, "Msg": args[1], "Peer": args[2]}
+    if event in ("arrived", "submitted"):
+        return {"Self": home, "Msg": args[1], "Peer": args[0]}
+    return {"Self": home}
+
+
+class _Run:
+    """One rule on one event."""
+
+    def __init__(
+        self,
+        interpreter: Interpreter,
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+        specials: Env,
+        trace: Trace | None,
+    ) -> None:
+        self.interpreter = interpreter
+        self.state = state
+        self.obligations = obligations
+        self.now = now
+        self.units = units
+        self.specials = specials
+        self.trace = trace
+        self.trail: list[Var] = []
+        self.choices: list[_Choice] = []
+        self.operations: list[Term] = []
+        self.path: list[tuple[Goal, Env]] = []
+
+    def solve(self, rule: Rule, args: tuple[Term, ...]) -> list[Term] | None:
+        env = dict(self.specials)
+        for node, value in zip(rule.args, args, strict=True):
+            if not unify(self.build(node, env), value, self.trail):
+                return None
+        if self.trace is not None:
+            self.trace.matched = True
+        work: Work = (rule.body, env, None)
+        while work is not None:
+            goal, env, rest = work
+            if self.trace is not None:
+                self._note(goal, env)
+            step = _STEPS.get(goal.__class__)
+            assert step is not None
+            after = step(self, goal, env, rest)
+            if after is _FAILED:
+                after = self._backtrack()
+                if after is _FAILED:
+                    return None
+            work = after
+        if self.trace is not None:
+            self.trace.held = self.path
+        return [close(operation) for operation in self.operations]
+
+    def _note(self, goal: Any, env: Env) -> None:
+        if goal.__class__ in (Conj, Disj, If, _Commit, _Collect, _Bind):
+            return
+        self.path.append((goal, env))
+        assert self.trace is not None
+        furthest = self.trace.furthest
+        if furthest is None or goal.span.start >= furthest.span.start:
+            self.trace.furthest = goal
+            self.trace.furthest_env = {k: resolve(v) for k, v in env.items()}
+
+    def _backtrack(self) -> Any:
+        while self.choices:
+            choice = self.choices[-1]
+            undo(self.trail, choice.trail)
+            del self.operations[choice.operations :]
+            del self.path[choice.path :]
+            try:
+                return next(choice.alternatives)
+            except StopIteration:
+                self.choices.pop()
+        return _FAILED
+
+    def choose(self, alternatives: Iterator[Work]) -> None:
+        self.choices.append(
+            _Choice(alternatives, len(self.trail), len(self.operations), len(self.path))
+        )
+
+    def attempt(self, a: Term, b: Term) -> bool:
+        """Unify; on failure leave nothing bound."""
+        mark = len(self.trail)
+        if unify(a, b, self.trail):
+            return True
+        undo(self.trail, mark)
+        return False
+
+    def attempt_all(self, pairs_a: tuple[Any, ...], pairs_b: tuple[Term, ...]) -> bool:
+        """Unify pair by pair; on failure leave nothing bound."""
+        mark = len(self.trail)
+        for a, b in zip(pairs_a, pairs_b, strict=True):
+            if not unify(a, b, self.trail):
+                undo(self.trail, mark)
+                return False
+        return True
+
+    def build(self, node: Node, env: Env) -> Any:
+        """The value of a node in this clause. `[H|T]` costs one unit per 100 items of T."""
+        if isinstance(node, Listing | Struct):
+            cost = list_cost(node, env)
+            if cost:
+                spend(self.units, cost)
+        return build(node, env)
+
+
+def list_cost(node: Node, env: Env) -> int:
+    """Units for making the lists that a node writes out with a tail: `[H|T]` copies T."""
+    cost = 0
+    pending: list[Node] = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Struct):
+            pending.extend(item.args)
+        elif isinstance(item, Listing):
+            pending.extend(item.items)
+            if isinstance(item.tail, Variable):
+                tail = resolve(env.get(item.tail.name))
+                if tail.__class__ is tuple:
+                    cost += len(tail) // 100
+            elif item.tail is not None:
+                pending.append(item.tail)
+    return cost
+
+
+class _Failed:
+    __slots__ = ()
+
+
+_FAILED: Any = _Failed()
+
+
+# -- one function a goal: gives the work to go on with, or _FAILED ---------------------------
+
+
+def _true(run: _Run, goal: TrueGoal, env: Env, rest: Work) -> Any:
+    return rest
+
+
+def _fail(run: _Run, goal: Fail, env: Env, rest: Work) -> Any:
+    return _FAILED
+
+
+def _conj(run: _Run, goal: Conj, env: Env, rest: Work) -> Any:
+    for part in reversed(goal.goals):
+        rest = (part, env, rest)
+    return rest
+
+
+def _disj(run: _Run, goal: Disj, env: Env, rest: Work) -> Any:
+    run.choose(iter([(part, env, rest) for part in goal.goals]))
+    return _FAILED
+
+
+def _if(run: _Run, goal: If, env: Env, rest: Work) -> Any:
+    height = len(run.choices)
+    otherwise: list[Work] = [] if goal.otherwise is None else [(goal.otherwise, env, rest)]
+    run.choose(iter(otherwise))
+    return goal.condition, env, (_Commit(height), env, (goal.then, env, rest))
+
+
+def _not(run: _Run, goal: Not, env: Env, rest: Work) -> Any:
+    height = len(run.choices)
+    # `true` stands for what follows, so that the work is never empty.
+    run.choose(iter([(TrueGoal(goal.span), env, rest)]))
+    return goal.goal, env, (_Commit(height), env, (Fail(goal.span), env, None))
+
+
+def _commit(run: _Run, goal: _Commit, env: Env, rest: Work) -> Any:
+    del run.choices[goal.height :]
+    return rest
+
+
+def _findall(run: _Run, goal: FindAll, env: Env, rest: Work) -> Any:
+    found: list[Term] = []
+
+    def when_done() -> Iterator[Work]:
+        yield _Bind(goal.result, make(LIST, tuple(found))), env, rest
+
+    run.choose(when_done())
+    return goal.goal, env, (_Collect(goal.template, found), env, None)
+
+
+def _collect(run: _Run, goal: _Collect, env: Env, rest: Work) -> Any:
+    spend(run.units, 1)
+    goal.found.append(fresh(run.build(goal.template, env)))
+    return _FAILED
+
+
+def _bind(run: _Run, goal: _Bind, env: Env, rest: Work) -> Any:
+    return rest if run.attempt(run.build(goal.pattern, env), goal.value) else _FAILED
+
+
+def _sense(run: _Run, goal: Sense, env: Env, rest: Work) -> Any:
+    pattern = run.build(goal.pattern, env)
+    bag = run.obligations if goal.obligations else run.state
+
+    def candidates() -> Iterator[Work]:
+        for term in _terms_like(bag, pattern):
+            if not agrees(pattern, term):
+                continue
+            spend(run.units, 1)
+            if run.attempt(pattern, term):
+                yield TrueGoal(goal.span), env, rest
+
+    run.choose(candidates())
+    return _FAILED
+
+
+def agrees(pattern: Any, term: Term) -> bool:
+    """Whether a term agrees with a pattern in every argument that is bound in the pattern.
+
+    This is what makes a term a *candidate* of `@CS`, which costs one unit.
+    """
+    if pattern.__class__ is Var:
+        return True
+    if pattern.__class__ is not Open or pattern.name in (LIST, PARTIAL):
+        return pattern.__class__ is Open or same(pattern, term)
+    return all(
+        same(wanted, found)
+        for wanted, found in zip(pattern.args, term.args, strict=True)
+        if is_bound(wanted)
+    )
+
+
+def _terms_like(bag: Bag, pattern: Any) -> Iterable[Term]:
+    """All terms for a variable, else those of the pattern's functor and arity, oldest first."""
+    if pattern.__class__ is Var:
+        return list(bag)
+    if pattern.__class__ is Open:
+        if pattern.name in (LIST, PARTIAL):
+            return list(bag.of("#tuple"))
+        return list(bag.of(f"{pattern.name}/{len(pattern.args)}"))
+    return list(bag.of(key_of(pattern)))
+
+
+def _clock(run: _Run, goal: Clock, env: Env, rest: Work) -> Any:
+    return rest if run.attempt(run.build(goal.time, env), seconds(run.now)) else _FAILED
+
+
+def _this_law(run: _Run, goal: ThisLaw, env: Env, rest: Work) -> Any:
+    law = run.interpreter
+    fits = run.attempt(run.build(goal.name, env), law.law.name) and run.attempt(
+        run.build(goal.hash, env), law.hash
+    )
+    return rest if fits else _FAILED
+
+
+def _unify(run: _Run, goal: Unify, env: Env, rest: Work) -> Any:
+    left, right = run.build(goal.left, env), run.build(goal.right, env)
+    if goal.negated:
+        mark = len(run.trail)
+        equal = unify(left, right, run.trail)
+        undo(run.trail, mark)
+        return _FAILED if equal else rest
+    return rest if run.attempt(left, right) else _FAILED
+
+
+def _same(run: _Run, goal: Same, env: Env, rest: Work) -> Any:
+    left, right = run.build(goal.left, env), run.build(goal.right, env)
+    return rest if identical(left, right) != goal.negated else _FAILED
+
+
+def _compare(run: _Run, goal: Compare, env: Env, rest: Work) -> Any:
+    left = evaluate(goal.left, env, run.units)
+    right = evaluate(goal.right, env, run.units)
+    return rest if COMPARE[goal.operator](left, right) else _FAILED
+
+
+def _is(run: _Run, goal: Is, env: Env, rest: Work) -> Any:
+    value = evaluate(goal.expression, env, run.units)
+    return rest if run.attempt(run.build(goal.result, env), value) else _FAILED
+
+
+def evaluate(node: Node, env: Env, units: Units) -> int | float:
+    """The number an expression of the law's text stands for, without recursion."""
+    done: list[Any] = []
+    todo: list[tuple[Node, bool]] = [(node, False)]
+    while todo:
+        item, ready = todo.pop()
+        if isinstance(item, Variable):
+            done.append(calculate(build(item, env), units))
+        elif isinstance(item, Const):
+            done.append(calculate(item.value, units))
+        elif isinstance(item, Listing):
+            raise Stop("typeError")
+        elif not ready:
+            todo.append((item, True))
+            todo.extend((part, False) for part in reversed(item.args))
+        elif len(item.args) == 2:
+            right, left = done.pop(), done.pop()
+            done.append(arith2(item.name, left, right))
+        else:
+            done.append(arith1(item.name, done.pop()))
+    return done[0]  # type: ignore[no-any-return]
+
+
+def _do(run: _Run, goal: Do, env: Env, rest: Work) -> Any:
+    run.operations.append(run.build(goal.operation, env))
+    return rest
+
+
+def _call(run: _Run, goal: Call, env: Env, rest: Work) -> Any:
+    args = tuple([run.build(node, env) for node in goal.args])
+    clauses = run.interpreter.law.helpers.get((goal.name, len(args)))
+    if clauses is not None:
+        spend(run.units, 1)
+
+        def bodies() -> Iterator[Work]:
+            for clause in clauses:
+                own = dict(run.specials)
+                heads = tuple([run.build(node, own) for node in clause.args])
+                if run.attempt_all(heads, args):
+                    yield clause.body, own, rest
+
+        run.choose(bodies())
+        return _FAILED
+    return _builtin(run, goal, args, env, rest)
+
+
+def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work) -> Any:
+    args = tuple([resolve(arg) for arg in args])
+    builtin = BUILTINS[goal.name, len(args)]
+    ground = [is_bound(arg) for arg in args]
+    if not any(all(ground[at] for at in needs) for needs in builtin.needs):
+        raise Stop("notGround")
+    if goal.name == "delete":
+        left = delete_matching(args[0], _matcher(run, args[1]), run.units)
+        return rest if left is not None and run.attempt(args[2], left) else _FAILED
+    given = tuple([arg if is_given else UNSET for arg, is_given in zip(args, ground, strict=True)])
+
+    def answers() -> Iterator[Work]:
+        for answer in SOLUTIONS[goal.name](given, run.units):
+            if run.attempt_all(args, answer):
+                yield TrueGoal(goal.span), env, rest
+
+    run.choose(answers())
+    return _FAILED
+
+
+def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
+    def matches(item: Term) -> bool:
+        mark = len(run.trail)
+        fits = unify(pattern, item, run.trail)
+        undo(run.trail, mark)
+        return fits
+
+    return matches
+
+
+_STEPS: dict[type, Any] = {
+    TrueGoal: _true,
+    Fail: _fail,
+    Conj: _conj,
+    Disj: _disj,
+    If: _if,
+    Not: _not,
+    _Commit: _commit,
+    FindAll: _findall,
+    _Collect: _collect,
+    _Bind: _bind,
+    Sense: _sense,
+    Clock: _clock,
+    ThisLaw: _this_law,
+    Unify: _unify,
+    Same: _same,
+    Compare: _compare,
+    Is: _is,
+    Do: _do,
+    Call: _call,
+}
+"""What each goal does."""
+
+__all__ = ["Env", "Interpreter", "Outcome", "Trace", "special_values"]

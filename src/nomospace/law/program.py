@@ -1,0 +1,141 @@
+"""A law made ready to rule: its tree, its hash, its compiled code and its interpreter.
+
+Loading reads, checks and compiles. Compiled laws are kept by hash, so that a thousand members of
+one community share one program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from nomospace.errors import CallerError
+from nomospace.law.bag import Bag
+from nomospace.law.canon import law_hash
+from nomospace.law.interpret import Interpreter, Outcome, Trace
+from nomospace.law.parse import parse
+from nomospace.law.runtime import Units
+from nomospace.law.tree import Law
+from nomospace.terms import Diagnostic, Faulty, Source, Term
+
+CACHE_MAX: Final = 256
+"""How many compiled laws are kept."""
+
+
+@dataclass(eq=False, kw_only=True)
+class LawFile(CallerError):
+    """A law's file cannot be read."""
+
+    code: ClassVar[str] = "law.file"
+    path: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"cannot read the law {self.path}: {self.why}"
+
+
+class CompiledLaw:
+    """A law that can be asked for rulings. Stateless: control states are handed to it."""
+
+    def __init__(self, tree: Law, hash: str, warnings: tuple[Diagnostic, ...]) -> None:
+        self.tree = tree
+        self.hash = hash
+        self.warnings = warnings
+        self.interpreter = Interpreter(tree, hash)
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @property
+    def initial(self) -> tuple[Term, ...]:
+        """The control state that a member starts with."""
+        return self.tree.initial
+
+    def rule_name(self, index: int | None) -> str | None:
+        """The label of a rule, or `#n` for its position from 1."""
+        return None if index is None else self.tree.rules[index].name
+
+    def evaluate(
+        self,
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+    ) -> Outcome:
+        """The ruling on an event: rule and operations, or `None` when no rule has a solution.
+
+        Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
+        """
+        return self.interpreter.rule(event, home, args, state, obligations, now, units)
+
+    def trace(
+        self,
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+    ) -> list[Trace]:
+        """The story of an evaluation: what held, and where each rule that did not fire failed."""
+        traces: list[Trace] = []
+        self.interpreter.rule(event, home, args, state, obligations, now, [0], traces)
+        return traces
+
+    def __repr__(self) -> str:
+        return f"<law {self.name} {self.hash[:12]}>"
+
+
+_cache: dict[str, CompiledLaw] = {}
+
+
+def load(text: str, name: str = "<law>") -> CompiledLaw:
+    """Read, check and compile a law's text, in either language.
+
+    A name that ends in `.py` means restricted Python. Raises `Faulty` with every error found.
+    """
+    return load_source(Source(text, name))
+
+
+def load_source(source: Source) -> CompiledLaw:
+    """`load`, from a text that knows its name."""
+    from nomospace.law.checks import check
+
+    tree, found = parse_source(source)
+    if not found:
+        found = check(tree)
+    if any(d.severity == "error" for d in found):
+        raise Faulty(source=source, diagnostics=tuple(found))
+    hash = law_hash(tree)
+    compiled = _cache.get(hash)
+    if compiled is None or compiled.tree.source.text != source.text:
+        compiled = CompiledLaw(tree, hash, tuple(found))
+        if len(_cache) >= CACHE_MAX:
+            del _cache[next(iter(_cache))]
+        _cache[hash] = compiled
+    return compiled
+
+
+def parse_source(source: Source) -> tuple[Law, list[Diagnostic]]:
+    """Read a text in the language that its name tells."""
+    if source.name.endswith(".py"):
+        from nomospace.law.python import parse_python
+
+        return parse_python(source)
+    return parse(source)
+
+
+def read_source(path: str) -> Source:
+    """A law's file as a source; raises `LawFile` when it cannot be read."""
+    from pathlib import Path
+
+    try:
+        return Source(Path(path).read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise LawFile(path=path, why=f"it is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise LawFile(path=path, why=error.strerror or str(error)) from None
