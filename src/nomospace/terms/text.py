@@ -282,7 +282,7 @@ def _is_operation(value: Term) -> bool:
         return False
     if len(value.args) == 1:
         return value.name in ("+", "-", "\\+")
-    return len(value.args) == 2 and value.name in INFIX
+    return len(value.args) == 2 and value.name in INFIX and value.name != "|"
 
 
 def _operand(value: Term, allowed: int, *, first: bool) -> list[Any]:

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from nomospace.law.render import show_node
+from nomospace.terms import (
+    TERM_DEPTH_MAX,
+    Compound,
+    Faulty,
+    NotGround,
+    Source,
+    Term,
+    TooLarge,
+    pattern,
+    same,
+    show,
+    t,
+    term,
+)
+from nomospace.terms.syntax import Reader
+from tests.unit.terms.strategies import TERMS, deep
+
+
+@given(TERMS)
+@settings(max_examples=400, deadline=None)
+def test_what_is_printed_reads_back_as_an_equal_term(value: Term) -> None:
+    text = show(value)
+    assert same(term(text), value)
+    assert same(term(show(value, spaced=True)), value)
+
+
+@given(TERMS)
+@settings(max_examples=300, deadline=None)
+def test_nodes_print_as_their_terms_do(value: Term) -> None:
+    text = show(value)
+    node = Reader(Source(text)).single()
+    assert node is not None
+    assert show_node(node) == text
+    assert same(term(show_node(node, spaced=True)), value)
+
+
+@pytest.mark.parametrize("name", ["f", "-", "\\+", "not", None])
+def test_a_thousand_levels_print_and_read(name: str | None) -> None:
+    value = deep(TERM_DEPTH_MAX, name=name)
+    assert same(term(show(value)), value)
+    node = Reader(Source(show(value))).single()
+    assert node is not None
+    assert show_node(node) == show(value)
+
+
+def test_a_thousand_and_one_levels_are_refused() -> None:
+    with pytest.raises(Faulty, match="more than 1,000"):
+        term(show(deep(TERM_DEPTH_MAX + 2)))
+    with pytest.raises(TooLarge, match="its depth"):  # commas nest, and count in a value
+        term("(" + ",".join("a" * 1_100) + ")")
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("quota( 3 ) <- quota(2)", "quota(3)<-quota(2)"),
+        ("forward('a@w', 'm', \"b@w\")", "forward('a@w',m,'b@w')"),
+        ("1-(2-3)", "1-(2-3)"),
+        ("(1-2)-3", "1-2-3"),
+        ("2*(3+4)", "2*(3+4)"),
+        ("a mod b", "a mod b"),
+        ("- 1", "-(1)"),
+        ("-1", "-1"),
+        ("1 - -1", "1-(-1)"),
+        ("-(-(a))", "-(-a)"),
+        ("2^3^4", "2^3^4"),
+        ("(2^3)^4", "(2^3)^4"),
+        ("a@b", "a@b"),
+        ("-'not'", "-'not'"),
+        ("'not'-1", "'not'-1"),
+        ("'is'+'mod'", "'is'+'mod'"),
+        ("[a|[b,c]]", "[a,b,c]"),
+        ("f((a,b))", "f((a,b))"),
+        ("f((a:-b;c->d))", "f((a:-b;c->d))"),
+        ("[a|b,c]", None),
+        ("'true'", "'true'"),
+        ("[true,false,null]", "[true,false,null]"),
+        ("true(x)", "true(x)"),
+        ("'it''s'", "'it\\'s'"),
+        ("'\\u0041\\n'", "'A\\n'"),
+        ("b'00fF'", "b'00ff'"),
+        ("1e3", "1000.0"),
+        ("1.5E-7", "1.5e-07"),
+        ("1e22", "1.0e+22"),
+        ("-0.0", "0.0"),
+        ("a|b", "(a;b)"),
+        ("'|'(a,b)", "'|'(a,b)"),
+        ("[+, -, *]", "['+','-','*']"),
+        ("/* c */ a % d", "a"),
+    ],
+)
+def test_the_canonical_text(text: str, canonical: str | None) -> None:
+    if canonical is None:
+        with pytest.raises(Faulty):
+            term(text)
+    else:
+        assert show(term(text)) == canonical
+
+
+def test_spaces_for_people() -> None:
+    assert show(term("f(a,[b,c],1+2,x@y)"), spaced=True) == ("f(a, [b, c], 1 + 2, x@y)")
+
+
+def test_variables_of_a_pattern_are_shared_by_name_but_for_the_anonymous() -> None:
+    read, variables = pattern("f(X, Y', _, X, _)")
+    assert isinstance(read, Compound)
+    assert read.args[0] is read.args[3] is variables["X"]
+    assert read.args[2] is not read.args[4]
+    assert len(variables) == 4
+    assert show(read) == "f(_,_,_,_,_)"
+
+
+def test_a_value_with_a_variable_is_refused_with_a_way_out() -> None:
+    with pytest.raises(NotGround) as caught:
+        term("to(Bob)")
+    assert str(caught.value) == (
+        "the term 'to(Bob)' holds the variable Bob, and a value must be ground; "
+        "write 'Bob' in quotes if a string was meant"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "f(", "f)", "a b", "f()", "[a|b]", "'[|]'(a,b)", "1" * 2_000, "1e999", "'\\q'", "'\ud800'",
+     "٣", "f(a", "'open", "/* open", "a.", "#", "= =", "a = b = c", "\\uD800", "'\\uD800'"],
+)  # fmt: skip
+def test_what_is_no_term_is_faulty_with_a_place(text: str) -> None:
+    with pytest.raises(Faulty) as caught:
+        term(text)
+    assert caught.value.errors
+    assert "error [syntax-" in str(caught.value)
+
+
+def test_the_largest_integer_reads_back() -> None:
+    value = 2**4096 - 1
+    assert term(show(value)) == value
+    assert term(show(-value)) == -value
+    with pytest.raises(Faulty, match="at most 4,096 bits"):
+        term(str(value + 1))
+
+
+def test_the_maker_and_the_text_agree() -> None:
+    assert t.alarm(t.kind("fire"), [1, 2.5, None]) == term("alarm(kind(fire),[1,2.5,null])")
+
+
+def test_a_very_long_line_is_shown_around_its_fault() -> None:
+    with pytest.raises(Faulty) as caught:
+        term("f(" + "a," * 500 + "\x1b[31m" + "#" * 300 + ")")
+    drawn = str(caught.value).splitlines()
+    assert all(len(line) < 200 and line.isprintable() for line in drawn)
