@@ -6,6 +6,7 @@ one community share one program.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -15,7 +16,7 @@ from nomospace.law.canon import law_hash
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
 from nomospace.law.runtime import Units
-from nomospace.law.tree import Law
+from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 
 CACHE_MAX: Final = 256
@@ -42,6 +43,7 @@ class CompiledLaw:
         self.hash = hash
         self.warnings = warnings
         self.interpreter = Interpreter(tree, hash)
+        self.growing = _may_grow(tree)
 
     @property
     def name(self) -> str:
@@ -88,6 +90,26 @@ class CompiledLaw:
 
     def __repr__(self) -> str:
         return f"<law {self.name} {self.hash[:12]}>"
+
+
+def _may_grow(tree: Law) -> bool:
+    """Whether evaluation may build a term of many more parts than the law's text and its inputs.
+
+    Each goal can multiply a value by how often it writes a variable. Helpers can recurse, and
+    findall repeats its template.
+    """
+    if tree.helpers:
+        return True
+    for rule in tree.rules:
+        times = 1
+        for goal in goals_in(rule.body):
+            if isinstance(goal, FindAll):
+                return True
+            counts = Counter(v.name for node in nodes_of(goal) for v in variables_in(node))
+            times *= max(counts.values(), default=1)
+        if times > 64:
+            return True
+    return False
 
 
 _cache: dict[str, CompiledLaw] = {}

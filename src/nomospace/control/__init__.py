@@ -1,0 +1,48 @@
+"""Controllers: one membership's control state, obligations and rulings, as a pure core."""
+
+from nomospace.control.events import (
+    TICK,
+    Change,
+    Deliver,
+    Effect,
+    Event,
+    Forward,
+    Leave,
+    Record,
+    Release,
+    Ruling,
+    Signal,
+    Tick,
+    arrived,
+    certificate,
+    certified,
+    sent,
+)
+from nomospace.control.explain import Explanation, explain
+from nomospace.control.membership import Membership, ReservedRole, Snapshot, TooOld, adopt
+
+__all__ = [
+    "TICK",
+    "Change",
+    "Deliver",
+    "Effect",
+    "Event",
+    "Explanation",
+    "Forward",
+    "Leave",
+    "Membership",
+    "Record",
+    "Release",
+    "ReservedRole",
+    "Ruling",
+    "Signal",
+    "Snapshot",
+    "Tick",
+    "TooOld",
+    "adopt",
+    "arrived",
+    "certificate",
+    "certified",
+    "explain",
+    "sent",
+]

@@ -1,0 +1,152 @@
+"""Why a ruling is as it is, in words a person can read.
+
+The story is not kept with the ruling: laws are pure, so it is told again on request, by the
+interpreter, over the state as it was. That is why every ruling can say why at almost no cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from nomospace.control.events import Ruling
+from nomospace.control.membership import Membership
+from nomospace.law.holes import close
+from nomospace.law.interpret import Trace
+from nomospace.law.render import show_goal
+from nomospace.law.runtime import Stop
+from nomospace.law.tree import Clock, Do, Goal, Not, Sense, TrueGoal, variables_in
+from nomospace.law.tree import nodes_of
+from nomospace.terms import show
+
+
+class GoalStory(msgspec.Struct, frozen=True):
+    """A goal of the law as written, and what its variables stood for."""
+
+    goal: str
+    with_values: str
+
+
+class RuleStory(msgspec.Struct, frozen=True):
+    """What became of one rule: it fired, its head did not match, or a goal of it failed."""
+
+    rule: str
+    outcome: str
+    held: tuple[GoalStory, ...] = ()
+    failed: GoalStory | None = None
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """A ruling with its reasons. `text` is for people, the rest for programs."""
+
+    event: str
+    verdict: str
+    rules: tuple[RuleStory, ...]
+    operations: tuple[str, ...]
+    unmet: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole story in a few lines."""
+        lines = [f"{self.event}", f"  {self.verdict}"]
+        for story in self.rules:
+            lines.extend(_rule_lines(story))
+        if self.operations:
+            lines.append("  ruling:")
+            for index, operation in enumerate(self.operations):
+                note = "   (found nothing to change)" if index in self.unmet else ""
+                lines.append(f"    {operation}{note}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _rule_lines(story: RuleStory) -> list[str]:
+    lines = [f"  {story.rule}: {story.outcome}"]
+    for held in story.held:
+        lines.append(f"    held    {_goal_line(held)}")
+    if story.failed is not None:
+        lines.append(f"    failed  {_goal_line(story.failed)}")
+    return lines
+
+
+def _goal_line(story: GoalStory) -> str:
+    return story.goal + (f"   where {story.with_values}" if story.with_values else "")
+
+
+def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) -> Explanation:
+    """Tell why a ruling of this membership is as it is.
+
+    `disclose` is how much may be told: `all`, `rules` (no facts from the control state) or
+    `none`; by default what the law says. An operator asks with `all`.
+    """
+    level = disclose or member.law.tree.disclose
+    event = ruling.event
+    verdict = _verdict(ruling)
+    if level == "none":
+        return Explanation(show(event.term), verdict, (), (), ())
+    state, obligations = member.before(ruling.seq)
+    traces: list[Trace] = []
+    try:
+        member.law.interpreter.rule(
+            event.kind, ruling.home, event.args, state, obligations, ruling.at, [0], traces
+        )
+    except Stop as stop:
+        verdict = f"{verdict} ({stop.reason})" if stop.reason not in verdict else verdict
+    tell_facts = level == "all"
+    stories = tuple(_story(trace, ruling, tell_facts) for trace in traces)
+    operations = tuple(show(operation) for operation in ruling.operations)
+    return Explanation(show(event.term), verdict, stories, operations, ruling.unmet)
+
+
+def _verdict(ruling: Ruling) -> str:
+    if ruling.stopped is not None:
+        reasons = {
+            "budget": "the evaluation went past its budget",
+            "tooLarge": "something grew too large",
+            "typeError": "an operation met a value of the wrong type",
+            "notGround": "something that must have a value had none",
+            "notLocal": "an operation was not local to the home agent",
+        }
+        return f"no ruling: {reasons.get(ruling.stopped, ruling.stopped)}"
+    if ruling.rule is None:
+        return "no rule applies, so the event has no effect"
+    if ruling.event.kind != "sent":
+        return f"ruled by {ruling.rule}"
+    if ruling.refused:
+        return f"refused by {ruling.rule}: nothing is sent and nothing changes"
+    if ruling.held:
+        return f"held back by {ruling.rule}: nothing is sent yet"
+    return f"forwarded by {ruling.rule}"
+
+
+def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
+    name = trace.rule.name
+    if not trace.matched:
+        return RuleStory(name, "its head does not match the event")
+    if ruling.rule == name and ruling.stopped is None:
+        held = tuple(
+            _goal_story(goal, env, tell_facts)
+            for goal, env in trace.held
+            if not isinstance(goal, Do | TrueGoal)
+        )
+        return RuleStory(name, "fired", held)
+    if trace.furthest is None:
+        return RuleStory(name, "did not fire")
+    failed = _goal_story(trace.furthest, trace.furthest_env, tell_facts)
+    return RuleStory(name, "did not fire", (), failed)
+
+
+def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
+    from_state = isinstance(goal, Sense | Not | Clock)
+    if not tell_facts and from_state:
+        return GoalStory(show_goal(goal), "")
+    values = []
+    for name in dict.fromkeys(v.name for node in nodes_of(goal) for v in variables_in(node)):
+        if name in env and name != "_":
+            value = show(close(env[name]))
+            if value != "_":
+                values.append(f"{name} = {value[:200]}")
+    return GoalStory(show_goal(goal), ", ".join(values) if tell_facts else "")

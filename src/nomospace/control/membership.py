@@ -1,0 +1,447 @@
+"""The controller of one membership: a law, a control state, pending obligations.
+
+`handle` is told one event and answers with effects. It evaluates the law against the state as it
+was, carries the ruling out whole or not at all, and writes one `Record` for it; nothing of two
+events ever interleaves (`000_…` 3.3). A ruling that cannot be is empty, and an `exception` event
+follows in the same call. An exception while ruling on an exception is only recorded.
+
+Obligations run by the `now` that is handed in: whatever is due fires, by due time and then by
+imposition, before the event that `handle` was called for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any, ClassVar, Final, TypeAlias
+
+import msgspec
+
+from nomospace.control.events import (
+    Change,
+    Deliver,
+    Effect,
+    Event,
+    Forward,
+    Leave,
+    Record,
+    Release,
+    Ruling,
+    Signal,
+    Tick,
+)
+from nomospace.errors import CallerError
+from nomospace.law import CompiledLaw
+from nomospace.law.bag import Bag
+from nomospace.law.prelude import OPERATIONS_MAX, RULING_BYTES_MAX
+from nomospace.law.runtime import Stop, arith2, micros
+from nomospace.law.tree import UNITS
+from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
+
+HISTORY_MAX: Final = 256
+"""How many of its last rulings a membership can explain from memory."""
+STATE_MAX: Final = 1_000_000
+"""The most terms, and the most pending obligations, that a membership holds."""
+
+
+@dataclass(eq=False, kw_only=True)
+class ReservedRole(CallerError):
+    """An adoption names a term that only a host may give."""
+
+    code: ClassVar[str] = "control.reserved-role"
+    role: str
+
+    def __str__(self) -> str:
+        return f"{self.role} is given to a space's manager by its host; leave it out"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooOld(CallerError):
+    """A ruling is further back than the membership remembers."""
+
+    code: ClassVar[str] = "control.too-old"
+    seq: int
+    oldest: int
+
+    def __str__(self) -> str:
+        return (
+            f"ruling {self.seq} is too old to explain from memory (the oldest is {self.oldest}); "
+            "read it in the journal"
+        )
+
+
+Due: TypeAlias = dict[int, tuple[int, Term]]
+"""Place of a pending obligation: when it is due, and what it is."""
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """All that a membership is, as plain data: what a host stores and a move carries."""
+
+    home: str
+    law: str
+    seq: int
+    next_place: int
+    next_obligation: int
+    state: tuple[tuple[int, Term], ...]
+    obligations: tuple[tuple[int, Term, int], ...]
+    ended: bool
+
+
+class Membership:
+    """One agent's membership in a community, as a core: told events, answers with effects."""
+
+    __slots__ = (
+        "_due",
+        "_heap",
+        "_history",
+        "ended",
+        "home",
+        "law",
+        "obligations",
+        "seq",
+        "state",
+    )
+
+    def __init__(
+        self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None
+    ) -> None:
+        self.law = law
+        self.home = home
+        self.state = Bag(law.initial if state is None else state)
+        self.obligations = Bag()
+        self.seq = 0
+        self.ended = False
+        self._due: Due = {}
+        self._heap: list[tuple[int, int]] = []  # (due, place), with some that are gone
+        self._history: deque[Ruling] = deque(maxlen=HISTORY_MAX)
+
+    def __repr__(self) -> str:
+        return f"<{self.home} under {self.law.name}, {self.seq} rulings>"
+
+    # -- time ------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int | None:
+        """When the next obligation is due, or `None`."""
+        heap = self._heap
+        while heap and heap[0][1] not in self._due:
+            heappop(heap)
+        return heap[0][0] if heap else None
+
+    def pending(self) -> list[tuple[int, Term]]:
+        """Pending obligations with their due times, soonest first."""
+        found = sorted((due, place) for place, (due, _) in self._due.items())
+        return [(due, self._due[place][1]) for due, place in found]
+
+    # -- events ----------------------------------------------------------------------------
+
+    def handle(self, event: Event | Tick, *, now: int) -> list[Effect]:
+        """Rule on an event and say what must follow, in order.
+
+        >>> from nomospace.control import sent
+        >>> from nomospace.law import load
+        >>> ann = Membership(load("law(open). sent(X, M, Y) :- do(forward)."), "ann@x")
+        >>> [type(effect).__name__ for effect in ann.handle(sent("ann@x", "hi", "bob@x"), now=0)]
+        ['Record', 'Forward']
+        """
+        effects: list[Effect] = []
+        if self._heap and self._heap[0][0] <= now:
+            self._fire(now, effects)
+        if event.__class__ is Event and not self.ended:
+            assert isinstance(event, Event)
+            self._rule(event, now, effects, None, ())
+        return effects
+
+    def _fire(self, now: int, effects: list[Effect]) -> None:
+        """Fire what was due when the call came; what is imposed meanwhile waits its turn."""
+        last = self.obligations.next_place
+        while not self.ended:
+            due = self.next_deadline()
+            if due is None or due > now or self._heap[0][1] >= last:
+                break
+            _, place = heappop(self._heap)
+            _, term = self._due.pop(place)
+            self.obligations.drop(place, term)
+            change = ("undue", place, term, due)
+            self._rule(Event("obligationDue", (term,)), now, effects, due, (change,))
+
+    def _rule(
+        self,
+        event: Event,
+        now: int,
+        effects: list[Effect],
+        due_at: int | None,
+        before: tuple[Change, ...],
+    ) -> None:
+        self.seq += 1
+        at = len(effects)
+        law = self.law
+        delta: list[Change] = []
+        unmet: list[int] = []
+        try:
+            outcome = law.evaluate(
+                event.kind, self.home, event.args, self.state, self.obligations, now, [0]
+            )
+            if outcome is None:
+                rule, operations = None, ()
+            else:
+                index, operations = outcome
+                rule = law.rule_name(index)
+                if operations:
+                    check_ruling(operations, law.growing)
+                    self._carry_out(operations, now, delta, unmet, effects)
+        except Stop as stop:
+            self._revert(delta)
+            del effects[at:]
+            self._write(event, now, effects, None, (), before, (), stop.reason, due_at, at)
+            if event.kind != "exception":
+                what = Compound("ruling", (event.term,))
+                if stop.operation is not None:
+                    what = stop.operation
+                self._rule(Event("exception", (what, stop.reason)), now, effects, None, ())
+            return
+        changes = before + tuple(delta)
+        self._write(
+            event, now, effects, rule, operations, changes, tuple(unmet), None, due_at, at
+        )
+
+    def _write(
+        self,
+        event: Event,
+        now: int,
+        effects: list[Effect],
+        rule: str | None,
+        operations: tuple[Term, ...],
+        delta: tuple[Change, ...],
+        unmet: tuple[int, ...],
+        stopped: str | None,
+        due_at: int | None,
+        at: int,
+    ) -> None:
+        ruling = Ruling(
+            self.seq,
+            now,
+            self.home,
+            self.law.hash,
+            event,
+            rule,
+            operations,
+            delta,
+            unmet,
+            stopped,
+            due_at,
+        )
+        self._history.append(ruling)
+        effects.insert(at, Record(ruling))
+
+    # -- carrying out ----------------------------------------------------------------------
+
+    def _carry_out(
+        self,
+        operations: tuple[Term, ...],
+        now: int,
+        delta: list[Change],
+        unmet: list[int],
+        effects: list[Effect],
+    ) -> None:
+        for index, operation in enumerate(operations):
+            if operation.__class__ is str:  # quit
+                self.ended = True
+                delta.append(("quit", 0, None, None))
+                effects.append(Leave())
+                continue
+            name, args = operation.name, operation.args
+            if name == "forward" or name == "multicast":
+                sender, message, to = args
+                if to.__class__ is str:
+                    effects.append(Forward(sender, message, to))
+                else:
+                    effects.extend([Forward(sender, message, one) for one in to])
+            elif name == "deliver":
+                effects.append(Deliver(args[0], args[1]))
+            elif not self._change(name, args, now, delta, effects):
+                unmet.append(index)
+
+    def _change(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        now: int,
+        delta: list[Change],
+        effects: list[Effect],
+    ) -> bool:
+        """A change of state; whether it found something to change."""
+        state = self.state
+        if name == "+":
+            term = args[0]
+            if term.__class__ is Compound and term.name == "obligation" and len(term.args) == 2:
+                self._impose(term.args[0], micros(term.args[1]), delta)
+                return True
+            if state.size >= STATE_MAX:
+                raise Stop("tooLarge")
+            delta.append(("+", state.add(term), term, None))
+        elif name == "imposeObligation":
+            unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
+            self._impose(args[0], now + micros(args[1], unit), delta)
+        elif name == "-":
+            found = state.find(args[0])
+            if found is None:
+                return False
+            state.drop(*found)
+            delta.append(("-", *found, None))
+        elif name == "<-":
+            found = state.find(args[0])
+            if found is None:
+                return False
+            state.swap(*found, args[1])
+            delta.append(("<-", *found, args[1]))
+        elif name == "incr" or name == "dcr":
+            found = state.find(args[0])
+            if found is None:
+                return False
+            place, old = found
+            new = Compound(
+                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1]),)
+            )
+            state.swap(place, old, new)
+            delta.append(("<-", place, old, new))
+        elif name == "repealObligation":
+            gone = self.obligations.find_all(args[0])
+            for place, term in gone:
+                self.obligations.drop(place, term)
+                delta.append(("undue", place, term, self._due.pop(place)[0]))
+            return bool(gone)
+        elif name == "release":
+            effects.append(Release(args[0], args[1]))
+        else:
+            assert name == "signal", name
+            effects.append(Signal(args[0]))
+        return True
+
+    def _impose(self, term: Term, due: int, delta: list[Change]) -> None:
+        if self.obligations.size >= STATE_MAX:
+            raise Stop("tooLarge")
+        place = self.obligations.add(term)
+        self._due[place] = (due, term)
+        heappush(self._heap, (due, place))
+        if len(self._heap) > 64 and len(self._heap) > 4 * len(self._due):
+            self._heap = [(when, at) for at, (when, _) in self._due.items()]
+            heapify(self._heap)
+        delta.append(("due", place, term, due))
+
+    def _revert(self, delta: list[Change]) -> None:
+        """Take a ruling that could not be carried out back, last change first."""
+        revert(self.state, self.obligations, self._due, delta)
+        if any(change[0] == "quit" for change in delta):
+            self.ended = False
+        for kind, place, _, due in delta:
+            if kind == "undue":
+                heappush(self._heap, (due, place))
+
+    # -- the past --------------------------------------------------------------------------
+
+    def history(self) -> list[Ruling]:
+        """The last rulings, oldest first."""
+        return list(self._history)
+
+    def before(self, seq: int) -> tuple[Bag, Bag]:
+        """Control state and obligations as they were when ruling `seq` was made."""
+        oldest = self._history[0].seq if self._history else self.seq + 1
+        if seq < oldest:
+            raise TooOld(seq=seq, oldest=oldest)
+        state, obligations, due = self.state.copy(), self.obligations.copy(), dict(self._due)
+        for ruling in reversed(self._history):
+            if ruling.seq < seq:
+                break
+            delta = ruling.delta
+            if ruling.seq == seq and ruling.due_at is not None:
+                delta = delta[1:]  # a due obligation is gone before its event is ruled on
+            revert(state, obligations, due, delta)
+        return state, obligations
+
+    # -- storing and moving ----------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """All that this membership is, as plain data."""
+        return Snapshot(
+            self.home,
+            self.law.hash,
+            self.seq,
+            self.state.next_place,
+            self.obligations.next_place,
+            tuple(self.state.items()),
+            tuple([(p, term, self._due[p][0]) for p, term in self.obligations.items()]),
+            self.ended,
+        )
+
+    @classmethod
+    def restore(cls, law: CompiledLaw, snapshot: Snapshot) -> Membership:
+        """A membership as it was; its law must be the one it was under."""
+        assert law.hash == snapshot.law, "a membership is restored under its own law"
+        member = cls(law, snapshot.home, state=())
+        for place, term in snapshot.state:
+            member.state.put(place, term)
+        for place, term, due in snapshot.obligations:
+            member.obligations.put(place, term)
+            member._due[place] = (due, term)
+            member._heap.append((due, place))
+        heapify(member._heap)
+        member.state.next_place = snapshot.next_place
+        member.obligations.next_place = snapshot.next_obligation
+        member.seq = snapshot.seq
+        member.ended = snapshot.ended
+        return member
+
+
+def revert(
+    state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]
+) -> None:
+    """Undo changes, last first."""
+    for kind, place, old, new in reversed(tuple(delta)):
+        if kind == "+":
+            state.drop(place, old)
+        elif kind == "-":
+            state.put(place, old)
+        elif kind == "<-":
+            state.swap(place, new, old)
+        elif kind == "due":
+            obligations.drop(place, old)
+            del due[place]
+        elif kind == "undue":
+            obligations.put(place, old)
+            due[place] = (new, old)
+
+
+_encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
+
+
+def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
+    """Stop a ruling that is too large, as a whole or in any of its terms.
+
+    Encoding measures fast, but writes shared parts out; so a law that may share parts without
+    bound (`growing`) is measured by a walk first. What fits in few bytes cannot be deep.
+    """
+    if len(operations) > OPERATIONS_MAX or (growing and oversize(operations) is not None):
+        raise Stop("tooLarge")
+    try:
+        size = len(_encode(operations))
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        size = RULING_BYTES_MAX
+    if size > TERM_DEPTH_MAX // 2 and oversize(operations) is not None:
+        raise Stop("tooLarge")
+
+
+def adopt(
+    law: CompiledLaw, home: str, args: tuple[Term, ...] = (), *, now: int, manager: bool = False
+) -> tuple[Membership, list[Effect]]:
+    """Bind an agent to a law: a membership with its own control state, and what its law orders.
+
+    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start.
+    """
+    for arg in args:
+        if arg == "tupleSpace":
+            raise ReservedRole(role="tupleSpace")
+    state = (*law.initial, "tupleSpace") if manager else law.initial
+    member = Membership(law, home, state=state)
+    return member, member.handle(Event("adopted", (args,)), now=now)
