@@ -40,8 +40,9 @@ from nomospace.law.tree import (
     Unify,
     Variable,
     goals_in,
+    nodes_of,
 )
-from nomospace.terms import Diagnostic, Source, Span, Term, Var
+from nomospace.terms import TERM_DEPTH_MAX, Diagnostic, Source, Span, Term, Var
 from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
 
@@ -147,6 +148,8 @@ class _Parser:
             self._wrong_preamble(name, len(args), head.span, body is not None or label is not None)
             return
         goal: Goal = TrueGoal(head.span) if body is None else self._goal(body)
+        if span.end - span.start > TERM_DEPTH_MAX:  # a shorter text cannot hold a deeper term
+            self._check_depth(args, goal)
         if EVENTS.get(name) == len(args):
             self.rules.append(
                 Rule(
@@ -186,6 +189,25 @@ class _Parser:
                 f"{name} of the preamble has {_arguments(PREAMBLE[name])}, not {arity}",
                 span,
             )
+
+    def _check_depth(self, args: tuple[Node, ...], body: Goal) -> None:
+        """Chains of `,` count as one level to the reader, since goals are; in a term they nest."""
+        pending = [(node, 1) for node in args]
+        for goal in goals_in(body):
+            pending += [(node, 1) for node in nodes_of(goal)]
+        while pending:
+            node, depth = pending.pop()
+            if depth > TERM_DEPTH_MAX:
+                self.fault(
+                    "syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", node.span
+                )
+                return
+            if isinstance(node, Struct):
+                pending += [(part, depth + 1) for part in node.args]
+            elif isinstance(node, Listing):
+                pending += [(part, depth + 1) for part in node.items]
+                if node.tail is not None:
+                    pending.append((node.tail, depth + 1))
 
     def _unknown_events(self) -> None:
         """A head that is no event is a helper if something calls it; a labelled one is a rule."""

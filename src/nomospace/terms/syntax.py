@@ -124,7 +124,9 @@ PREFIX: Final[dict[str, Prefix]] = {
 }
 SPELT_VALUES: Final[dict[str, Atomic]] = {"true": True, "false": False, "null": None}
 
-_SYMBOLS = r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|[=<>+\-*/^@;|,]"  # longest first
+_SYMBOLS = (  # longest first
+    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|/(?!\*)|[=<>+\-*^@;|,]"
+)
 _TOKEN = re.compile(
     r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
       |(?P<bytes>b'(?:[0-9a-fA-F]{2})*')
@@ -210,8 +212,11 @@ def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
     while position < size:
         match = match_at(text, position)
         if match is None:
-            fault, position = _bad_character(text, position)
+            start = position
+            fault, position = _bad_character(text, start)
             faults.append(fault)
+            if fault.code == "syntax-quote" and text[start:position].rstrip().endswith("."):
+                tokens.append(Token("end", ".", position - 1, position))  # the clause's, surely
             if len(faults) >= ERRORS_MAX:
                 break
             continue
@@ -387,6 +392,7 @@ class Reader:
             text = ""
         self._tokens, faults = tokenize(text)
         self.faults += faults
+        self._lexical = [fault.span.start for fault in faults]
         self._next = 0
         self._clause_end = "a full stop"
 
@@ -396,12 +402,16 @@ class Reader:
         """All clauses, each ended by a full stop; `None` stands for one with an error."""
         found: list[Node | None] = []
         while self._tokens[self._next].kind != "eof" and len(self.faults) < ERRORS_MAX:
+            start = self._tokens[self._next - 1].end if self._next else 0
             try:
                 found.append(self._expression(("end",)))
             except _Fault as fault:
-                self.faults.append(fault.diagnostic)
                 found.append(None)
                 self._skip_clause()
+                end = self._tokens[self._next].start
+                if not any(start <= place < end for place in self._lexical):
+                    # In a clause with a bad character, the rest is most likely its consequence.
+                    self.faults.append(fault.diagnostic)
         return found
 
     def single(self) -> Node | None:
