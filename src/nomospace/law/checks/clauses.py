@@ -1,0 +1,119 @@
+"""Single clauses and their twins: variables that stand once, labels and clauses twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nomospace.law.checks.report import MESSAGE_EVENTS, Report, functor
+from nomospace.law.checks.shapes import tokens
+from nomospace.law.tree import (
+    SPECIAL,
+    Call,
+    Clause,
+    Compare,
+    Do,
+    Goal,
+    If,
+    Rule,
+    Same,
+    Sense,
+    Unify,
+    Variable,
+    nodes_of,
+    subgoals,
+    variables_in,
+)
+
+
+def check(report: Report) -> None:
+    """Look at each clause, and for its twin."""
+    labels: dict[str, Rule] = {}
+    twins: dict[tuple[object, ...], Rule | Clause] = {}
+    for clause, goals in report.goals:
+        _singletons(report, clause, goals)
+        if isinstance(clause, Rule) and clause.label is not None:
+            first = labels.setdefault(clause.label, clause)
+            if first is not clause:
+                report.add(
+                    "duplicate-label",
+                    f"the label {clause.label} stands before two rules",
+                    clause.head_span,
+                    "a ruling names its rule by the label; give this one another",
+                    (("the first is here", first.head_span),),
+                )
+        twin = twins.setdefault(tuple(_form(clause, goals)), clause)
+        if twin is not clause:
+            report.add(
+                "duplicate-clause",
+                f"{_named(clause)} says the same as {_named(twin)}",
+                clause.head_span,
+                "remove one of the two",
+                (("the first is here", twin.head_span),),
+            )
+
+
+def _named(clause: Rule | Clause) -> str:
+    if isinstance(clause, Rule):
+        return f"rule {clause.name}"
+    return f"this clause of {clause.name}/{len(clause.args)}"
+
+
+def _singletons(report: Report, clause: Rule | Clause, goals: tuple[Goal, ...]) -> None:
+    """A variable that stands once is a slip, or wants to be `_`.
+
+    A head names the parts of a message for the reader, so a whole argument of a head may stand
+    once; and where a rule passes the message on whole, all of the message counts as used.
+    """
+    count: dict[str, int] = {}
+    first: dict[str, Variable] = {}
+    nodes = (*clause.args, *(node for goal in goals for node in nodes_of(goal)))
+    for variable in variables_in(*nodes):
+        count[variable.name] = count.get(variable.name, 0) + 1
+        first.setdefault(variable.name, variable)
+    quiet = {node.name for node in clause.args if isinstance(node, Variable)}
+    if isinstance(clause, Rule) and clause.event in MESSAGE_EVENTS:
+        whole = "Msg" in count or any(
+            isinstance(goal, Do) and functor(goal.operation) in (("forward", 0), ("deliver", 0))
+            for goal in goals
+        )
+        if whole:
+            quiet.update(variable.name for variable in variables_in(clause.args[1]))
+    for name, times in count.items():
+        if times == 1 and name[0] != "_" and name not in SPECIAL and name not in quiet:
+            report.add(
+                "singleton-variable",
+                f"{name} stands only once in {_named(clause)}",
+                first[name].span,
+                f"write _{name} or _ if that is meant, or is it a slip for another variable?",
+            )
+
+
+def _form(clause: Rule | Clause, goals: tuple[Goal, ...]) -> Iterator[object]:
+    """A clause without layout, its variables numbered: equal for clauses that say the same."""
+    numbers: dict[str, int] = {}
+    yield clause.event if isinstance(clause, Rule) else clause.name
+    yield isinstance(clause, Rule)
+    yield len(clause.args)
+    yield from _numbered(tokens(*clause.args), numbers)
+    for goal in goals:
+        yield goal.__class__
+        yield len(subgoals(goal))
+        if isinstance(goal, Unify | Same):
+            yield goal.negated
+        elif isinstance(goal, Compare):
+            yield goal.operator
+        elif isinstance(goal, Sense):
+            yield goal.obligations
+        elif isinstance(goal, If):
+            yield goal.otherwise is None
+        elif isinstance(goal, Call):
+            yield goal.name, len(goal.args)
+        yield from _numbered(tokens(*nodes_of(goal)), numbers)
+
+
+def _numbered(parts: Iterator[object], numbers: dict[str, int]) -> Iterator[object]:
+    for part in parts:
+        if isinstance(part, str) and part != "_" and part not in SPECIAL:
+            yield numbers.setdefault(part, len(numbers))
+        else:
+            yield part

@@ -1,0 +1,154 @@
+"""Where the checks put what they find, and the few questions that all of them ask of a law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Final
+
+from nomospace.law.checks.codes import CODES
+from nomospace.law.tree import (
+    Call,
+    Clause,
+    Const,
+    Goal,
+    Law,
+    Node,
+    Rule,
+    Struct,
+    Variable,
+    goals_in,
+)
+from nomospace.terms import Diagnostic, Span
+
+FINDINGS_MAX: Final = 1_000
+"""A law with more faults than this is told the first errors, then the first warnings."""
+
+Key = tuple[str, int]
+"""Name and number of arguments."""
+
+MESSAGE_EVENTS: Final = ("sent", "arrived", "submitted")
+"""Events that carry a message, and so have `Msg`, `Peer` and a bare `forward` or `deliver`."""
+HOME: Final = {"sent": 0, "arrived": 2, "submitted": 2}
+"""Which argument of a message's event is the home agent."""
+PEER: Final = {"sent": 2, "arrived": 0, "submitted": 0}
+"""Which argument of a message's event is the other party."""
+
+
+class Report:
+    """The findings of one law, with what several checks want to know about it."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+        self._found: dict[tuple[str, Span], Diagnostic] = {}
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        help: str = "",
+        related: tuple[tuple[str, Span], ...] = (),
+    ) -> None:
+        """Keep a finding, unless the same place has one with the same code."""
+        if (code, span) not in self._found:
+            self._found[code, span] = Diagnostic(
+                code=code,
+                message=message,
+                span=span,
+                severity=CODES[code].severity,
+                help=help,
+                related=related,
+            )
+
+    def findings(self) -> list[Diagnostic]:
+        """All findings in the order of the text."""
+        found = list(self._found.values())
+        if len(found) > FINDINGS_MAX:
+            found.sort(key=lambda one: (one.severity != "error", one.span))
+            del found[FINDINGS_MAX:]
+        found.sort(key=lambda one: (one.span, one.code))
+        return found
+
+    @cached_property
+    def clauses(self) -> tuple[Rule | Clause, ...]:
+        """All rules and helper clauses."""
+        helpers = (clause for clauses in self.law.helpers.values() for clause in clauses)
+        return (*self.law.rules, *helpers)
+
+    @cached_property
+    def goals(self) -> tuple[tuple[Rule | Clause, tuple[Goal, ...]], ...]:
+        """Each clause with all its goals, in the order of the text."""
+        return tuple((clause, tuple(goals_in(clause.body))) for clause in self.clauses)
+
+    @cached_property
+    def calls(self) -> dict[Key, list[Key]]:
+        """Which helpers each helper calls."""
+        found: dict[Key, list[Key]] = {}
+        helpers = self.law.helpers
+        for clause, goals in self.goals:
+            if isinstance(clause, Rule):
+                continue
+            callees = found.setdefault((clause.name, len(clause.args)), [])
+            callees += called(goals, helpers)
+        return found
+
+    def reached(self, start: Iterable[Key]) -> set[Key]:
+        """The helpers that can be called, directly or not, from those given."""
+        seen = set(start)
+        pending = list(seen)
+        while pending:
+            for callee in self.calls.get(pending.pop(), ()):
+                if callee not in seen:
+                    seen.add(callee)
+                    pending.append(callee)
+        return seen
+
+
+def called(goals: Iterable[Goal], helpers: dict[Key, tuple[Clause, ...]]) -> Iterator[Key]:
+    """The helpers that goals call, in the order of the text."""
+    for goal in goals:
+        if isinstance(goal, Call) and (goal.name, len(goal.args)) in helpers:
+            yield goal.name, len(goal.args)
+
+
+def functor(node: Node) -> Key | None:
+    """Name and number of arguments of an atom or a compound; `None` for anything else."""
+    if isinstance(node, Struct):
+        return node.name, len(node.args)
+    if isinstance(node, Const) and isinstance(node.value, str):
+        return node.value, 0
+    return None
+
+
+def is_variable(node: Node, name: str) -> bool:
+    """Whether a node is the variable of that name."""
+    return isinstance(node, Variable) and node.name == name
+
+
+def arguments(count: int) -> str:
+    """A number of arguments in words.
+
+    >>> arguments(0), arguments(1), arguments(3)
+    ('no arguments', '1 argument', '3 arguments')
+    """
+    if count == 0:
+        return "no arguments"
+    return "1 argument" if count == 1 else f"{count} arguments"
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *rest, final = words
+    return f"{', '.join(rest)} {last} {final}" if rest else final
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was most likely meant."""
+    found = get_close_matches(name[:40], known, n=1, cutoff=0.7)
+    return found[0] if found else None

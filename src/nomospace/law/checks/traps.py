@@ -1,0 +1,148 @@
+"""What is allowed and probably not meant: terms that look computed, loose arrows, sample keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nomospace.law.checks.operations import needs
+from nomospace.law.checks.report import Report, listed
+from nomospace.law.tree import (
+    Call,
+    Clause,
+    Conj,
+    Const,
+    Disj,
+    Do,
+    If,
+    Listing,
+    Node,
+    Rule,
+    Same,
+    Sense,
+    Struct,
+    Unify,
+    Variable,
+    goals_in,
+)
+from nomospace.terms import Span
+from nomospace.terms.syntax import tokenize
+
+KEY_PREFIX: Final = "ed25519:"
+"""How a real key begins."""
+_PAIRS: Final = ("-", "/")  # also written for pairs, as in room-bed
+_ARITHMETIC: Final = ("+", "-", "*", "/", "//", "mod", "rem", "**", "^")
+
+
+def check(report: Report) -> None:
+    """Look for traps in every clause, and at the keys."""
+    for clause, goals in report.goals:
+        _loose_conditional(report, clause)
+        for goal in goals:
+            if isinstance(goal, Do):
+                _in_operation(report, goal)
+            elif isinstance(goal, Unify | Same):
+                _unevaluated(report, goal.left, goal.right)
+            elif isinstance(goal, Sense):
+                _unevaluated(report, goal.pattern)
+            elif isinstance(goal, Call):
+                _unevaluated(report, *goal.args)
+    _placeholders(report)
+
+
+def _in_operation(report: Report, goal: Do) -> None:
+    operation = goal.operation
+    if isinstance(operation, Struct):
+        computed = {id(node) for node in needs(operation).numbers}
+        pending = [node for node in operation.args if id(node) not in computed]
+        if operation.name == "+" and computed:  # +obligation(What, Time)
+            pending = list(needs(operation).ground)
+        _unevaluated(report, *pending)
+
+
+def _unevaluated(report: Report, *nodes: Node) -> None:
+    pending = list(nodes)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Listing):
+            pending.extend(item.items)
+        elif isinstance(item, Struct):
+            if _looks_computed(item):
+                text = " ".join(report.law.source.text[item.span.start : item.span.end].split())
+                report.add(
+                    "unevaluated-arithmetic",
+                    f"{text[:60]} is not computed here: it stays a term",
+                    item.span,
+                    f"compute it first: Result is {text[:60]}, and write Result here",
+                )
+            else:
+                pending.extend(item.args)
+
+
+def _looks_computed(node: Struct) -> bool:
+    """Whether a term is arithmetic over numbers and variables, with a variable in it."""
+    if node.name not in _ARITHMETIC or len(node.args) != 2:
+        return False
+    variables = numbers = 0
+    certain = False
+    pending: list[Node] = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Variable):
+            variables += 1
+        elif isinstance(item, Struct):
+            if item.name not in _ARITHMETIC:
+                return False
+            certain = certain or item.name not in _PAIRS
+            pending.extend(item.args)
+        elif isinstance(item, Const) and item.value.__class__ in (int, float):
+            numbers += 1
+        else:
+            return False
+    return variables > 0 and (numbers > 0 or certain)
+
+
+def _loose_conditional(report: Report, clause: Rule | Clause) -> None:
+    """`a, do(b), c -> d ; e`: the goals before the arrow are all its condition."""
+    body = clause.body
+    choices = body.goals if isinstance(body, Disj) else (body,)
+    for choice in choices:
+        if (
+            isinstance(choice, If)
+            and isinstance(choice.condition, Conj)
+            and any(isinstance(goal, Do) for goal in goals_in(choice.condition))
+            and not _in_brackets(report, clause, choice)
+        ):
+            report.add(
+                "loose-conditional",
+                "all goals before the arrow are its condition, the operations too: when one of "
+                "them fails, nothing of them is left",
+                choice.condition.span,
+                "put brackets around the conditional alone: a, ( Condition -> Then ; Else )",
+            )
+
+
+def _in_brackets(report: Report, clause: Rule | Clause, choice: If) -> bool:
+    """Whether a bracket is opened between the head and the conditional."""
+    text = report.law.source.text[clause.head_span.end : choice.condition.span.start + 1]
+    return any(token.text == "(" for token in tokenize(text)[0])
+
+
+def _placeholders(report: Report) -> None:
+    law = report.law
+    names = [a.name for a in law.authorities if not _real(a.key)]
+    if law.controller_authority is not None and not _real(law.controller_authority):
+        names.append("cAuthority")
+    if names:
+        spans = law.preamble_spans
+        span = spans.get("authority" if names[0] != "cAuthority" else "cAuthority", Span(0, 1))
+        keys = "a placeholder for a key" if len(names) == 1 else "placeholders for keys"
+        report.add(
+            "placeholder-key",
+            f"{listed(names)} {'has' if len(names) == 1 else 'have'} {keys}",
+            span,
+            f"law run, tests and simulated worlds take it; a real host wants {KEY_PREFIX}…",
+        )
+
+
+def _real(key: str) -> bool:
+    return key.startswith(KEY_PREFIX) and len(key) > len(KEY_PREFIX)
