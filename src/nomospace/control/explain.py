@@ -97,8 +97,14 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
         verdict = f"{verdict} ({stop.reason})" if stop.reason not in verdict else verdict
     tell_facts = level == "all"
     stories = tuple(_story(trace, ruling, tell_facts) for trace in traces)
-    operations = tuple(show(operation) for operation in ruling.operations)
+    if not tell_facts:  # an operation on the state shows what is in the state
+        shown = [op for op in ruling.operations if getattr(op, "name", op) in _TELLABLE]
+        return Explanation(show(event.term), verdict, stories, tuple(map(show, shown)), ())
+    operations = tuple(map(show, ruling.operations))
     return Explanation(show(event.term), verdict, stories, operations, ruling.unmet)
+
+
+_TELLABLE = ("forward", "multicast", "deliver", "release", "quit")
 
 
 def _verdict(ruling: Ruling) -> str:
