@@ -397,10 +397,18 @@ class _Layout:
         self._add(column, ending, node.span.end - 1, closing=True)
 
     def _item(self, node: Node, column: int, lead: str, suffix: str) -> None:
-        if isinstance(node, Struct) and is_infix(node) and INFIX[node.name].priority > 999:
-            self._add(column, lead + self._flat(node) + suffix, node.span.start)
+        start, end = node.span
+        one = lead + self._flat(node) + suffix
+        fits = column + len(one) <= WIDTH_MAX and not self.commented(start, end)
+        operator = node.name if isinstance(node, Struct) and is_infix(node) else ""
+        if operator == "," and not fits:  # goals inside `not` and `findall`
+            self._goals(node, column, column + 2, lead + "( ", " )" + suffix, start)
+        elif isinstance(node, Struct) and operator in (";", "->") and not fits:
+            self._block(node, column, column, lead, suffix, start)
+        elif operator == ":-":
+            self._add(column, one, start)
         else:
-            self._term(node, column, column, lead, suffix, node.span.start)
+            self._term(node, column, column, lead, suffix, start)
 
 
 def _conjuncts(node: Node) -> list[Node]:

@@ -490,9 +490,7 @@ class Reader:
             self._next += 1
             span = Span(token.start, following.end)
             self._take(frame, Const(-following.value or following.value, span))
-        elif (
-            token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand(following)
-        ):
+        elif token.text in PREFIX and kind in ("name", "symbol") and self._starts_operand():
             self._push_prefix(frame, token)
         elif kind == "name":
             value = SPELT_VALUES.get(token.text, token.text)
@@ -515,15 +513,18 @@ class Reader:
             and token.text not in (",", "|")
         )
 
-    @staticmethod
-    def _starts_operand(token: Token) -> bool:
+    def _starts_operand(self) -> bool:
+        """Whether the token after a prefix operator can begin its operand."""
+        token = self._tokens[self._next]
         if token.kind in ("eof", "end"):
             return False
         if token.kind == "bracket":
             return token.text in "(["
         if token.kind == "symbol":
             return token.text in PREFIX
-        return not (token.kind == "name" and token.text in INFIX)
+        if token.kind == "name" and token.text in INFIX:
+            return self._opens_arguments(token, self._tokens[self._next + 1])
+        return True
 
     def _take(self, frame: _Frame, node: Node) -> None:
         frame.left = node
@@ -534,8 +535,6 @@ class Reader:
         allowed = frame.ops[-1].right if frame.ops else frame.limit
         if operator.priority > allowed:
             raise self._clash(token, frame)
-        if len(frame.ops) > TERM_DEPTH_MAX:
-            raise _fault("syntax-depth", "too many operators in a row", token.span)
         frame.ops.append(_Pending(token, token.text, operator.priority, operator.right, None))
 
     def _after_operand(self, frames: list[_Frame], token: Token) -> None:
@@ -568,8 +567,6 @@ class Reader:
             frame.ops and frame.ops[-1].right < operator.priority
         ):
             raise self._clash(token, frame)
-        if len(frame.ops) > TERM_DEPTH_MAX and token.text not in (",", ";", "|", "->"):
-            raise _fault("syntax-depth", "too many operators in a row", token.span)
         name = ";" if token.text == "|" else token.text
         frame.ops.append(_Pending(token, name, operator.priority, operator.right, frame.left))
         frame.left = None
@@ -693,10 +690,11 @@ class Reader:
         frame = frames[-1]
         closer = _CLOSERS.get(frame.kind)
         if token.kind == "eof" and closer is None:
+            end = self._tokens[self._next - 1].end
             return _fault(
                 "syntax-full-stop",
                 "the last clause has no full stop",
-                token.span,
+                Span(end, end),
                 "end it with '.'",
             )
         wanted = {

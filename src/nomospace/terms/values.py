@@ -369,6 +369,8 @@ def oversize(term: Term) -> tuple[str, int] | None:
                     size += 1 + (len(part) if part.isascii() else len(part.encode()))
                 elif part_kind is bytes:
                     size += 2 + len(part)
+                elif part_kind is int:
+                    size += 1 + part.bit_length() // 8
                 else:
                     size += 1 if part_kind is not float else 9
         if len(todo) == waiting:

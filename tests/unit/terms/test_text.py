@@ -23,7 +23,7 @@ from tests.unit.terms.strategies import TERMS, deep
 
 
 @given(TERMS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_what_is_printed_reads_back_as_an_equal_term(value: Term) -> None:
     text = show(value)
     assert same(term(text), value)
@@ -31,7 +31,7 @@ def test_what_is_printed_reads_back_as_an_equal_term(value: Term) -> None:
 
 
 @given(TERMS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_nodes_print_as_their_terms_do(value: Term) -> None:
     text = show(value)
     node = Reader(Source(text)).single()
@@ -154,3 +154,9 @@ def test_a_very_long_line_is_shown_around_its_fault() -> None:
         term("f(" + "a," * 500 + "\x1b[31m" + "#" * 300 + ")")
     drawn = str(caught.value).splitlines()
     assert all(len(line) < 200 and line.isprintable() for line in drawn)
+
+
+@pytest.mark.parametrize("text", ["-" * 5_000 + "a", "^".join("a" * 5_000), "+".join("a" * 5_000)])
+def test_long_chains_of_operators_are_deep_terms(text: str) -> None:
+    with pytest.raises(Faulty, match="more than 1,000 levels"):
+        term(text.replace("-", "- "))
