@@ -573,6 +573,7 @@ def assert_refused(text: str, code: str, marked: str) -> None:
     assert text[fault.span.start :].startswith(marked), fault.render(Source(text))
     assert fault.severity == "error"
     assert fault.message
+    assert fault.help
     if code != "python-syntax":
         # Underlined is what the fault is about: nothing before it, and something of it.
         assert fault.span.end > fault.span.start

@@ -88,18 +88,16 @@ class Conditions(Expressions):
         return [Fail(span)]
 
     def _no_condition(self, node: ast.expr, span: Span) -> None:
-        if isinstance(node, ast.Name):
-            words = f"{node.id} is a {'variable' if is_variable(node.id) else 'text'}"
-            help = "compare it, as in X == done, or call a helper: name(…)"
-        else:
-            words = "this is no condition"
-            help = "conditions are cs.has(…), comparisons, in, calls of predicates, and, or, not"
-        if isinstance(node, ast.Attribute):
-            self.term(node, None)  # says which attributes there are
-        elif isinstance(node, ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Await):
+        if isinstance(node, ast.Attribute | ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Await):
             self.term(node, None)  # says what to write in its place
-        else:
-            self.reading.fault("python-condition", f"{words}, no condition", span, help)
+            return
+        words = "this is no condition"
+        help = "conditions are cs.has(…), comparisons, in, calls of predicates, and, or, not"
+        if isinstance(node, ast.Name):
+            kind = "a variable" if is_variable(node.id) else "text"
+            words = f"{node.id} is {kind}, no condition"
+            help = "compare it, as in X == done, or call a helper: name(…)"
+        self.reading.fault("python-condition", words, span, help)
 
     # -- comparisons -----------------------------------------------------------------------
 
@@ -242,9 +240,8 @@ class Conditions(Expressions):
         if name in ("unify", "thisLaw"):
             args = self.arguments(node)
             if len(args) != 2:
-                self.reading.fault(
-                    "python-call", f"{name} takes 2 arguments, not {len(args)}", span
-                )
+                words = f"{name} takes 2 arguments, not {len(args)}"
+                self.reading.fault("python-call", words, span, f"write {name}(A, B)")
                 return None
             left, right = self.terms(args, before)
             if name == "unify":

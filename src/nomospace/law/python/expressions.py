@@ -48,7 +48,7 @@ _TAKEN_NAMES: Final = {
 }
 _NO_TERM: Final[dict[type[ast.expr], tuple[str, str]]] = {
     ast.Attribute: ("attributes are not part of the language", "known are cs.has(…) and the like"),
-    ast.Await: ("there is nothing to await in a law", ""),
+    ast.Await: ("there is nothing to await in a law", "it rules on one event at a time"),
     ast.BoolOp: ("a condition cannot stand where a term is wanted", "decide with if"),
     ast.Compare: ("a condition cannot stand where a term is wanted", "decide with if"),
     ast.Dict: ("a dictionary is no term", "write a list of compounds, such as [price(3)]"),
@@ -64,8 +64,8 @@ _NO_TERM: Final[dict[type[ast.expr], tuple[str, str]]] = {
     ast.Starred: ("a star can only stand at the end of a list", "as in [First, *Rest]"),
     ast.Subscript: ("there are no subscripts", "take an item with X = nth0(I, L)"),
     ast.Tuple: ("a tuple is no term", "write a list: [a, b]"),
-    ast.Yield: ("there is nothing to yield in a law", ""),
-    ast.YieldFrom: ("there is nothing to yield in a law", ""),
+    ast.Yield: ("there is nothing to yield in a law", "it rules on one event at a time"),
+    ast.YieldFrom: ("there is nothing to yield in a law", "it rules on one event at a time"),
 }  # fmt: skip
 
 
@@ -236,34 +236,37 @@ class Expressions:
                 help = f"write {name} without brackets"
                 self.reading.fault("python-term", f"{name}() has no argument", span, help)
             return _broken(span)
-        if self._means_something(name, len(args)):
+        meaning = self._meaning(name, len(args))
+        if meaning is not None:
+            what, help = meaning
             self.reading.fault(
                 "python-term",
-                f"{name}(…) is {self._meaning(name, len(args))}, so it cannot stand in a term",
+                f"{name}(…) is {what}, so it cannot stand in a term",
                 span,
-                f"for its value, give it a name on a line before; for the term, write {name}_(…)",
+                f"{help}; for the term, write {name}_(…)",
             )
         return Struct(_spelt(name), self.terms(args, before), span)
 
-    def _means_something(self, name: str, count: int) -> bool:
-        known = self.reading.helper_names
-        return (
-            (name, count) in FUNCTIONS
-            or (name, count) in BUILTINS
-            or (name, count) in WORDS
-            or (name, count) in known
-            or (name, count + 1) in RESULTS
-            or (name, count + 1) in known
-        )
-
-    def _meaning(self, name: str, count: int) -> str:
-        if (name, count) in FUNCTIONS:
-            return "a function of arithmetic"
-        if (name, count) in WORDS:
-            return "a word of the language"
-        helper = (name, count) in self.reading.helper_names
-        helper = helper or (name, count + 1) in self.reading.helper_names
-        return "a helper of this law" if helper else "a built-in predicate"
+    def _meaning(self, name: str, count: int) -> tuple[str, str] | None:
+        """What a call means besides a term, and how to have it; `None` when it is just a term."""
+        key, longer = (name, count), (name, count + 1)
+        if key in FUNCTIONS:
+            return (
+                "a function of arithmetic",
+                f"for its value, write N = {name}(…) on a line before",
+            )
+        if key in WORDS:
+            return "a word of the language", "it stands on a line of its own"
+        if key in self.reading.helper_names or longer in self.reading.helper_names:
+            return "a helper of this law", f"to call it, write {name}(…) on a line before"
+        if longer in RESULTS:
+            return "a built-in", f"for its value, write N = {name}(…) on a line before"
+        if key in BUILTINS:
+            return (
+                "a built-in",
+                f"to call it, write {name}(…) in if, in require(…) or on a line before",
+            )
+        return None
 
     def arguments(self, call: ast.Call) -> list[ast.expr]:
         """The arguments of a call, which may only be plain ones."""

@@ -165,7 +165,8 @@ class Reading:
                 return []
             except ValueError as error:  # what Python's parser finds wrong with single values
                 self.syntax_faults = True
-                self.fault("python-syntax", f"this cannot be read as Python: {error}", Span(0, 1))
+                words = f"Python cannot read this: {error}"
+                self.fault("python-syntax", words, Span(0, 1), "see the guide to Python laws")
                 return []
             else:
                 return [statement for statement in body if self._shallow(statement)]

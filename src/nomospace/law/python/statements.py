@@ -60,7 +60,7 @@ _NO_STATEMENT: Final[dict[type[ast.stmt], tuple[str, str]]] = {
     ast.Assert: ("there is no assert", "write require(condition)"),
     ast.AsyncFor: ("there is nothing to await in a law", "use for"),
     ast.AsyncFunctionDef: ("there is nothing to await in a law", "use def"),
-    ast.AsyncWith: ("there is no with", ""),
+    ast.AsyncWith: ("there is no with", "a law has nothing to open or close"),
     ast.AugAssign: ("a logic variable keeps its value", "take a new name: M = N + 1"),
     ast.Break: ("there is no break", "a helper that calls itself on the rest can stop early"),
     ast.ClassDef: ("there are no classes", "a law has rules and helpers only"),
@@ -76,7 +76,14 @@ _NO_STATEMENT: Final[dict[type[ast.stmt], tuple[str, str]]] = {
     ast.Try: ("there is no try", "rule on failed operations with @law.exception(op, why)"),
     ast.TryStar: ("there is no try", "rule on failed operations with @law.exception(op, why)"),
     ast.While: ("there is no while", "use for over a list, or a helper that calls itself"),
-    ast.With: ("there is no with", ""),
+    ast.With: ("there is no with", "a law has nothing to open or close"),
+}
+_USAGE: Final = {
+    "cs.clock": "T = cs.clock(), or cs.clock(T) as a condition",
+    "do": "do(operation), a line for each",
+    "fail": "fail()",
+    "findall": "L = findall(T, condition)",
+    "require": "require(condition); join conditions with and",
 }
 
 
@@ -231,10 +238,8 @@ class Statements(Conditions):
     def _counted(self, node: ast.Call, name: str, count: int) -> list[ast.expr]:
         args = self.arguments(node)
         if len(args) != count:
-            wanted = {0: "no argument", 1: "1 argument"}.get(count, f"{count} arguments")
-            self.reading.fault(
-                "python-call", f"{name} takes {wanted}, not {len(args)}", node, "one at a time"
-            )
+            words = f"{name} takes {_plural(count, 'argument')}, not {len(args)}"
+            self.reading.fault("python-call", words, node, f"write {_USAGE[name]}")
             return []
         return args
 
@@ -291,7 +296,7 @@ class Statements(Conditions):
             func = value.func
             if isinstance(func.value, ast.Name) and func.value.id == "cs" and func.attr == "clock":
                 self.state_used(func)
-                self._counted(value, "the clock on the right of '='", 0)
+                self._counted(value, "cs.clock", 0)
                 return Clock(result, span)
         if isinstance(value, ast.Compare | ast.BoolOp) or (
             isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
@@ -449,12 +454,16 @@ class Statements(Conditions):
         if name not in _ARITIES:
             self.reading.fault("python-operation", "this is no operation", node, help)
             return
-        counts = " or ".join(str(count) for count in _ARITIES[name])
+        counts = " or ".join(_plural(count, "argument") for count in _ARITIES[name])
         found = len(node.args) if isinstance(node, ast.Call) else 0
-        words = f"{name} takes {counts} arguments, not {found}"
+        words, help = f"{name} takes {counts}, not {found}", f"see {name} in the guide"
         if isinstance(node, ast.Call) and not node.args and 0 in _ARITIES[name]:
             words, help = f"{name}() has no argument", f"write do({name})"
         self.reading.fault("python-operation", words, node, help)
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}" if count == 1 else f"{count or 'no'} {what}s"
 
 
 def _may_end(statement: ast.stmt) -> bool:

@@ -108,7 +108,10 @@ class _Translation:
         law.helpers = {key: tuple(clauses) for key, clauses in reading.helpers.items()}
         if len(law.rules) + sum(map(len, law.helpers.values())) > RULES_MAX:
             reading.fault(
-                "python-too-long", f"a law has at most {RULES_MAX:,} rules and helpers", Span(0, 1)
+                "python-too-long",
+                f"a law has at most {RULES_MAX:,} rules and helpers",
+                Span(0, 1),
+                "split it",
             )
         reading.faults.sort(key=lambda fault: fault.span)
         return law, reading.faults
@@ -483,7 +486,7 @@ class _Translation:
         if len(decorator.args) != count:
             reading.fault(
                 "python-pattern",
-                f"@law.{word} takes {count} patterns by order, not {len(decorator.args)}",
+                f"@law.{word} takes {count} by order, not {len(decorator.args)}",
                 span,
                 f"write {_usage(word)}",
             )
@@ -552,7 +555,10 @@ def _usage(word: str) -> str:
     _, slots = HEADS[word]
     count = sum(isinstance(slot, int) and slot != HOME for slot in slots)
     shown = patterns.get(word, ["pattern"] * count)
-    names = [f"{slot}={slot[0].upper()}" for slot in slots if isinstance(slot, str)]
+    letters = {"to": "Y", "sender": "X", "origin": "X"}
+    names = [
+        f"{slot}={letters.get(slot, slot[0].upper())}" for slot in slots if isinstance(slot, str)
+    ]
     return f"@law.{word}({', '.join([*shown, *names])})"
 
 
