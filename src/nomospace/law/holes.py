@@ -179,6 +179,8 @@ def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]]) -> bool:
         x_items, x_tail = (x_args[:-1], x_args[-1]) if x_name == PARTIAL else (x_args, ())
         y_items, y_tail = (y_args[:-1], y_args[-1]) if y_name == PARTIAL else (y_args, ())
         count = min(len(x_items), len(y_items))
+        if not count:
+            return False  # [A|B] against the empty list
         pending.append((_rest(x_items[count:], x_tail), _rest(y_items[count:], y_tail)))
         pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
         return True
