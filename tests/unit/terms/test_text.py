@@ -74,6 +74,7 @@ def test_a_thousand_and_one_levels_are_refused() -> None:
         ("a@b", "a@b"),
         ("-'not'", "-'not'"),
         ("'not'-1", "'not'-1"),
+        ("+ mod(a)", "+mod(a)"),
         ("'is'+'mod'", "'is'+'mod'"),
         ("[a|[b,c]]", "[a,b,c]"),
         ("f((a,b))", "f((a,b))"),
