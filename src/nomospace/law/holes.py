@@ -9,6 +9,7 @@ and as shared as its budget allows, are never walked to find a variable in them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.law.tree import Const, Listing, Node, Variable
@@ -143,8 +144,11 @@ def close(value: Any) -> Term:
     return known[id(value)]
 
 
-def unify(a: Any, b: Any, trail: list[Var]) -> bool:
-    """Make two values equal by binding variables, or fail with some bound: see the trail."""
+def unify(a: Any, b: Any, trail: list[Var], charge: Callable[[int], None] | None = None) -> bool:
+    """Make two values equal by binding variables, or fail with some bound: see the trail.
+
+    `charge` is told how many items of a list are copied when `[H|T]` takes it apart.
+    """
     pending = [(a, b)]
     while pending:
         x, y = pending.pop()
@@ -161,14 +165,16 @@ def unify(a: Any, b: Any, trail: list[Var]) -> bool:
             variable.ref = value
             trail.append(variable)
         elif x.__class__ is Open or y.__class__ is Open:
-            if not _pair(x, y, pending):
+            if not _pair(x, y, pending, charge):
                 return False
         elif not same(x, y):
             return False
     return True
 
 
-def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]]) -> bool:
+def _pair(
+    x: Any, y: Any, pending: list[tuple[Any, Any]], charge: Callable[[int], None] | None
+) -> bool:
     """Line up the parts of two values of which one is open."""
     x, y = resolve(x), resolve(y)
     x_name, x_args = _outline(x)

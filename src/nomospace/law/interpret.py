@@ -152,19 +152,38 @@ class Interpreter:
 
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
         """
-        specials = special_values(event, home, args)
-        for index, rule in self.by_event.get(event, ()):
-            trace = Trace(rule) if traces is not None else None
-            if traces is not None and trace is not None:
-                traces.append(trace)
-            run = _Run(self, state, obligations, now, units, specials, trace)
-            operations = run.solve(rule, args)
-            if operations is not None:
-                message = None
-                if event in ("sent", "arrived", "submitted"):
-                    message = (args[0], args[1], args[2])
-                return index, tuple([finish(op, home, message, units) for op in operations])
+        for index, _ in self.by_event.get(event, ()):
+            outcome = self.one(index, home, args, state, obligations, now, units, traces)
+            if outcome is not None:
+                return outcome
         return None
+
+    def one(
+        self,
+        index: int,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+        traces: list[Trace] | None = None,
+    ) -> Outcome:
+        """The ruling of one rule alone."""
+        rule = self.law.rules[index]
+        trace = None
+        if traces is not None:
+            trace = Trace(rule)
+            traces.append(trace)
+        specials = special_values(rule.event, home, args)
+        run = _Run(self, state, obligations, now, units, specials, trace)
+        operations = run.solve(rule, args)
+        if operations is None:
+            return None
+        message = None
+        if rule.event in ("sent", "arrived", "submitted"):
+            message = (args[0], args[1], args[2])
+        return index, tuple([finish(op, home, message, units) for op in operations])
 
 
 def special_values(event: str, home: str, args: tuple[Term, ...]) -> Env:
@@ -252,10 +271,15 @@ class _Run:
             _Choice(alternatives, len(self.trail), len(self.operations), len(self.path))
         )
 
+    def charge(self, items: int) -> None:
+        """Taking a list apart with `[H|T]` costs one unit per 100 items of T."""
+        if items >= 100:
+            spend(self.units, items // 100)
+
     def attempt(self, a: Term, b: Term) -> bool:
         """Unify; on failure leave nothing bound."""
         mark = len(self.trail)
-        if unify(a, b, self.trail):
+        if unify(a, b, self.trail, self.charge):
             return True
         undo(self.trail, mark)
         return False
@@ -264,7 +288,7 @@ class _Run:
         """Unify pair by pair; on failure leave nothing bound."""
         mark = len(self.trail)
         for a, b in zip(pairs_a, pairs_b, strict=True):
-            if not unify(a, b, self.trail):
+            if not unify(a, b, self.trail, self.charge):
                 undo(self.trail, mark)
                 return False
         return True
@@ -424,7 +448,7 @@ def _unify(run: _Run, goal: Unify, env: Env, rest: Work) -> Any:
     left, right = run.build(goal.left, env), run.build(goal.right, env)
     if goal.negated:
         mark = len(run.trail)
-        equal = unify(left, right, run.trail)
+        equal = unify(left, right, run.trail, run.charge)
         undo(run.trail, mark)
         return _FAILED if equal else rest
     return rest if run.attempt(left, right) else _FAILED

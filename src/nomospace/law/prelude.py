@@ -4,8 +4,9 @@ Modes: `+` must be bound when called, `-` is bound by the call, `?` either. A ca
 bound than any of its modes asks for ends the evaluation with `notGround`.
 
 Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a helper predicate
-and each candidate of `@CS` costs one unit; built-ins cost as told here. Making a list of `n`
-items in a goal costs `n // 100`.
+and each candidate of `@CS` costs one unit; built-ins cost as told here. A candidate is a term that
+agrees with the pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart
+that way, costs one unit for each 100 items of `T`.
 
 - `member(?X, +List)`: each item of a list; one unit an item tried. Fails on what is no list.
 - `append(+A, +B, ?C)`: C is A and then B; one unit an item of A.

@@ -6,6 +6,7 @@ one community share one program.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -13,12 +14,15 @@ from typing import ClassVar, Final
 from nomospace.errors import CallerError
 from nomospace.law.bag import Bag
 from nomospace.law.canon import law_hash
+from nomospace.law.emit import BUDGET, Builder, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
-from nomospace.law.runtime import Units
+from nomospace.law.runtime import Stop, Units
 from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 
+FRAMES_MAX: Final = 400_000
+"""Python frames that a law's recursion may take: its budget ends it before they do."""
 CACHE_MAX: Final = 256
 """How many compiled laws are kept."""
 
@@ -44,6 +48,8 @@ class CompiledLaw:
         self.warnings = warnings
         self.interpreter = Interpreter(tree, hash)
         self.growing = _may_grow(tree)
+        self.rulers, self.compiled_rules = Builder(tree, hash).build(self._interpreted)
+        self._recursive = bool(tree.helpers)
 
     @property
     def name(self) -> str:
@@ -72,7 +78,44 @@ class CompiledLaw:
 
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
         """
-        return self.interpreter.rule(event, home, args, state, obligations, now, units)
+        ruler = self.rulers.get(event)
+        if ruler is None:
+            return None
+        x, y, z, *_ = (*args, None, None, None)
+        limit = sys.getrecursionlimit() if self._recursive else 0
+        try:
+            if limit:
+                sys.setrecursionlimit(FRAMES_MAX)
+            outcome = ruler(home, x, y, z, state, obligations, now, units)
+        except Retreat:
+            units[0] = 0
+            return self.interpreter.rule(event, home, args, state, obligations, now, units)
+        finally:
+            if limit:
+                sys.setrecursionlimit(limit)
+        if outcome is BUDGET:
+            raise Stop("budget")
+        return outcome  # type: ignore[no-any-return]
+
+    def _interpreted(self, index: int) -> Ruler:
+        """A rule that the interpreter carries out, in the form of a compiled one."""
+        rule = self.tree.rules[index]
+        arity = len(rule.args)
+
+        def ask(
+            home: str,
+            x: Term,
+            y: Term,
+            z: Term,
+            state: Bag,
+            obligations: Bag,
+            now: int,
+            units: Units,
+        ) -> Outcome:
+            args = (x, y, z)[:arity]
+            return self.interpreter.one(index, home, args, state, obligations, now, units)
+
+        return ask
 
     def trace(
         self,

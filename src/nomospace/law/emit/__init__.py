@@ -1,0 +1,10 @@
+"""The compiler: a law's rules as Python functions, held to what `law.interpret` says.
+
+`build` puts programs together, `dispatch` picks the rules for an event, `body` writes goals,
+`terms` writes matching, `operations` writes rulings, `symbols` is what the compiler knows.
+"""
+
+from nomospace.law.emit.build import Builder, Ruler
+from nomospace.law.emit.support import BUDGET, Retreat
+
+__all__ = ["BUDGET", "Builder", "Retreat", "Ruler"]

@@ -1,0 +1,662 @@
+"""Code for the goals of a rule or of a helper's clause.
+
+A goal that can have several solutions becomes a loop with the rest of the rule inside it; a goal
+that fails jumps: `continue` to the next solution of the innermost loop, `break` out of an
+alternative, `return None` when there is nothing left to try. So every piece of code that is
+written here ends in a jump, and success is a `return` from the innermost point.
+
+Where paths part (`;`, `->`), the rest of the rule is written once for each path. That is what
+lets the compiler know, on each path, which variables are bound and to what. A rule with very
+many paths is left to the interpreter.
+
+A *region* is code of which only the first solution counts: a condition, a negation. Without
+helper calls it is a `while True:` block that sets a flag and breaks; with them it is a function,
+since the rest of the goals then live in continuations.
+
+A helper predicate becomes a function per calling pattern (which arguments are bound). It takes a
+continuation `k` and calls it with its outputs for each solution; anything but `None` that comes
+back ends the search. That way helpers can be backtracked into, and recursion costs Python frames,
+which live on the heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from nomospace.law.emit.operations import OperationCode
+from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
+from nomospace.law.emit.terms import Dead, TermCode
+from nomospace.law.emit.writer import Writer
+from nomospace.law.prelude import BUILTINS
+from nomospace.law.tree import (
+    Call,
+    Clock,
+    Compare,
+    Conj,
+    Const,
+    Disj,
+    Do,
+    Fail,
+    FindAll,
+    Goal,
+    If,
+    Is,
+    Listing,
+    Node,
+    Not,
+    Same,
+    Sense,
+    Struct,
+    ThisLaw,
+    TrueGoal,
+    Unify,
+    Variable,
+    goals_in,
+)
+from nomospace.terms import Compound
+
+if TYPE_CHECKING:
+    from nomospace.law.emit.build import Builder
+
+
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where code is written: the statement that fails here, and the flag of the region, if any."""
+
+    fail: str
+    flag: str | None = None
+
+
+TOP = Place("return None")
+
+
+@dataclass(slots=True, frozen=True)
+class Operations:
+    """The ruling so far on this path: a linked list made at run time, then symbols."""
+
+    base: str | None = None
+    pending: tuple[Symbol, ...] = ()
+
+
+Goals: TypeAlias = tuple[Goal, ...]
+Done: TypeAlias = Callable[[Scope, Operations, Place], None]
+
+
+class BodyCode:
+    """Writes one function: a rule, or a helper in one calling pattern."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.w = Writer()
+        self.terms = TermCode(self.w, builder.constants)
+        self.operations = OperationCode(self.w, self.terms)
+        self.variants: set[tuple[str, int, tuple[bool, ...]]] = set()
+        self.outs: tuple[str, ...] | None = None  # in a helper: its outputs' places
+        self.tail: Callable[[Scope], list[Symbol]] | None = None
+
+    # -- goals -----------------------------------------------------------------------------
+
+    def goals(self, todo: Goals, scope: Scope, ops: Operations, at: Place, done: Done) -> None:
+        """Write code for goals and what follows; it always ends in a jump."""
+        if not todo:
+            done(scope, ops, at)
+            return
+        goal, rest = todo[0], todo[1:]
+        try:
+            self._goal(goal, rest, scope, ops, at, done)
+        except Dead:
+            return
+
+    def _goal(
+        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        if isinstance(goal, Conj):
+            self.goals(goal.goals + rest, scope, ops, at, done)
+        elif isinstance(goal, TrueGoal):
+            self.goals(rest, scope, ops, at, done)
+        elif isinstance(goal, Fail):
+            self.w.line(at.fail)
+        elif isinstance(goal, Disj):
+            self._disj(goal, rest, scope, ops, at, done)
+        elif isinstance(goal, If):
+            self._if(goal, rest, scope, ops, at, done)
+        elif isinstance(goal, Not):
+            self._not(goal.goal, rest, scope, ops, at, done)
+        elif isinstance(goal, FindAll):
+            self._findall(goal, rest, scope, ops, at, done)
+        elif isinstance(goal, Sense):
+            self._sense(goal, rest, scope, ops, at, done)
+        elif isinstance(goal, Call):
+            self._call(goal, rest, scope, ops, at, done)
+        else:
+            ops = self._simple(goal, scope, ops, at)
+            self.goals(rest, scope, ops, at, done)
+
+    def _simple(self, goal: Goal, scope: Scope, ops: Operations, at: Place) -> Operations:
+        """Goals with at most one solution, in straight-line code."""
+        terms = self.terms
+        if isinstance(goal, Do):
+            terms.list_cost(goal.operation, scope)
+            symbol = terms.symbol(goal.operation, scope)
+            return Operations(ops.base, (*ops.pending, symbol))
+        if isinstance(goal, Clock):
+            terms.list_cost(goal.time, scope)
+            symbol = terms.symbol(goal.time, scope)
+            now = self.w.fresh()
+            self.w.line(f"{now} = seconds(now)")
+            terms.match(symbol, Ref(now), scope, at.fail)
+        elif isinstance(goal, ThisLaw):
+            for node, value in ((goal.name, self.builder.name), (goal.hash, self.builder.hash)):
+                terms.list_cost(node, scope)
+                constant = terms.constants.ref(value)
+                terms.unify(terms.symbol(node, scope), constant, scope, at.fail)
+        elif isinstance(goal, Unify):
+            terms.list_cost(goal.left, scope)
+            left = terms.symbol(goal.left, scope)
+            terms.list_cost(goal.right, scope)
+            right = terms.symbol(goal.right, scope)
+            if goal.negated:
+                self._not_unify(left, right, scope, at)
+            else:
+                terms.unify(left, right, scope, at.fail)
+        elif isinstance(goal, Same):
+            self._same(goal, scope, at)
+        elif isinstance(goal, Compare):
+            left_name = self._number(goal.left, scope)
+            right_name = self._number(goal.right, scope)
+            operator = {"=<": "<=", "=:=": "==", "=\\=": "!="}.get(goal.operator, goal.operator)
+            self.w.line(f"if not {left_name} {operator} {right_name}: {at.fail}")
+        else:
+            assert isinstance(goal, Is)
+            value = self._number(goal.expression, scope)
+            terms.list_cost(goal.result, scope)
+            terms.unify(terms.symbol(goal.result, scope), Ref(value), scope, at.fail)
+        return ops
+
+    def _same(self, goal: Same, scope: Scope, at: Place) -> None:
+        terms = self.terms
+        terms.list_cost(goal.left, scope)
+        left = terms.symbol(goal.left, scope)
+        terms.list_cost(goal.right, scope)
+        right = terms.symbol(goal.right, scope)
+        open_left, open_right = scope.holes_in(left), scope.holes_in(right)
+        if open_left or open_right:
+            if isinstance(left, Hole) and isinstance(right, Hole):
+                equal = left is right
+            elif bool(open_left) != bool(open_right):
+                equal = False  # one is ground, the other is not
+            else:
+                raise Uncompilable("two partial values are compared")
+            if equal == goal.negated:
+                self.w.line(at.fail)
+                raise Dead
+            return
+        condition = terms.differs(terms.value(left, scope), terms.value(right, scope))
+        if goal.negated:
+            condition = "True" if condition is None else f"not {condition}"
+        if condition is not None:
+            self.w.line(f"if {condition}: {at.fail}")
+
+    def _not_unify(self, left: Symbol, right: Symbol, scope: Scope, at: Place) -> None:
+        if not scope.holes_in(left) and not scope.holes_in(right):
+            condition = self.terms.differs(
+                self.terms.value(left, scope), self.terms.value(right, scope)
+            )
+            self.w.line(at.fail if condition is None else f"if not {condition}: {at.fail}")
+            return
+        flag = self.w.fresh("c")
+        self.w.line(f"{flag} = 0")
+        with self.w.block("while True:"):
+            try:
+                self.terms.unify(left, right, scope.copy(), "break")
+                self.w.line(f"{flag} = 1")
+                self.w.line("break")
+            except Dead:
+                pass
+        self.w.line(f"if {flag}: {at.fail}")
+
+    # -- arithmetic ------------------------------------------------------------------------
+
+    def _number(self, node: Node, scope: Scope) -> str:
+        """Write code that evaluates an expression; the name that holds its value."""
+        if isinstance(node, Const) and node.value.__class__ in (int, float):
+            return self.terms.constants.add(node.value)
+        if isinstance(node, Const | Variable):
+            symbol = self.terms.symbol(node, scope)
+            name = self.w.fresh()
+            if isinstance(symbol, Ref):
+                x = symbol.expr
+                self.w.line(f"{name} = {x} if {x}.__class__ is int else calculate({x}, u)")
+                return name
+            if isinstance(symbol, Hole):
+                self.w.line("raise Stop('notGround')")
+                raise Dead
+            made = self.terms.value(symbol, scope).expr
+            self.w.line(f"{name} = calculate({made}, u)")
+            return name
+        if isinstance(node, Listing):
+            self.w.line("raise Stop('typeError')")
+            raise Dead
+        assert isinstance(node, Struct)
+        operands = ", ".join([self._number(arg, scope) for arg in node.args])
+        name = self.w.fresh()
+        function = "arith2" if len(node.args) == 2 else "arith1"
+        self.w.line(f"{name} = {function}({self.terms.constants.add(node.name)}, {operands})")
+        return name
+
+    # -- where paths part ------------------------------------------------------------------
+
+    def _disj(
+        self, goal: Disj, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        for alternative in goal.goals:
+            with self.w.block("while True:"):
+                inner = Place("break", at.flag)
+                self.goals((alternative, *rest), scope.copy(), ops, inner, done)
+            self._after_block(at)
+        self.w.line(at.fail)
+
+    def _after_block(self, at: Place) -> None:
+        if at.flag is not None:
+            self.w.line(f"if {at.flag}: break")
+
+    def _if(
+        self, goal: If, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        flag, points = self._region(goal.condition, scope, ops)
+        for number, (inner, inner_ops) in enumerate(points, 1):
+            self.w.line(f"if {flag} == {number}:")
+            with self.w.indented():
+                self.goals((goal.then, *rest), inner, inner_ops, at, done)
+        if goal.otherwise is None:
+            self.w.line(at.fail)
+        else:
+            self.goals((goal.otherwise, *rest), scope, ops, at, done)
+
+    def _not(
+        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        flag, _ = self._region(goal, scope, ops)
+        self.w.line(f"if {flag}: {at.fail}")
+        self.goals(rest, scope, ops, at, done)
+
+    def _region(
+        self, goal: Goal, scope: Scope, ops: Operations
+    ) -> tuple[str, list[tuple[Scope, Operations]]]:
+        """Write code for the first solution of a goal.
+
+        Gives the name of a flag, 0 when there is none, else the number (from 1) of the place
+        where it was found, and what is known at each of these places.
+        """
+        points: list[tuple[Scope, Operations]] = []
+        flag = self.w.fresh("c")
+        if self._calls_helper(goal):
+            return self._region_function(goal, scope, ops, flag, points)
+
+        def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
+            points.append((inner, inner_ops))
+            self.w.line(f"{flag} = {len(points)}")
+            self.w.line("break")
+
+        self.w.line(f"{flag} = 0")
+        with self.w.block("while True:"):
+            self.goals((goal,), scope.copy(), ops, Place("break", flag), found)
+        return flag, points
+
+    def _region_function(
+        self,
+        goal: Goal,
+        scope: Scope,
+        ops: Operations,
+        flag: str,
+        points: list[tuple[Scope, Operations]],
+    ) -> tuple[str, list[tuple[Scope, Operations]]]:
+        before = _names_in(scope, ops)
+        carried: list[list[str]] = []
+
+        def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
+            names = sorted(_names_in(inner, inner_ops) - before)
+            points.append((inner, inner_ops))
+            carried.append(names)
+            self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
+
+        function, result = self.w.fresh("q"), self.w.fresh("r")
+        with self.w.function(f"def {function}():"):
+            self.goals((goal,), scope.copy(), ops, TOP, found)
+        self.w.line(f"{result} = {function}()")
+        self.w.line(f"if {result} is BUDGET: return BUDGET")
+        self.w.line(f"{flag} = 0 if {result} is None else {result}[0]")
+        for number, names in enumerate(carried, 1):
+            if names:
+                self.w.line(f"if {flag} == {number}: _, {', '.join(names)} = {result}")
+        return flag, points
+
+    def _calls_helper(self, goal: Goal) -> bool:
+        return any(
+            isinstance(inner, Call) and (inner.name, len(inner.args)) in self.builder.helpers
+            for inner in goals_in(goal)
+        )
+
+    def _findall(
+        self, goal: FindAll, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        found = self.w.fresh("f")
+        self.w.line(f"{found} = []")
+
+        def collect(inner: Scope, inner_ops: Operations, inside: Place) -> None:
+            self.w.line("spend(u, 1)")
+            self.terms.list_cost(goal.template, inner)
+            template = self.terms.symbol(goal.template, inner)
+            if inner.holes_in(template):
+                raise Uncompilable("findall collects unbound variables")
+            self.w.line(f"{found}.append({self.terms.expr(template, inner)})")
+            self.w.line(inside.fail)
+
+        if self._calls_helper(goal.goal):
+            function, result = self.w.fresh("q"), self.w.fresh("r")
+            with self.w.function(f"def {function}():"):
+                self.goals((goal.goal,), scope.copy(), ops, TOP, collect)
+            self.w.line(f"{result} = {function}()")
+            self.w.line(f"if {result} is not None: return {result}")
+        else:
+            with self.w.block("while True:"):
+                self.goals((goal.goal,), scope.copy(), ops, Place("break"), collect)
+        value = self.w.fresh()
+        self.w.line(f"{value} = tuple({found})")
+        self.terms.list_cost(goal.result, scope)
+        result_symbol = self.terms.symbol(goal.result, scope)
+        self.terms.unify(result_symbol, Ref(value, False, tuple), scope, at.fail)
+        self.goals(rest, scope, ops, at, done)
+
+    # -- the control state -----------------------------------------------------------------
+
+    def _sense(
+        self, goal: Sense, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        terms = self.terms
+        terms.list_cost(goal.pattern, scope)
+        pattern = terms.symbol(goal.pattern, scope)
+        bag = "ob" if goal.obligations else "st"
+        item = self.w.fresh()
+        inside = Place("continue", at.flag)
+        if isinstance(pattern, Shape) and pattern.name is not None:
+            self._sense_compound(pattern, bag, item, scope, at)
+        elif isinstance(pattern, Hole):
+            self._loop(f"for {item} in {bag}:")
+            self._spend()
+            scope.holes[pattern] = Ref(item)
+        elif scope.holes_in(pattern):
+            self._loop(f"for {item} in {bag}.of('#tuple'):")
+            self._spend()
+            terms.match(pattern, Ref(item, False, tuple), scope, "continue")
+        else:
+            value = terms.value(pattern, scope)
+            if value.constant and value.kind is str:
+                key = terms.constants.add(f"{terms.constants.namespace[value.expr]}/0")
+                self._loop(f"for {item} in {bag}.buckets.get({key}, ()):")
+            else:
+                self._loop(f"for {item} in equals({bag}, {value.expr}):")
+            self._spend()
+        self.goals(rest, scope, ops, inside, done)
+        self._end_loop()
+        self._after_block(at)
+        self.w.line(at.fail)
+
+    def _loop(self, head: str) -> None:
+        self.w.line(head)
+        self.w.depth += 1
+        self.w.blocks += 1
+        if self.w.blocks > 17:
+            raise Uncompilable("loops nest too deep")
+
+    def _end_loop(self) -> None:
+        self.w.depth -= 1
+        self.w.blocks -= 1
+
+    def _spend(self) -> None:
+        self.w.line("u[0] += 1")
+        self.w.line("if u[0] > UNITS_MAX: raise Stop('budget')")
+
+    def _sense_compound(
+        self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place
+    ) -> None:
+        terms = self.terms
+        key = terms.constants.add(f"{pattern.name}/{len(pattern.args)}")
+        args: list[Symbol] = []
+        bound: list[int] = []
+        for index, arg in enumerate(pattern.args):
+            symbol = scope.settle(arg)
+            if not scope.holes_in(symbol):
+                bound.append(index)
+                if isinstance(symbol, Shape) and _has_tail(symbol):
+                    symbol = terms.value(symbol, scope)
+            args.append(symbol)
+        bucket = self.w.fresh("b")
+        self.w.line(f"{bucket} = {bag}.buckets.get({key})")
+        self.w.line(f"if {bucket} is None: {at.fail}")
+        walk = f"{bucket}.values()"
+        if bound:
+            positions = terms.constants.add(tuple(bound))
+            wanted = "".join([f"{terms.expr(args[index], scope)}, " for index in bound])
+            walk = f"{walk} if len({bucket}) < 13 else {bucket}.lookup({positions}, ({wanted}))"
+        self._loop(f"for {item} in {walk}:")
+        parts = [self.w.fresh() for _ in args]
+        if len(parts) == 1:
+            self.w.line(f"{parts[0]} = {item}.args[0]")
+        else:
+            self.w.line(f"{', '.join(parts)} = {item}.args")
+        for index in bound:
+            terms.match(args[index], Ref(parts[index]), scope, "continue", charged=False)
+        self._spend()
+        for index, arg in enumerate(args):
+            if index not in bound:
+                terms.match(arg, Ref(parts[index]), scope, "continue")
+
+    # -- predicates ------------------------------------------------------------------------
+
+    def _call(
+        self, goal: Call, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+    ) -> None:
+        terms = self.terms
+        symbols: list[Symbol] = []
+        for node in goal.args:
+            terms.list_cost(node, scope)
+            symbols.append(terms.symbol(node, scope))
+        if (goal.name, len(goal.args)) in self.builder.helpers:
+            self._helper(goal, symbols, rest, scope, ops, at, done)
+        elif goal.name == "delete":
+            self._delete(symbols, scope, at)
+            self.goals(rest, scope, ops, at, done)
+        else:
+            self._builtin(goal, symbols, rest, scope, ops, at, done)
+
+    def _builtin(
+        self,
+        goal: Call,
+        symbols: list[Symbol],
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: Place,
+        done: Done,
+    ) -> None:
+        terms = self.terms
+        builtin = BUILTINS[goal.name, len(symbols)]
+        bound = [not scope.holes_in(symbol) for symbol in symbols]
+        if not any(all(bound[index] for index in needs) for needs in builtin.needs):
+            self.w.line("raise Stop('notGround')")
+            return
+        given = [
+            terms.value(symbol, scope).expr if is_bound else "UNSET"
+            for symbol, is_bound in zip(symbols, bound, strict=True)
+        ]
+        if goal.name == "member":
+            item = self.w.fresh()
+            items = given[1]
+            self._loop(f"for {item} in {items} if {items}.__class__ is tuple else ():")
+            self._spend()
+            wanted = Ref(given[0]) if bound[0] else symbols[0]
+            if isinstance(wanted, Ref):
+                condition = terms.differs(wanted, Ref(item))
+                self.w.line(f"if {condition}: continue")
+            else:
+                terms.match(wanted, Ref(item), scope, "continue")
+        else:
+            answer = self.w.fresh()
+            function = terms.constants.add(goal.name)
+            call = f"SOLUTIONS[{function}](({''.join(f'{part}, ' for part in given)}), u)"
+            self._loop(f"for {answer} in {call}:")
+            for index, symbol in enumerate(symbols):
+                part = self.w.fresh()
+                if bound[index]:
+                    if goal.name == "atom_number" or index not in _ECHOED.get(goal.name, ()):
+                        self.w.line(f"{part} = {answer}[{index}]")
+                        condition = terms.differs(Ref(given[index]), Ref(part))
+                        self.w.line(f"if {condition}: continue")
+                else:
+                    self.w.line(f"{part} = {answer}[{index}]")
+                    terms.match(symbol, Ref(part), scope, "continue")
+        self.goals(rest, scope, ops, Place("continue", at.flag), done)
+        self._end_loop()
+        self._after_block(at)
+        self.w.line(at.fail)
+
+    def _delete(self, symbols: list[Symbol], scope: Scope, at: Place) -> None:
+        terms = self.terms
+        items, unwanted, left = symbols
+        if scope.holes_in(items):
+            self.w.line("raise Stop('notGround')")
+            raise Dead
+        source = terms.value(items, scope).expr
+        pattern = terms.pattern_expr(unwanted, scope)
+        name = self.w.fresh()
+        matcher = "equal_to" if not scope.holes_in(unwanted) else "matching"
+        self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}), u)")
+        self.w.line(f"if {name} is None: {at.fail}")
+        terms.unify(left, Ref(name, False, tuple), scope, at.fail)
+
+    def _helper(
+        self,
+        goal: Call,
+        symbols: list[Symbol],
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: Place,
+        done: Done,
+    ) -> None:
+        """Call a helper with the rest of the goals as its continuation."""
+        assert at.flag is None, "a region with helper calls is a function"
+        terms = self.terms
+        mode = []
+        given = []
+        outs: list[Hole] = []
+        for symbol in symbols:
+            settled = scope.settle(symbol)
+            if not scope.holes_in(settled):
+                mode.append(True)
+                given.append(terms.value(settled, scope).expr)
+            elif isinstance(settled, Hole) and settled not in outs:
+                mode.append(False)
+                outs.append(settled)
+            else:
+                raise Uncompilable("a helper is called with a partial value")
+        variant = (goal.name, len(symbols), tuple(mode))
+        self.variants.add(variant)
+        function, effectful = self.builder.variant(variant)
+        passed = [*given, *self.builder.context, "u"]
+        if effectful:
+            passed.append(self._flush(ops, scope))
+        result = self.w.fresh("r")
+        if not rest and self.tail is not None and self._passes_on(outs, effectful, ops, scope):
+            passed.append("k")
+        else:
+            names = [self.w.fresh("p") for _ in outs]
+            inner = scope.copy()
+            for hole, name in zip(outs, names, strict=True):
+                inner.holes[hole] = Ref(name)
+            inner_ops = ops
+            if effectful:
+                base = self.w.fresh("o")
+                names.append(base)
+                inner_ops = Operations(base, ())
+            continuation = self.w.fresh("k")
+            with self.w.function(f"def {continuation}({', '.join(names)}):"):
+                self.goals(rest, inner, inner_ops, TOP, done)
+            passed.append(continuation)
+        self.w.line(f"{result} = {function}({', '.join(passed)})")
+        self.w.line(f"if {result} is not None: return {result}")
+        self.w.line(at.fail)
+
+    def _flush(self, ops: Operations, scope: Scope) -> str:
+        """The ruling so far as a linked list, for a helper that adds to it."""
+        base = ops.base or "None"
+        for symbol in ops.pending:
+            if scope.holes_in(symbol):
+                raise Uncompilable("an operation with holes before a helper that does")
+            base = f"({base}, {self.terms.expr(symbol, scope)})"
+        return base
+
+    def _passes_on(
+        self, outs: list[Hole], effectful: bool, ops: Operations, scope: Scope
+    ) -> bool:
+        """Whether a last call gives just what this helper gives: its continuation can be ours."""
+        assert self.tail is not None
+        mine = self.tail(scope)
+        return (
+            len(mine) == len(outs)
+            and all(a is b for a, b in zip(mine, outs, strict=True))
+            and effectful == self.builder.current_effectful
+            and (effectful or (not ops.pending and ops.base is None))
+        )
+
+
+_ECHOED: dict[str, tuple[int, ...]] = {
+    "append": (),
+    "nth0": (0, 1),
+    "between": (0, 1, 2),
+    "atom_concat": (),
+    "length": (0,),
+    "reverse": (0,),
+    "sort": (0,),
+    "sum_list": (0,),
+    "atom_length": (0,),
+    "sub_atom": (0,),
+    "split_string": (0, 1),
+    "upcase_atom": (0,),
+}
+"""Positions that a built-in gives back just as they were given: nothing to compare."""
+
+
+def _names_in(scope: Scope, ops: Operations) -> set[str]:
+    """The Python names that what is known here stands on."""
+    found: set[str] = set()
+    pending: list[Symbol] = [*scope.names.values(), *scope.holes.values(), *ops.pending]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Ref):
+            if not item.constant:
+                found.add(item.expr)
+        elif isinstance(item, Shape):
+            pending.extend(item.args)
+            if item.tail is not None:
+                pending.append(item.tail)
+    if ops.base is not None:
+        found.add(ops.base)
+    return found
+
+
+def _has_tail(shape: Shape) -> bool:
+    pending: list[Symbol] = [shape]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Shape):
+            if item.tail is not None:
+                return True
+            pending.extend(item.args)
+    return False
+
+
+__all__ = ["TOP", "BodyCode", "Compound", "Operations", "Place"]

@@ -1,0 +1,242 @@
+"""Puts a program together: a function for each rule, one for each helper as it is called, and
+one for each event that picks the rules to try.
+
+Each rule is a function `(S, x, y, z, st, ob, now, u)`: home, up to three arguments of the event,
+control state, obligations, time and units. It gives `(number of the rule, operations)` or `None`.
+A rule that cannot be compiled gets a function of the same form that asks the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from nomospace.law.emit.body import TOP, BodyCode, Operations, Place
+from nomospace.law.emit.dispatch import DispatchCode
+from nomospace.law.emit.support import NAMESPACE
+from nomospace.law.emit.symbols import Hole, Ref, Scope, Symbol, Uncompilable
+from nomospace.law.emit.terms import Dead
+from nomospace.law.emit.writer import Constants
+from nomospace.law.tree import EVENTS, Call, Clause, Do, Law, Rule, goals_in
+
+Ruler: TypeAlias = Callable[..., Any]
+Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
+"""A helper as it is called: name, arity, and which arguments are bound."""
+
+ARGUMENTS = ("x", "y", "z")
+MESSAGE_EVENTS = ("sent", "arrived", "submitted")
+
+
+@dataclass
+class _Compiled:
+    """A function that was written, and the helpers it stands on."""
+
+    lines: list[str] = field(default_factory=list)
+    uses: set[Variant] = field(default_factory=set)
+    failed: bool = False
+
+
+class Builder:
+    """Compiles one law."""
+
+    def __init__(self, law: Law, hash: str) -> None:
+        self.law = law
+        self.name = law.name
+        self.hash = hash
+        self.helpers = law.helpers
+        self.namespace: dict[str, Any] = dict(NAMESPACE)
+        self.constants = Constants(self.namespace)
+        self.effectful = _effectful(law)
+        self.current_effectful = False
+        self.context = ["S", "m", "p", "st", "ob", "now"]
+        self._variants: dict[Variant, _Compiled] = {}
+        self._variant_names: dict[Variant, str] = {}
+
+    def build(self, fallback: Callable[[int], Ruler]) -> tuple[dict[str, Ruler], list[bool]]:
+        """Rulers by event, and which rules were compiled. `fallback` makes an interpreted rule."""
+        rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
+        self._spread_failure()
+        source: list[str] = []
+        for variant, compiled in self._variants.items():
+            if not compiled.failed and not self._broken(compiled):
+                source += compiled.lines
+            else:
+                self._variants[variant].failed = True
+        done = []
+        for index, compiled in enumerate(rules):
+            good = not compiled.failed and not self._broken(compiled)
+            done.append(good)
+            if good:
+                source += compiled.lines
+            else:
+                self.namespace[f"rule{index}"] = fallback(index)
+        dispatch = DispatchCode(self.law, self.constants)
+        source += dispatch.write()
+        exec(compile("\n".join(source), f"<law {self.hash[:12]}>", "exec"), self.namespace)
+        dispatch.link(self.namespace)
+        return {event: self.namespace[f"on_{event}"] for event in dispatch.events}, done
+
+    def _broken(self, compiled: _Compiled) -> bool:
+        return any(self._variants[variant].failed for variant in compiled.uses)
+
+    def _spread_failure(self) -> None:
+        """A helper that stands on one that could not be compiled cannot be used either."""
+        changed = True
+        while changed:
+            changed = False
+            for compiled in self._variants.values():
+                if not compiled.failed and self._broken(compiled):
+                    compiled.failed = changed = True
+
+    # -- rules -----------------------------------------------------------------------------
+
+    def _rule(self, index: int, rule: Rule) -> _Compiled:
+        code = BodyCode(self)
+        compiled = _Compiled(uses=code.variants)
+        scope, has_message = _event_scope(rule.event)
+        if has_message:
+            code.operations.message = ARGUMENTS
+
+        def done(inner: Scope, ops: Operations, at: Place) -> None:
+            self._success(code, index, inner, ops)
+
+        self.current_effectful = False
+        try:
+            code.w.line(f"def rule{index}(S, x, y, z, st, ob, now, u):")
+            with code.w.indented():
+                if self.helpers and code._calls_helper(rule.body):
+                    message, peer = ("y", "z" if rule.event == "sent" else "x")
+                    if not has_message:
+                        message = peer = "None"
+                    code.w.line(f"m, p = {message}, {peer}")
+                try:
+                    for node, name in zip(rule.args, ARGUMENTS, strict=False):
+                        symbol = code.terms.symbol(node, scope)
+                        code.terms.match(symbol, Ref(name), scope, "return None", charged=False)
+                    code.goals((rule.body,), scope, Operations(), TOP, done)
+                except Dead:
+                    pass
+        except Uncompilable:
+            compiled.failed = True
+        compiled.lines = code.w.lines
+        return compiled
+
+    def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
+        number = self.constants.add(index)
+        if ops.base is None:
+            made = [code.operations.finish(symbol, scope) for symbol in ops.pending]
+            if all(constant for _, constant in made):
+                values = tuple([self.namespace[expr] for expr, _ in made])
+                code.w.line(f"return {self.constants.add((index, values))}")
+            else:
+                parts = "".join([f"{expr}, " for expr, _ in made])
+                code.w.line(f"return ({number}, ({parts}))")
+            return
+        base = code._flush(ops, scope)
+        message = "None"
+        if code.operations.message is not None:
+            message = f"({', '.join(code.operations.message)})"
+        found, one = code.w.fresh("f"), code.w.fresh("f")
+        code.w.line(f"{found} = []")
+        code.w.line(f"for {one} in flatten({base}): {found}.append(finish({one}, S, {message}, u))")
+        code.w.line(f"return ({number}, tuple({found}))")
+
+    # -- helpers ---------------------------------------------------------------------------
+
+    def variant(self, variant: Variant) -> tuple[str, bool]:
+        """The function of a helper for one calling pattern, and whether it adds operations."""
+        effectful = variant[:2] in self.effectful
+        known = self._variant_names.get(variant)
+        if known is None:
+            known = self._variant_names[variant] = f"helper{len(self._variant_names)}"
+            outer = self.current_effectful
+            self.current_effectful = effectful
+            self._variants[variant] = _Compiled()  # while it is being written, it is taken as good
+            self._variants[variant] = self._helper(variant, known, effectful)
+            self.current_effectful = outer
+        return known, effectful
+
+    def _helper(self, variant: Variant, name: str, effectful: bool) -> _Compiled:
+        code = BodyCode(self)
+        compiled = _Compiled(uses=code.variants)
+        mode = variant[2]
+        given = [f"a{index}" for index, bound in enumerate(mode) if bound]
+        parameters = [*given, *self.context, "u", *(["o"] if effectful else []), "k"]
+        try:
+            code.w.line(f"def {name}({', '.join(parameters)}):")
+            with code.w.indented():
+                code.w.line("u[0] += 1")
+                code.w.line("if u[0] > UNITS_MAX: return BUDGET")
+                for clause in self.helpers[variant[:2]]:
+                    with code.w.block("while True:"):
+                        self._clause(code, clause, mode, effectful)
+                code.w.line("return None")
+        except Uncompilable:
+            compiled.failed = True
+        compiled.lines = code.w.lines
+        return compiled
+
+    def _clause(
+        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool
+    ) -> None:
+        scope = Scope({"Self": Ref("S"), "Msg": Ref("m"), "Peer": Ref("p")})
+        outs: list[Symbol] = [Hole() for bound in mode if not bound]
+        operations = Operations("o") if effectful else Operations()
+
+        def done(inner: Scope, ops: Operations, at: Place) -> None:
+            parts = []
+            for out in outs:
+                if inner.holes_in(out):
+                    raise Uncompilable("a helper may leave an argument unbound")
+                parts.append(code.terms.value(out, inner).expr)
+            if effectful:
+                parts.append(code._flush(ops, inner))
+            result = code.w.fresh("r")
+            code.w.line(f"{result} = k({', '.join(parts)})")
+            code.w.line(f"if {result} is not None: return {result}")
+            code.w.line(at.fail)
+
+        code.tail = lambda inner: [inner.settle(out) for out in outs]
+        try:
+            remaining = iter(outs)
+            symbols = [code.terms.symbol(node, scope) for node in clause.args]
+            for index, (symbol, bound) in enumerate(zip(symbols, mode, strict=True)):
+                if bound:
+                    code.terms.match(symbol, Ref(f"a{index}"), scope, "break")
+                else:
+                    code.terms.unify(next(remaining), symbol, scope, "break")
+            code.goals((clause.body,), scope, operations, Place("break"), done)
+        except Dead:
+            pass
+
+
+def _event_scope(event: str) -> tuple[Scope, bool]:
+    """What is known when an event of a kind comes, and whether it has a message."""
+    names: dict[str, Symbol] = {"Self": Ref("S")}
+    if event in MESSAGE_EVENTS:
+        names["Msg"] = Ref("y")
+        names["Peer"] = Ref("z" if event == "sent" else "x")
+    return Scope(names), event in MESSAGE_EVENTS
+
+
+def _effectful(law: Law) -> set[tuple[str, int]]:
+    """Helpers that do something, themselves or through others."""
+    found: set[tuple[str, int]] = set()
+    changed = True
+    while changed:
+        changed = False
+        for key, clauses in law.helpers.items():
+            if key in found:
+                continue
+            for clause in clauses:
+                for goal in goals_in(clause.body):
+                    if isinstance(goal, Do) or (
+                        isinstance(goal, Call) and (goal.name, len(goal.args)) in found
+                    ):
+                        found.add(key)
+                        changed = True
+    return found
+
+
+assert max(EVENTS.values()) <= len(ARGUMENTS)

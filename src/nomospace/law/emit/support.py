@@ -1,0 +1,111 @@
+"""What compiled code calls at run time, besides `law.runtime`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from nomospace.law.bag import Bag, key_of
+from nomospace.law.prelude import UNITS_MAX
+from nomospace.law.runtime import (
+    SOLUTIONS,
+    UNSET,
+    Stop,
+    Units,
+    arith1,
+    arith2,
+    calculate,
+    delete_matching,
+    finish,
+    seconds,
+    spend,
+)
+from nomospace.terms import Compound, Term, Var, match, same
+
+
+class Retreat(Exception):
+    """Compiled code met a value it was not made for: the interpreter rules on the event."""
+
+
+class _Budget:
+    __slots__ = ()
+
+
+BUDGET: Final = _Budget()
+"""What a helper gives back when the budget is used up: raising through thousands of frames would
+take longer than the budget allows."""
+
+
+def cost(units: Units, *tails: Term) -> None:
+    """Charge for making lists out of these tails."""
+    total = 0
+    for tail in tails:
+        if tail.__class__ is tuple:
+            total += len(tail) // 100
+    if total:
+        spend(units, total)
+
+
+def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
+    """`[items | tail]`."""
+    if tail.__class__ is not tuple:
+        raise Retreat
+    return items + tail  # type: ignore[no-any-return]
+
+
+def equals(bag: Bag, value: Term) -> Iterator[Term]:
+    """The terms of a bag that are this very value."""
+    for term in bag.of(key_of(value)):
+        if same(term, value):
+            yield term
+
+
+def matching(pattern: Term) -> Callable[[Term], bool]:
+    """Whether an item fits a pattern."""
+    return lambda item: match(pattern, item)
+
+
+def equal_to(value: Term) -> Callable[[Term], bool]:
+    """Whether an item is this very value."""
+    return lambda item: same(item, value)
+
+
+def flatten(linked: Any) -> list[Term]:
+    """A linked list of operations, `((None, first), second)`, in order."""
+    found = []
+    while linked is not None:
+        linked, operation = linked
+        found.append(operation)
+    found.reverse()
+    return found
+
+
+NAMESPACE: Final[dict[str, Any]] = {
+    "BUDGET": BUDGET,
+    "C": Compound,
+    "SOLUTIONS": SOLUTIONS,
+    "UNITS_MAX": UNITS_MAX,
+    "UNSET": UNSET,
+    "Stop": Stop,
+    "Var": Var,
+    "arith1": arith1,
+    "arith2": arith2,
+    "calculate": calculate,
+    "cost": cost,
+    "delete_matching": delete_matching,
+    "equal_to": equal_to,
+    "equals": equals,
+    "finish": finish,
+    "flatten": flatten,
+    "join": join,
+    "matching": matching,
+    "same": same,
+    "seconds": seconds,
+    "spend": spend,
+    "tuple": tuple,
+    "str": str,
+    "int": int,
+    "float": float,
+    "len": len,
+}
+"""The names that compiled code sees."""

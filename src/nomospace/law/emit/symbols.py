@@ -1,0 +1,92 @@
+"""What the compiler knows of a value while it writes code.
+
+Events and control states are ground, so at any point of a rule a value is one of three things,
+and the compiler knows which:
+
+- `Ref`: ground, and held by a Python name or a constant of the program;
+- `Hole`: an unbound variable, which the scope may bind later on;
+- `Shape`: a compound or a list with at least one hole in it.
+
+A scope is what is known at one point of a rule. It is copied where paths part, so each path of a
+rule has its own knowledge, and unification becomes one-way matching.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+class Uncompilable(Exception):
+    """A rule uses variables in a way that only the interpreter handles."""
+
+
+@dataclass(slots=True, frozen=True)
+class Ref:
+    """A ground value: the Python expression (a name) that holds it.
+
+    `value` is set when it is a constant; `kind` is the Python class when that is known.
+    """
+
+    expr: str
+    constant: bool = False
+    kind: type | None = None
+
+
+class Hole:
+    """An unbound variable; one object for one variable."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, frozen=True)
+class Shape:
+    """A compound (`name` set) or a list (`name` None), with a hole somewhere inside."""
+
+    name: str | None
+    args: tuple[Symbol, ...]
+    tail: Symbol | None = None
+
+
+Symbol: TypeAlias = "Ref | Hole | Shape"
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known at one point: variables by name, and what holes have become."""
+
+    names: dict[str, Symbol] = field(default_factory=dict)
+    holes: dict[Hole, Symbol] = field(default_factory=dict)
+
+    def copy(self) -> Scope:
+        return Scope(dict(self.names), dict(self.holes))
+
+    def lookup(self, name: str) -> Symbol:
+        """The symbol of a variable, a new hole for a new one."""
+        if name == "_":
+            return Hole()
+        found = self.names.get(name)
+        if found is None:
+            found = self.names[name] = Hole()
+        return found
+
+    def settle(self, symbol: Symbol) -> Symbol:
+        """A symbol with bound holes replaced, at its top."""
+        while isinstance(symbol, Hole) and symbol in self.holes:
+            symbol = self.holes[symbol]
+        return symbol
+
+    def holes_in(self, symbol: Symbol) -> list[Hole]:
+        """The unbound variables of a symbol, in the order of the text."""
+        found: list[Hole] = []
+        pending = [symbol]
+        while pending:
+            item = self.settle(pending.pop())
+            if isinstance(item, Hole):
+                if item not in found:
+                    found.append(item)
+            elif isinstance(item, Shape):
+                if item.tail is not None:
+                    pending.append(item.tail)
+                pending.extend(reversed(item.args))
+        return found
