@@ -33,7 +33,10 @@ def law_hash(law: Law) -> str:
 
 
 def canonical(law: Law) -> str:
-    """The canonical text of a law. It is itself a law, with the same canonical text.
+    """The canonical text of a law.
+
+    It is itself a law with the same canonical text, unless a label is a name that only Python
+    allows there.
 
     >>> from nomospace.law.parse import parse
     >>> from nomospace.terms import Source

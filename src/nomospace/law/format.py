@@ -261,6 +261,7 @@ class _Layout:
         self.commented = reading.commented
         self.clause = clause
         self.out: list[_Line] = []
+        self.texts: dict[tuple[int, int], str] = {}
 
     def lines(self, *, whole: bool) -> list[_Line]:
         """On one line if `whole` allows it and it fits."""
@@ -278,7 +279,10 @@ class _Layout:
         return self.out
 
     def _flat(self, node: Node, allowed: int = 999) -> str:
-        return show_node(node, spaced=True, allowed=allowed, lexeme=self._lexeme)
+        key = id(node), allowed
+        if key not in self.texts:
+            self.texts[key] = show_node(node, spaced=True, allowed=allowed, lexeme=self._lexeme)
+        return self.texts[key]
 
     def _lexeme(self, node: Const) -> str:
         written = self.text[node.span.start : node.span.end]

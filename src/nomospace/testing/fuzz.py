@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -290,7 +290,11 @@ def _check_python(text: str) -> bool:
     law, faults = parse_python(source)
     _check_faults(source, law, faults)
     if not faults:
-        canonical(law)
+        rules = tuple(replace(rule, label=None) for rule in law.rules)  # those may be Python's own
+        form = canonical(replace(law, rules=rules))
+        again, more = parse(Source(form))
+        assert not more, f"the canonical form has a fault: {more[0].message}"
+        assert canonical(again) == form, "the canonical form of the canonical form differs"
     return not faults
 
 
