@@ -27,14 +27,15 @@ Engine: TypeAlias = Callable[[Sequence[str]], Decide]
 """The kinds blocked in a member's state to that member's `Decide`."""
 Case: TypeAlias = tuple[str, str, str, str, str, Sequence[str]]
 
-BATCHES = 5
+BATCHES = 25
+"""Into so many parts the time of a sample is cut: short ones slip between what else is running."""
 
 
 def stopwatch(statement: str, scope: dict[str, Any], *, calls: int = 1) -> Callable[[float], float]:
     """Prepare to time a statement that makes so many calls: seconds to spend in, ns a call out.
 
-    The time is spent in five batches and the best counts. The collector is off meanwhile, as
-    `timeit` has it.
+    The time is spent in batches and the best counts. The collector is off meanwhile, as `timeit`
+    has it.
 
     >>> stopwatch("f(1); f(2)", {"f": abs}, calls=2)(0.001) > 0
     True
@@ -46,8 +47,8 @@ def stopwatch(statement: str, scope: dict[str, Any], *, calls: int = 1) -> Calla
         nonlocal passes
         if not passes:
             passes = 1
-            while (took := timer.timeit(passes)) < seconds / (2 * BATCHES):
-                passes *= 2 if took > seconds / 100 else 10
+            while timer.timeit(passes) < seconds / (2 * BATCHES):
+                passes *= 2
         return min(timer.repeat(BATCHES, passes)) * 1e9 / (passes * calls)
 
     return sample
