@@ -29,7 +29,7 @@ from nomospace.law.holes import (
     resolve,
     unify,
 )
-from nomospace.law.prelude import BUILTINS
+from nomospace.law.prelude import BUILTINS, OPERATIONS_MAX
 from nomospace.law.runtime import (
     COMPARE,
     SOLUTIONS,
@@ -70,7 +70,7 @@ from nomospace.law.tree import (
     Unify,
     Variable,
 )
-from nomospace.terms import Term, Var, same, undo
+from nomospace.terms import Span, Term, Var, same, undo
 from nomospace.terms.text import PARTIAL
 
 Env: TypeAlias = dict[str, Any]
@@ -118,13 +118,17 @@ class _Choice:
 
 @dataclass(slots=True)
 class Trace:
-    """The story of one rule: the goals on the way to success, or the furthest goal tried."""
+    """The story of one rule: the goals on the way to success, or the furthest goal tried.
+
+    `tried` has the place of every goal that was tried, for coverage.
+    """
 
     rule: Rule
     held: list[tuple[Goal, Env]] = field(default_factory=list)
     furthest: Goal | None = None
     furthest_env: Env = field(default_factory=dict)
     matched: bool = False
+    tried: set[Span] = field(default_factory=set)
 
 
 class Interpreter:
@@ -249,6 +253,7 @@ class _Run:
             return
         self.path.append((goal, env))
         assert self.trace is not None
+        self.trace.tried.add(goal.span)
         furthest = self.trace.furthest
         if furthest is None or goal.span.start >= furthest.span.start:
             self.trace.furthest = goal
@@ -495,6 +500,8 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
 
 def _do(run: _Run, goal: Do, env: Env, rest: Work) -> Any:
     run.operations.append(run.build(goal.operation, env))
+    if len(run.operations) > OPERATIONS_MAX:
+        raise Stop("tooLarge")
     return rest
 
 

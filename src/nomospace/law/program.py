@@ -6,8 +6,11 @@ one community share one program.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -82,17 +85,15 @@ class CompiledLaw:
         if ruler is None:
             return None
         x, y, z, *_ = (*args, None, None, None)
-        limit = sys.getrecursionlimit() if self._recursive else 0
         try:
-            if limit:
-                sys.setrecursionlimit(FRAMES_MAX)
-            outcome = ruler(home, x, y, z, state, obligations, now, units)
+            if self._recursive:
+                with deep_recursion():
+                    outcome = ruler(home, x, y, z, state, obligations, now, units)
+            else:
+                outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
             units[0] = 0
             return self.interpreter.rule(event, home, args, state, obligations, now, units)
-        finally:
-            if limit:
-                sys.setrecursionlimit(limit)
         if outcome is BUDGET:
             raise Stop("budget")
         return outcome  # type: ignore[no-any-return]
@@ -153,6 +154,25 @@ def _may_grow(tree: Law) -> bool:
         if times > 64:
             return True
     return False
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let a law recurse as far as its budget goes.
+
+    Frames of Python functions live on the heap. The collector is kept out: with a hundred
+    thousand live frames and closures each of its rounds would walk them all, for nothing.
+    """
+    limit = sys.getrecursionlimit()
+    collecting = gc.isenabled()
+    sys.setrecursionlimit(max(limit, FRAMES_MAX))
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
 
 
 _cache: dict[str, CompiledLaw] = {}

@@ -94,13 +94,18 @@ def undo(trail: list[Var], mark: int) -> None:
 def occurs(variable: Var, value: Term) -> bool:
     """Whether a variable stands anywhere inside a term."""
     pending = [value]
+    seen: set[int] = set()  # shared parts are looked at once
     while pending:
         item = deref(pending.pop())
         if item is variable:
             return True
+        if id(item) in seen:
+            continue
         if item.__class__ is Compound:
+            seen.add(id(item))
             pending.extend(item.args)
         elif item.__class__ is tuple:
+            seen.add(id(item))
             pending.extend(item)
     return False
 

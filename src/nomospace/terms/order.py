@@ -21,10 +21,17 @@ def compare(a: Term, b: Term) -> int:
     (-1, 1, -1)
     """
     pending = [(a, b)]
+    seen: set[tuple[int, int]] = set()  # pairs of shared parts found equal, once there are many
+    visits = 0
     while pending:
         x, y = pending.pop()
         if x is y:
             continue
+        visits += 1
+        if visits > 1_000 and _RANK[x.__class__] >= 6:
+            if (id(x), id(y)) in seen:
+                continue
+            seen.add((id(x), id(y)))
         rank_x, rank_y = _RANK[x.__class__], _RANK[y.__class__]
         if rank_x != rank_y:
             return -1 if rank_x < rank_y else 1

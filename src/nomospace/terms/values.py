@@ -311,13 +311,16 @@ def is_ground(term: Term) -> bool:
     if term.__class__ is str or term.__class__ is int:
         return True
     pending = [term]
+    seen: set[int] = set()  # shared parts are looked at once
     while pending:
         item = pending.pop()
-        if item.__class__ is Compound:
-            pending.extend(item.args)
-        elif item.__class__ is tuple:
-            pending.extend(item)
-        elif item.__class__ is Var:
+        kind = item.__class__
+        if kind is Compound or kind is tuple:
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            pending.extend(item.args if kind is Compound else item)
+        elif kind is Var:
             return False
     return True
 

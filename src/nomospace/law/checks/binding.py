@@ -337,6 +337,8 @@ class _Walker:
     # -- goals: each takes the paths that reach it and gives those that leave it ------------
 
     def run(self, goal: Goal, paths: Paths) -> Paths:
+        if self.work.left < 0:
+            raise TooMuch
         if len(paths) > PATHS_MAX:
             paths = [join(paths)]
         step: Callable[[_Walker, Any, Paths], Paths] = _STEPS[goal.__class__]
@@ -460,9 +462,8 @@ class _Walker:
     def unify_one(self, goal: Unify, path: Known, holds: bool) -> bool:
         if goal.negated == holds:
             return self._differ(goal, path, holds)
-        before = guards.latest_about(path, goal.left, goal.right)
         if path.unify(goal.left, goal.right) is Fit.NEVER:
-            self._refute(goal, before)
+            self._refute(goal, guards.latest_about(path, goal.left, goal.right))
             return False
         return self._guard(goal, path, Guard(goal, holds))
 
@@ -493,9 +494,8 @@ class _Walker:
         self.note(goal, "same", 0, goal.span)
         if goal.negated == holds:
             return self._guard(goal, path, Guard(goal, holds))
-        before = guards.latest_about(path, goal.left, goal.right)
         if path.unify(goal.left, goal.right) is Fit.NEVER:
-            self._refute(goal, before)
+            self._refute(goal, guards.latest_about(path, goal.left, goal.right))
             return False
         return self._guard(goal, path, Guard(goal, holds))
 

@@ -105,6 +105,7 @@ class Known:
 
     def copy(self) -> Known:
         """The same knowledge, to go another way with."""
+        self.work.left -= len(self.values) // 8
         other = Known(self.work)
         other.values = self.values.copy()
         other.guards = self.guards
@@ -154,8 +155,6 @@ class Known:
 
     def mark(self, node: Node) -> tuple[Mark, Variable | None]:
         """How much of a value a node has, and a variable that is to blame for what is missing."""
-        if self.work.left < 0:
-            raise TooMuch
         worst, blamed = GROUND, None
         for variable, mark in self.open(node):
             if mark is FREE:
@@ -278,6 +277,7 @@ def join(paths: Iterable[Known]) -> Known:
 
 def _join(a: Known, b: Known) -> Known:
     joined = Known(a.work)
+    a.work.left -= len(a.values) + len(b.values)
     torn: list[tuple[Known, Node]] = []
     for key in a.values.keys() | b.values.keys():
         one, two = a.values.get(key), b.values.get(key)

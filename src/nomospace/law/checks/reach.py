@@ -82,7 +82,9 @@ def _unreachable_rules(report: Report) -> None:
                 ((f"rule {first.name} is here", first.head_span),),
             )
         elif _always(rule.body):
-            filed.setdefault(min(head, key=lambda one: frequent[one]), []).append(rule)
+            under = filed.setdefault(min(head, key=lambda one: frequent[one]), [])
+            if len(under) < COMPARED_MAX:
+                under.append(rule)
 
 
 def _taken_in(
@@ -122,6 +124,10 @@ def _features(rule: Rule) -> Iterator[Feature]:
         elif isinstance(node, Struct):
             yield rule.event, way, (node.name, len(node.args))
             pending.extend((part, (*way, i)) for i, part in enumerate(node.args))
+        elif isinstance(node, Listing):
+            if node.tail is None:
+                yield rule.event, way, len(node.items)
+            pending.extend((part, (*way, i)) for i, part in enumerate(node.items[:_FEATURES_MAX]))
         else:
             continue
         count += 1

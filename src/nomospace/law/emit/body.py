@@ -80,6 +80,15 @@ class Operations:
     pending: tuple[Symbol, ...] = ()
 
 
+@dataclass(slots=True, frozen=True)
+class Again:
+    """How the last clause of a helper may call itself: set its parameters and go round."""
+
+    variant: tuple[str, int, tuple[bool, ...]]
+    parameters: list[str]
+    blocks: int
+
+
 Goals: TypeAlias = tuple[Goal, ...]
 Done: TypeAlias = Callable[[Scope, Operations, Place], None]
 
@@ -93,8 +102,8 @@ class BodyCode:
         self.terms = TermCode(self.w, builder.constants)
         self.operations = OperationCode(self.w, self.terms)
         self.variants: set[tuple[str, int, tuple[bool, ...]]] = set()
-        self.outs: tuple[str, ...] | None = None  # in a helper: its outputs' places
         self.tail: Callable[[Scope], list[Symbol]] | None = None
+        self.again: Again | None = None
 
     # -- goals -----------------------------------------------------------------------------
 
@@ -566,11 +575,20 @@ class BodyCode:
         variant = (goal.name, len(symbols), tuple(mode))
         self.variants.add(variant)
         function, effectful = self.builder.variant(variant)
+        last = not rest and self.tail is not None and self._passes_on(outs, effectful, ops, scope)
+        again = self.again
+        if last and again is not None and again.variant == variant and again.blocks == self.w.blocks:
+            if effectful:
+                self.w.line(f"o = {self._flush(ops, scope)}")
+            if given:
+                self.w.line(f"{', '.join(again.parameters)} = {', '.join(given)}")
+            self.w.line("continue")
+            return
         passed = [*given, *self.builder.context, "u"]
         if effectful:
             passed.append(self._flush(ops, scope))
         result = self.w.fresh("r")
-        if not rest and self.tail is not None and self._passes_on(outs, effectful, ops, scope):
+        if last:
             passed.append("k")
         else:
             names = [self.w.fresh("p") for _ in outs]
@@ -596,7 +614,7 @@ class BodyCode:
         for symbol in ops.pending:
             if scope.holes_in(symbol):
                 raise Uncompilable("an operation with holes before a helper that does")
-            base = f"({base}, {self.terms.expr(symbol, scope)})"
+            base = f"push({base}, {self.terms.expr(symbol, scope)})"
         return base
 
     def _passes_on(

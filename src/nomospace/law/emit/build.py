@@ -12,13 +12,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nomospace.law.emit.body import TOP, BodyCode, Operations, Place
+from nomospace.law.emit.body import TOP, Again, BodyCode, Operations, Place
 from nomospace.law.emit.dispatch import DispatchCode
 from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead
 from nomospace.law.emit.writer import Constants
-from nomospace.law.tree import EVENTS, Call, Clause, Do, Law, Rule, goals_in
+from nomospace.law.tree import (
+    EVENTS,
+    Call,
+    Clause,
+    Clock,
+    Do,
+    Law,
+    Rule,
+    Sense,
+    goals_in,
+    nodes_of,
+    variables_in,
+)
 
 Ruler: TypeAlias = Callable[..., Any]
 Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
@@ -49,7 +61,7 @@ class Builder:
         self.constants = Constants(self.namespace)
         self.effectful = _effectful(law)
         self.current_effectful = False
-        self.context = ["S", "m", "p", "st", "ob", "now"]
+        self.context = _context(law)
         self._variants: dict[Variant, _Compiled] = {}
         self._variant_names: dict[Variant, str] = {}
 
@@ -105,7 +117,7 @@ class Builder:
         try:
             code.w.line(f"def rule{index}(S, x, y, z, st, ob, now, u):")
             with code.w.indented():
-                if self.helpers and code._calls_helper(rule.body):
+                if {"m", "p"} & set(self.context) and code._calls_helper(rule.body):
                     message, peer = ("y", "z" if rule.event == "sent" else "x")
                     if not has_message:
                         message = peer = "None"
@@ -166,19 +178,24 @@ class Builder:
         try:
             code.w.line(f"def {name}({', '.join(parameters)}):")
             with code.w.indented():
-                code.w.line("u[0] += 1")
-                code.w.line("if u[0] > UNITS_MAX: return BUDGET")
-                for clause in self.helpers[variant[:2]]:
-                    with code.w.block("while True:"):
-                        self._clause(code, clause, mode, effectful)
-                code.w.line("return None")
+                clauses = self.helpers[variant[:2]]
+                with code.w.block("while True:"):
+                    code.w.line("u[0] += 1")
+                    code.w.line("if u[0] > UNITS_MAX: return BUDGET")
+                    for clause in clauses[:-1]:
+                        with code.w.block("while True:"):
+                            self._clause(code, clause, mode, effectful, Place("break"))
+                    # Nothing is left to try after the last clause: a call of itself at its end
+                    # goes round the loop instead of one deeper.
+                    code.again = Again(variant, given, code.w.blocks)
+                    self._clause(code, clauses[-1], mode, effectful, TOP)
         except Uncompilable:
             compiled.failed = True
         compiled.lines = code.w.lines
         return compiled
 
     def _clause(
-        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool
+        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool, at: Place
     ) -> None:
         scope = Scope({"Self": Ref("S"), "Msg": Ref("m"), "Peer": Ref("p")})
         outs: list[Symbol] = [Hole() for bound in mode if not bound]
@@ -203,10 +220,10 @@ class Builder:
             symbols = [code.terms.symbol(node, scope) for node in clause.args]
             for index, (symbol, bound) in enumerate(zip(symbols, mode, strict=True)):
                 if bound:
-                    code.terms.match(symbol, Ref(f"a{index}"), scope, "break")
+                    code.terms.match(symbol, Ref(f"a{index}"), scope, at.fail)
                 else:
-                    code.terms.unify(next(remaining), symbol, scope, "break")
-            code.goals((clause.body,), scope, operations, Place("break"), done)
+                    code.terms.unify(next(remaining), symbol, scope, at.fail)
+            code.goals((clause.body,), scope, operations, at, done)
         except Dead:
             pass
 
@@ -218,6 +235,25 @@ def _event_scope(event: str) -> tuple[Scope, bool]:
         names["Msg"] = Ref("y")
         names["Peer"] = Ref("z" if event == "sent" else "x")
     return Scope(names), event in MESSAGE_EVENTS
+
+
+def _context(law: Law) -> list[str]:
+    """What helpers need of the event and the state. Each call hands it on, so only what is used."""
+    needed: set[str] = set()
+    for clauses in law.helpers.values():
+        for clause in clauses:
+            nodes = list(clause.args)
+            for goal in goals_in(clause.body):
+                nodes += nodes_of(goal)
+                if isinstance(goal, Sense):
+                    needed.add("ob" if goal.obligations else "st")
+                elif isinstance(goal, Clock):
+                    needed.add("now")
+            for variable in variables_in(*nodes):
+                name = {"Self": "S", "Msg": "m", "Peer": "p"}.get(variable.name)
+                if name is not None:
+                    needed.add(name)
+    return [name for name in ("S", "m", "p", "st", "ob", "now") if name in needed]
 
 
 def _effectful(law: Law) -> set[tuple[str, int]]:

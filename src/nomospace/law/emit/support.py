@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from nomospace.law.bag import Bag, key_of
-from nomospace.law.prelude import UNITS_MAX
+from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
     UNSET,
@@ -70,11 +70,19 @@ def equal_to(value: Term) -> Callable[[Term], bool]:
     return lambda item: same(item, value)
 
 
+def push(linked: Any, operation: Term) -> Any:
+    """Add an operation to a linked list `(before, operation, count)`."""
+    count = 1 if linked is None else linked[2] + 1
+    if count > OPERATIONS_MAX:
+        raise Stop("tooLarge")
+    return linked, operation, count
+
+
 def flatten(linked: Any) -> list[Term]:
-    """A linked list of operations, `((None, first), second)`, in order."""
+    """The operations of a linked list, in order."""
     found = []
     while linked is not None:
-        linked, operation = linked
+        linked, operation, _ = linked
         found.append(operation)
     found.reverse()
     return found
@@ -99,6 +107,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "flatten": flatten,
     "join": join,
     "matching": matching,
+    "push": push,
     "same": same,
     "seconds": seconds,
     "spend": spend,
