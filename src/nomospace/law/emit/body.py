@@ -21,7 +21,8 @@ which live on the heap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -332,7 +333,7 @@ class BodyCode:
             self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
 
         function, result = self.w.fresh("q"), self.w.fresh("r")
-        with self.w.function(f"def {function}():"):
+        with self.w.function(f"def {function}():"), self._apart():
             self.goals((goal,), scope.copy(), ops, TOP, found)
         self.w.line(f"{result} = {function}()")
         self.w.line(f"if {result} is BUDGET: return BUDGET")
@@ -341,6 +342,15 @@ class BodyCode:
             if names:
                 self.w.line(f"if {flag} == {number}: _, {', '.join(names)} = {result}")
         return flag, points
+
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Goals of a region: its last call is not the clause's, and hands on to the region."""
+        tail, self.tail = self.tail, None
+        try:
+            yield
+        finally:
+            self.tail = tail
 
     def _calls_helper(self, goal: Goal) -> bool:
         return any(
@@ -365,7 +375,7 @@ class BodyCode:
 
         if self._calls_helper(goal.goal):
             function, result = self.w.fresh("q"), self.w.fresh("r")
-            with self.w.function(f"def {function}():"):
+            with self.w.function(f"def {function}():"), self._apart():
                 self.goals((goal.goal,), scope.copy(), ops, TOP, collect)
             self.w.line(f"{result} = {function}()")
             self.w.line(f"if {result} is not None: return {result}")
