@@ -214,14 +214,13 @@ def _handle(run: Run) -> Row:
 
 
 def _thousand(run: Run) -> Iterator[Row]:
-    shapes = {
-        "message functors differ": lambda i: f"sent(X, m{i}(_), _) :- do(forward).",
-        "one message functor, ground arguments differ": (
-            lambda i: f"sent(X, order(k{i}, _), _) :- do(forward)."
-        ),
+    shapes: dict[str, Callable[[int], str]] = {
+        "message functors differ": lambda i: f"m{i}(_)",
+        "one message functor, ground atoms differ": lambda i: f"order(k{i}, _)",
+        "one message functor, ground numbers differ": lambda i: f"order({i}, _)",
     }
-    for shape, rule in shapes.items():
-        best = run.interleave({str(n): _many(n, rule) for n in (1000, 2)})
+    for shape, message in shapes.items():
+        best = run.interleave({str(n): _many(n, message) for n in (1000, 2)})
         yield Row(
             what=f"a law of 1,000 rules: {shape}",
             unit="µs",
@@ -232,19 +231,18 @@ def _thousand(run: Run) -> Iterator[Row]:
         )
 
 
-def _many(count: int, rule: Callable[[int], str]) -> Sample:
+def _many(count: int, message: Callable[[int], str]) -> Sample:
     """Time a law of so many rules on eight messages, each of which another rule rules on."""
     from nomospace.law.bag import Bag
     from nomospace.terms import term
 
-    rules = "\n".join(f"R{i}. {rule(i)}" for i in range(count))
+    rules = "\n".join(f"R{i}. sent(_, {message(i)}, _) :- do(forward)." for i in range(count))
     ruler = _ruler(f"law(many).\n{rules}\nD. arrived(_, _, _) :- do(deliver).\n")
     scope: dict[str, Any] = {"ruler": ruler, "state": Bag(), "home": HOME, "space": SPACE}
     calls = []
     for j in range(8):
         i = j * (count - 1) // 7
-        head = rule(i).partition("sent(X, ")[2].partition(", _) :-")[0]
-        scope[f"m{j}"] = term(head.replace("_", "17"))
+        scope[f"m{j}"] = term(message(i).replace("_", "17"))
         calls.append(f"ruler(home, home, m{j}, space, state, state, 0, [0])")
         found = ruler(HOME, HOME, scope[f"m{j}"], SPACE, scope["state"], scope["state"], 0, [0])
         if found is None or found[0] != i:

@@ -134,7 +134,7 @@ class DispatchCode:
                     branch.append(entry)
         name = f"pick{len(self._tables)}"
         table = self._table({key: self._chain(found) for key, found in branches.items()})
-        rest = self._chain(others)
+        rest, whole = self._chain(others), self._chain(rules)  # before: they write lines too
         self.lines.append(f"def {name}({PARAMETERS}):")
         self.lines.append(f"    v = {x}")
         for step in path:
@@ -142,7 +142,7 @@ class DispatchCode:
             self.lines.append(f"        return {rest}({PARAMETERS})")
             self.lines.append(f"    v = v.args[{step}]")
         self.lines.append("    if v.__class__ is not str:")
-        self.lines.append(f"        return {self._chain(rules)}({PARAMETERS})")
+        self.lines.append(f"        return {whole}({PARAMETERS})")
         self.lines.append(f"    return {table}.get(v, {rest})({PARAMETERS})")
         return name
 
