@@ -171,6 +171,11 @@ class Bag:
 
     def find(self, pattern: Term) -> tuple[int, Term] | None:
         """The oldest term that matches a pattern, with its place."""
+        if pattern.__class__ is str or (pattern.__class__ is Compound and is_ground(pattern)):
+            for place, term in self._candidates(pattern).items():
+                if term == pattern:
+                    return place, term
+            return None
         for place, term in self._candidates(pattern).items():
             if match(pattern, term):
                 return place, term

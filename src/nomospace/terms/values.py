@@ -123,8 +123,13 @@ def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
     Never recursive: a law may build terms far deeper than Python's stack. A term made of shared
     parts may be exponentially larger than its memory, so after a while pairs seen are remembered.
     """
+    if len(a) == 1 == len(b):  # the commonest case, without a stack
+        left, right = a[0], b[0]
+        kind = left.__class__
+        if kind is not Compound and kind is not tuple:
+            return left is right or (kind is right.__class__ and bool(left == right))
     pending = [(a, b)]
-    seen: set[tuple[int, int]] | None = None
+    seen: set[tuple[int, int]] = set()
     visits = 0
     while pending:
         x, y = pending.pop()
@@ -132,7 +137,6 @@ def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
             return False
         visits += 1
         if visits > 1_000:
-            seen = seen or set()
             if (id(x), id(y)) in seen:
                 continue
             seen.add((id(x), id(y)))

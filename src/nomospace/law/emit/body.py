@@ -400,6 +400,10 @@ class BodyCode:
         bag = "ob" if goal.obligations else "st"
         item = self.w.fresh()
         inside = Place("continue", at.flag)
+        if isinstance(pattern, Ref) and pattern.constant and pattern.kind is Compound:
+            value = terms.constants.namespace[pattern.expr]
+            parts = tuple([terms.constants.ref(arg) for arg in value.args])
+            pattern = Shape(value.name, parts)
         if isinstance(pattern, Shape) and pattern.name is not None:
             self._sense_compound(pattern, bag, item, scope, at)
         elif isinstance(pattern, Hole):

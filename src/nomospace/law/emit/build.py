@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from nomospace.law.emit.body import TOP, Again, BodyCode, Operations, Place
-from nomospace.law.emit.dispatch import DispatchCode
+from nomospace.law.emit.dispatch import MAIN, DispatchCode
 from nomospace.law.emit.support import NAMESPACE
-from nomospace.law.emit.symbols import Hole, Ref, Scope, Symbol, Uncompilable
+from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead
 from nomospace.law.emit.writer import Constants
 from nomospace.law.tree import (
@@ -23,10 +23,14 @@ from nomospace.law.tree import (
     Call,
     Clause,
     Clock,
+    Const,
     Do,
     Law,
+    Listing,
+    Node,
     Rule,
     Sense,
+    Struct,
     goals_in,
     nodes_of,
     variables_in,
@@ -36,6 +40,7 @@ Ruler: TypeAlias = Callable[..., Any]
 Variant: TypeAlias = tuple[str, int, tuple[bool, ...]]
 """A helper as it is called: name, arity, and which arguments are bound."""
 
+FAIL = TOP.fail
 ARGUMENTS = ("x", "y", "z")
 MESSAGE_EVENTS = ("sent", "arrived", "submitted")
 
@@ -83,7 +88,8 @@ class Builder:
                 source += compiled.lines
             else:
                 self.namespace[f"rule{index}"] = fallback(index)
-        dispatch = DispatchCode(self.law, self.constants)
+        bodies = {index: rule.lines for index, rule in enumerate(rules) if done[index]}
+        dispatch = DispatchCode(self.law, self.constants, bodies)
         source += dispatch.write()
         exec(compile("\n".join(source), f"<law {self.hash[:12]}>", "exec"), self.namespace)
         dispatch.link(self.namespace)
@@ -109,6 +115,7 @@ class Builder:
         scope, has_message = _event_scope(rule.event)
         if has_message:
             code.operations.message = ARGUMENTS
+            code.operations.sender_is_home = rule.event == "sent"
 
         def done(inner: Scope, ops: Operations, at: Place) -> None:
             self._success(code, index, inner, ops)
@@ -123,9 +130,7 @@ class Builder:
                         message = peer = "None"
                     code.w.line(f"m, p = {message}, {peer}")
                 try:
-                    for node, name in zip(rule.args, ARGUMENTS, strict=False):
-                        symbol = code.terms.symbol(node, scope)
-                        code.terms.match(symbol, Ref(name), scope, "return None", charged=False)
+                    self._head(code, rule, scope)
                     code.goals((rule.body,), scope, Operations(), TOP, done)
                 except Dead:
                     pass
@@ -134,8 +139,37 @@ class Builder:
         compiled.lines = code.w.lines
         return compiled
 
+    def _head(self, code: BodyCode, rule: Rule, scope: Scope) -> None:
+        """Match the arguments of the event.
+
+        Taking apart a value of the wrong kind or length raises inside the `try`, which costs
+        nothing when all is well and saves a test for each part.
+        """
+        w, terms = code.w, code.terms
+        nested = any(isinstance(node, Struct | Listing) for node in rule.args)
+        lines_before = len(w.lines)
+        if nested:
+            w.line("try:")
+            w.depth += 1
+            terms.guarded = True
+        kinds = {"sent": ("x",), "arrived": ("x", "z"), "submitted": ("z",)}.get(rule.event, ())
+        for position, (node, name) in enumerate(zip(rule.args, ARGUMENTS, strict=False)):
+            symbol = terms.symbol(node, scope)
+            value = Ref(name, False, str if name in kinds else None)
+            if position == MAIN.get(rule.event) and _chosen_by(node, symbol):
+                # The dispatch has looked at the functor, or at the atom, already.
+                if isinstance(symbol, Shape):
+                    terms.match_arguments(symbol, name, scope, FAIL, False)
+            else:
+                terms.match(symbol, value, scope, FAIL, charged=False)
+        if nested:
+            terms.guarded = False
+            if len(w.lines) == lines_before + 1:
+                w.line("pass")
+            w.depth -= 1
+            w.line("except (AttributeError, ValueError): return None")
+
     def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
-        number = self.constants.add(index)
         if ops.base is None:
             made = [code.operations.finish(symbol, scope) for symbol in ops.pending]
             if all(constant for _, constant in made):
@@ -143,7 +177,7 @@ class Builder:
                 code.w.line(f"return {self.constants.add((index, values))}")
             else:
                 parts = "".join([f"{expr}, " for expr, _ in made])
-                code.w.line(f"return ({number}, ({parts}))")
+                code.w.line(f"return ({index}, ({parts}))")
             return
         base = code._flush(ops, scope)
         message = "None"
@@ -152,7 +186,7 @@ class Builder:
         found, one = code.w.fresh("f"), code.w.fresh("f")
         code.w.line(f"{found} = []")
         code.w.line(f"for {one} in flatten({base}): {found}.append(finish({one}, S, {message}, u))")
-        code.w.line(f"return ({number}, tuple({found}))")
+        code.w.line(f"return ({index}, tuple({found}))")
 
     # -- helpers ---------------------------------------------------------------------------
 
@@ -197,7 +231,7 @@ class Builder:
     def _clause(
         self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool, at: Place
     ) -> None:
-        scope = Scope({"Self": Ref("S"), "Msg": Ref("m"), "Peer": Ref("p")})
+        scope = Scope({"Self": Ref("S", False, str), "Msg": Ref("m"), "Peer": Ref("p")})
         outs: list[Symbol] = [Hole() for bound in mode if not bound]
         operations = Operations("o") if effectful else Operations()
 
@@ -228,9 +262,16 @@ class Builder:
             pass
 
 
+def _chosen_by(node: Node, symbol: Symbol) -> bool:
+    """Whether the dispatch picks a rule by this argument alone, down to its name."""
+    if isinstance(node, Struct):
+        return isinstance(symbol, Shape) and symbol.name is not None
+    return isinstance(node, Const) and isinstance(node.value, str)
+
+
 def _event_scope(event: str) -> tuple[Scope, bool]:
     """What is known when an event of a kind comes, and whether it has a message."""
-    names: dict[str, Symbol] = {"Self": Ref("S")}
+    names: dict[str, Symbol] = {"Self": Ref("S", False, str)}
     if event in MESSAGE_EVENTS:
         names["Msg"] = Ref("y")
         names["Peer"] = Ref("z" if event == "sent" else "x")

@@ -8,12 +8,13 @@ Each cut is one look-up in a dictionary, so a thousand rules cost as much as two
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.emit.writer import Constants
 from nomospace.law.tree import Const, Law, Listing, Node, Rule, Struct, Variable
 
+INLINE_MAX: Final = 4
+"""Up to so many functors, with one rule each, the rules' code stands in the dispatch itself."""
 CHAIN_MAX: Final = 4
 """Up to so many rules are simply tried one after another."""
 
@@ -32,8 +33,9 @@ Path: TypeAlias = tuple[int, ...]
 class DispatchCode:
     """Writes `on_<event>` for each kind of event that a law has rules for."""
 
-    def __init__(self, law: Law, constants: Constants) -> None:
+    def __init__(self, law: Law, constants: Constants, bodies: dict[int, list[str]]) -> None:
         self.constants = constants
+        self.bodies = bodies  # the code of the rules that were compiled, by their number
         self.by_event: dict[str, list[tuple[int, Rule]]] = {}
         for index, rule in enumerate(law.rules):
             self.by_event.setdefault(rule.event, []).append((index, rule))
@@ -82,16 +84,31 @@ class DispatchCode:
                     branch.append(entry)
         x = "xyz"[main]
         rest = self._picker(others, x)
-        by_functor = self._table({k: self._picker(v, x) for k, v in functors.items()})
-        by_atom = self._table({k: self._picker(v, x) for k, v in atoms.items()})
+        compounds = self._branches(functors, f"{x}.name", x, rest)
+        strings = self._branches(atoms, x, x, rest)
         self.lines += [
             f"def on_{event}({PARAMETERS}):",
             f"    if {x}.__class__ is C:",
-            f"        return {by_functor}.get({x}.name, {rest})({PARAMETERS})",
+            *compounds,
             f"    if {x}.__class__ is str:",
-            f"        return {by_atom}.get({x}, {rest})({PARAMETERS})",
+            *strings,
             f"    return {rest}({PARAMETERS})",
         ]
+
+    def _branches(
+        self, branches: dict[str, list[tuple[int, Rule]]], key: str, x: str, rest: str
+    ) -> list[str]:
+        """Lines that go on with the rules for a key: a look-up, or for few rules, their code."""
+        if len(branches) > INLINE_MAX or any(
+            len(rules) != 1 or rules[0][0] not in self.bodies for rules in branches.values()
+        ):
+            table = self._table({k: self._picker(v, x) for k, v in branches.items()})
+            return [f"        return {table}.get({key}, {rest})({PARAMETERS})"]
+        lines = [f"        key = {key}"]
+        for name, rules in branches.items():
+            lines.append(f"        if key == {self.constants.add(name)}:")
+            lines += [f"        {line}" for line in self.bodies[rules[0][0]][1:]]
+        return [*lines, f"        return {rest}({PARAMETERS})"]
 
     def _call(self, rules: list[tuple[int, Rule]]) -> str:
         return f"{self._chain(rules)}({PARAMETERS})"
@@ -119,7 +136,7 @@ class DispatchCode:
         path = _best_path(rules, main) if len(rules) > CHAIN_MAX else None
         if path is None:
             return self._chain(rules)
-        branches: dict[Any, list[tuple[int, Rule]]] = {}
+        branches: dict[tuple[type, Any], list[tuple[int, Rule]]] = {}
         for _, rule in rules:
             constant = _constant_at(rule.args[main], path)
             if constant is not None:
@@ -133,17 +150,23 @@ class DispatchCode:
                 for branch in (*branches.values(), others):
                     branch.append(entry)
         name = f"pick{len(self._tables)}"
-        table = self._table({key: self._chain(found) for key, found in branches.items()})
-        rest, whole = self._chain(others), self._chain(rules)  # before: they write lines too
+        tables = {
+            kind: self._table(
+                {key[1]: self._chain(found) for key, found in branches.items() if key[0] is kind}
+            )
+            for kind in (str, int)
+        }
+        rest = self._chain(others)
         self.lines.append(f"def {name}({PARAMETERS}):")
         self.lines.append(f"    v = {x}")
         for step in path:
             self.lines.append(f"    if v.__class__ is not C or len(v.args) <= {step}:")
             self.lines.append(f"        return {rest}({PARAMETERS})")
             self.lines.append(f"    v = v.args[{step}]")
-        self.lines.append("    if v.__class__ is not str:")
-        self.lines.append(f"        return {whole}({PARAMETERS})")
-        self.lines.append(f"    return {table}.get(v, {rest})({PARAMETERS})")
+        for kind, table in tables.items():
+            self.lines.append(f"    if v.__class__ is {kind.__name__}:")
+            self.lines.append(f"        return {table}.get(v, {rest})({PARAMETERS})")
+        self.lines.append(f"    return {rest}({PARAMETERS})")
         return name
 
 
@@ -157,18 +180,23 @@ def _outline(node: Node) -> tuple[str, Any]:
     raise AssertionError(node)
 
 
-def _constant_at(node: Node, path: Path) -> str | None:
-    """The atom at a path, when the text has one there."""
+def _constant_at(node: Node, path: Path) -> tuple[type, Any] | None:
+    """The atom or integer at a path, with its class, when the text has one there.
+
+    Any other constant goes with the variables: the rule itself will look at it.
+    """
     for step in path:
         if not isinstance(node, Struct) or len(node.args) <= step:
             return None
         node = node.args[step]
-    return node.value if isinstance(node, Const) and isinstance(node.value, str) else None
+    if isinstance(node, Const) and node.value.__class__ in (str, int):
+        return node.value.__class__, node.value
+    return None
 
 
 def _best_path(rules: list[tuple[int, Rule]], main: int) -> Path | None:
     """The place at which most rules have an atom, and the most different ones."""
-    counts: dict[Path, dict[str, int]] = {}
+    counts: dict[Path, set[Any]] = {}
     for _, rule in rules:
         node = rule.args[main]
         if not isinstance(node, Struct):
@@ -178,12 +206,10 @@ def _best_path(rules: list[tuple[int, Rule]], main: int) -> Path | None:
             if isinstance(arg, Struct):
                 for second, inner in enumerate(arg.args):
                     _count(counts, (first, second), inner)
-    best: Callable[[Path], int] = lambda path: len(counts[path])  # noqa: E731
-    chosen = max(counts, key=best, default=None)
+    chosen = max(counts, key=lambda path: len(counts[path]), default=None)
     return chosen if chosen is not None and len(counts[chosen]) > 1 else None
 
 
-def _count(counts: dict[Path, dict[str, int]], path: Path, node: Node) -> None:
-    if isinstance(node, Const) and isinstance(node.value, str):
-        found = counts.setdefault(path, {})
-        found[node.value] = found.get(node.value, 0) + 1
+def _count(counts: dict[Path, set[Any]], path: Path, node: Node) -> None:
+    if isinstance(node, Const) and node.value.__class__ in (str, int):
+        counts.setdefault(path, set()).add(node.value)

@@ -21,7 +21,7 @@ class OperationCode:
         self.w = writer
         self.terms = terms
         self.message: tuple[str, str, str] | None = None
-        self._bare: dict[str, str] = {}
+        self.sender_is_home = False
 
     def finish(self, symbol: Symbol, scope: Scope) -> tuple[str, bool]:
         """Write checks for an operation; an expression for it, and whether it is a constant."""
@@ -50,8 +50,9 @@ class OperationCode:
             return self._bare_message(value), False
         if value.__class__ is str and value == "quit":
             return symbol.expr, True
-        if value.__class__ is Compound and value.name == "+" and not _reserved(value.args[0]):
-            return symbol.expr, True
+        if value.__class__ is Compound and value.name == "+" and len(value.args) == 1:
+            if not _reserved(value.args[0]):
+                return symbol.expr, True
         if value.__class__ is Compound and value.name in ("repealObligation", "signal"):
             if len(value.args) == 1:
                 return symbol.expr, True
@@ -72,7 +73,9 @@ class OperationCode:
         functor = self.terms.constants.add(name)
         made = f"C({functor}, ({sender}, {message}, {to}))"
         if name == "forward":
-            condition = f"{to}.__class__ is not str or {sender}.__class__ is not str"
+            condition = f"{to}.__class__ is not str"
+            if not self.sender_is_home:
+                condition += f" or {sender}.__class__ is not str"
             self.w.line(f"if {condition}: finish({made}, S, None, u)")
         else:
             condition = f"{to} != S or {sender}.__class__ is not str"

@@ -24,6 +24,7 @@ class TermCode:
     def __init__(self, writer: Writer, constants: Constants) -> None:
         self.w = writer
         self.constants = constants
+        self.guarded = False  # inside a `try` that takes a missing attribute for a mismatch
 
     # -- from the law's text to symbols ----------------------------------------------------
 
@@ -162,6 +163,8 @@ class TermCode:
                 name = value.__class__.__name__
                 return f"({b.expr} != {a.expr} or {b.expr}.__class__ is not {name})"
         x, y = a.expr, b.expr
+        if a.kind is str or b.kind is str:
+            return f"{x} != {y}"  # a string equals nothing but that string
         return (
             f"({x} is not {y} and ({x}.__class__ is not {y}.__class__ or "
             f"(not same({x}, {y}) if {x}.__class__ is tuple else {x} != {y})))"
@@ -197,21 +200,31 @@ class TermCode:
         self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool
     ) -> None:
         assert shape.name is not None
-        x, count = value.expr, len(shape.args)
-        name = self.constants.add(shape.name)
-        is_compound = "" if value.kind is Compound else f"{x}.__class__ is not C or "
-        self._fail_if(f"{is_compound}{x}.name != {name} or len({x}.args) != {count}", fail)
-        self.match_args(shape.args, f"{x}.args", scope, fail, charged)
+        x = value.expr
+        is_compound = f"{x}.__class__ is not C or "
+        if self.guarded or value.kind is Compound:
+            is_compound = ""
+        self._fail_if(f"{is_compound}{x}.name != {self.constants.add(shape.name)}", fail)
+        self.match_arguments(shape, x, scope, fail, charged)
+
+    def match_arguments(
+        self, shape: Shape, x: str, scope: Scope, fail: str, charged: bool = True
+    ) -> None:
+        """Match the arguments of a compound that is known to have the right name."""
+        if self.guarded:
+            self.match_args(shape.args, f"{x}.args", scope, fail, charged)
+            return
+        args = self.w.fresh()
+        self.w.line(f"{args} = {x}.args")
+        self._fail_if(f"len({args}) != {len(shape.args)}", fail)
+        self.match_args(shape.args, args, scope, fail, charged)
 
     def match_args(
         self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str, charged: bool = True
     ) -> None:
         """Match the parts of a sequence of known length, one by one."""
         parts = [self.w.fresh() for _ in args]
-        if len(parts) == 1:
-            self.w.line(f"{parts[0]} = {source}[0]")
-        else:
-            self.w.line(f"{', '.join(parts)} = {source}")
+        self.w.line(f"{', '.join(parts)}{',' if len(parts) == 1 else ''} = {source}")
         for arg, part in zip(args, parts, strict=True):
             self.match(arg, Ref(part), scope, fail, charged=charged)
 
@@ -220,7 +233,8 @@ class TermCode:
     ) -> None:
         x, count = value.expr, len(shape.args)
         if shape.tail is None:
-            self._fail_if(f"{x}.__class__ is not tuple or len({x}) != {count}", fail)
+            length = "" if self.guarded and count else f" or len({x}) != {count}"
+            self._fail_if(f"{x}.__class__ is not tuple{length}", fail)
             if count:
                 self.match_args(shape.args, x, scope, fail, charged)
             return
