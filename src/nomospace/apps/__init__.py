@@ -1,0 +1,24 @@
+"""The papers' applications: populations of agents under their laws, each with its worlds.
+
+`load` imports them all, which registers their workloads; nothing here runs by itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+WORKLOADS: Final = ("hospital", "bidding", "congestion", "messages", "wall")
+"""The applications that have simulated worlds, in the order a newcomer may want to see them."""
+
+
+def load() -> None:
+    """Register every application's workload.
+
+    >>> from nomospace.sim.workloads import registry
+    >>> load()
+    >>> set(WORKLOADS) <= set(registry)
+    True
+    """
+    for name in WORKLOADS:
+        import_module(f"nomospace.apps.{name}.world")

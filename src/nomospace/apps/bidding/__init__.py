@@ -1,0 +1,1 @@
+"""Secure bidding: clients, providers and a space, under law SB (`000_…` section 4.1)."""

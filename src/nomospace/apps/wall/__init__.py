@@ -1,0 +1,1 @@
+"""The Chinese Wall: analysts and companies in conflict, under law CW (`000_…` section 6)."""

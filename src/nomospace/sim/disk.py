@@ -1,0 +1,119 @@
+"""What a host keeps through a crash: its memberships, its unfinished orders, what it has received.
+
+A membership is stored as it was at adoption and as the changes that its rulings told since.
+`write` is one atomic step: the ruling, the orders that must follow it, and the packet that caused
+it. So a crash leaves each ruling whole or not at all; orders not yet carried out are carried out
+after the restart; and a packet that comes again is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from nomospace.control import Effect, Membership, Ruling, Snapshot
+from nomospace.law import CompiledLaw
+from nomospace.terms import Term
+
+PacketId = tuple[str, int, int]
+
+RECEIVED_MAX: Final = 10_000
+"""So many packets are remembered for each member; one that comes again after more is taken."""
+COMPACT_FROM: Final = 256
+"""So many rulings are kept as changes before they are folded into the base."""
+
+
+class StoredMember:
+    """One membership on disk."""
+
+    def __init__(self, base: Snapshot, law: CompiledLaw) -> None:
+        self.base = base
+        self.law = law
+        self.born = tuple([term for _, term in base.state])  # the state before the first ruling
+        self.log: list[Ruling] = []
+        self.unfinished: tuple[Ruling, Sequence[Effect], int] | None = None  # and the next order
+        self.received: dict[PacketId, None] = {}  # oldest first
+        self.memory: dict[str, Any] = {}  # the agent's own
+
+    @property
+    def seq(self) -> int:
+        """The number of the last ruling on disk."""
+        return self.log[-1].seq if self.log else self.base.seq
+
+    def restore(self) -> Membership:
+        """The membership as the disk has it."""
+        return Membership.restore(self.law, redo(self.base, self.log))
+
+
+class Disk:
+    """The disk of one host."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, StoredMember] = {}
+
+    def adopt(self, member: Membership) -> StoredMember:
+        """Store a membership at its birth, before its first ruling."""
+        stored = self.members[member.home] = StoredMember(member.snapshot(), member.law)
+        return stored
+
+    def write(
+        self, home: str, ruling: Ruling, orders: Sequence[Effect], cause: PacketId | None
+    ) -> None:
+        """Store a ruling, what must follow it, and what caused it, in one step."""
+        stored = self.members[home]
+        assert stored.unfinished is None, "orders of one ruling come before the next ruling"
+        stored.log.append(ruling)
+        if orders:
+            stored.unfinished = (ruling, orders, 0)
+        if cause is not None:
+            stored.received[cause] = None
+            if len(stored.received) > RECEIVED_MAX:
+                del stored.received[next(iter(stored.received))]
+        if len(stored.log) >= COMPACT_FROM:
+            stored.base = redo(stored.base, stored.log)
+            stored.log.clear()
+
+    def carried_out(self, home: str, upto: int) -> None:
+        """Note that the orders of the last ruling are done up to a place."""
+        stored = self.members[home]
+        assert stored.unfinished is not None
+        ruling, orders, _ = stored.unfinished
+        stored.unfinished = (ruling, orders, upto) if upto < len(orders) else None
+
+
+def redo(base: Snapshot, log: Sequence[Ruling]) -> Snapshot:
+    """A membership as its rulings changed it."""
+    state: dict[int, Term] = dict(base.state)
+    pending: dict[int, tuple[Term, int]] = {p: (term, due) for p, term, due in base.obligations}
+    next_place, next_obligation, ended = base.next_place, base.next_obligation, base.ended
+    for ruling in log:
+        for kind, place, old, new in ruling.delta:
+            if kind == "+":
+                state[place] = old
+                next_place = place + 1
+            elif kind == "-":
+                del state[place]
+            elif kind == "<-":
+                state[place] = new
+            elif kind == "due":
+                pending[place] = (old, new)
+                next_obligation = place + 1
+            elif kind == "undue":
+                del pending[place]
+            else:
+                assert kind == "quit", kind
+                ended = True
+    return Snapshot(
+        base.home,
+        base.law,
+        log[-1].seq if log else base.seq,
+        next_place,
+        next_obligation,
+        tuple(sorted(state.items(), key=_place)),
+        tuple([(p, *pending[p]) for p in sorted(pending)]),
+        ended,
+    )
+
+
+def _place(item: tuple[int, Term]) -> int:
+    return item[0]
