@@ -177,63 +177,47 @@ class Membership:
         self.seq += 1
         at = len(effects)
         law = self.law
+        rule: str | None = None
+        operations: tuple[Term, ...] = ()
+        stopped: Stop | None = None
         delta: list[Change] = []
         unmet: list[int] = []
         try:
             outcome = law.evaluate(
                 event.kind, self.home, event.args, self.state, self.obligations, now, [0]
             )
-            if outcome is None:
-                rule, operations = None, ()
-            else:
+            if outcome is not None:
                 index, operations = outcome
-                rule = law.rule_name(index)
+                rule = law.rule_names[index]
                 if operations:
                     check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects)
         except Stop as stop:
             self._revert(delta)
             del effects[at:]
-            self._write(event, now, effects, None, (), before, (), stop.reason, due_at, at)
-            if event.kind != "exception":
-                what = Compound("ruling", (event.term,))
-                if stop.operation is not None:
-                    what = stop.operation
-                self._rule(Event("exception", (what, stop.reason)), now, effects, None, ())
-            return
-        changes = before + tuple(delta)
-        self._write(
-            event, now, effects, rule, operations, changes, tuple(unmet), None, due_at, at
-        )
-
-    def _write(
-        self,
-        event: Event,
-        now: int,
-        effects: list[Effect],
-        rule: str | None,
-        operations: tuple[Term, ...],
-        delta: tuple[Change, ...],
-        unmet: tuple[int, ...],
-        stopped: str | None,
-        due_at: int | None,
-        at: int,
-    ) -> None:
+            stopped, rule, operations = stop, None, ()
+            delta.clear()
+            unmet.clear()
         ruling = Ruling(
             self.seq,
             now,
             self.home,
-            self.law.hash,
+            law.hash,
             event,
             rule,
             operations,
-            delta,
-            unmet,
-            stopped,
+            before + tuple(delta),
+            tuple(unmet),
+            None if stopped is None else stopped.reason,
             due_at,
         )
         self._history.append(ruling)
         effects.insert(at, Record(ruling))
+        if stopped is not None and event.kind != "exception":
+            what = stopped.operation
+            if what is None:
+                what = Compound("ruling", (event.term,))
+            self._rule(Event("exception", (what, stopped.reason)), now, effects, None, ())
 
     # -- carrying out ----------------------------------------------------------------------
 
@@ -260,14 +244,16 @@ class Membership:
                     effects.extend([Forward(sender, message, one) for one in to])
             elif name == "deliver":
                 effects.append(Deliver(args[0], args[1]))
-            elif not self._change(name, args, now, delta, effects):
+            elif name == "imposeObligation":
+                unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
+                self._impose(args[0], now + micros(args[1], unit), delta)
+            elif not self._change(name, args, delta, effects):
                 unmet.append(index)
 
     def _change(
         self,
         name: str,
         args: tuple[Any, ...],
-        now: int,
         delta: list[Change],
         effects: list[Effect],
     ) -> bool:
@@ -281,9 +267,6 @@ class Membership:
             if state.size >= STATE_MAX:
                 raise Stop("tooLarge")
             delta.append(("+", state.add(term), term, None))
-        elif name == "imposeObligation":
-            unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
-            self._impose(args[0], now + micros(args[1], unit), delta)
         elif name == "-":
             found = state.find(args[0])
             if found is None:

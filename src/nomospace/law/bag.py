@@ -40,7 +40,7 @@ class Bucket(dict[int, Term]):
         if len(self) <= INDEX_FROM:
             return self
         for part in key:
-            if (part.__class__ is Compound or part.__class__ is tuple) and oversize(part):
+            if not _is_flat(part) and oversize(part) is not None:
                 return _EMPTY  # no term of a control state is that large
         index = self.indexes.get(positions)
         if index is None:
@@ -79,6 +79,17 @@ _EMPTY: Final[dict[int, Term]] = {}
 
 def _place(pair: tuple[int, Term]) -> int:
     return pair[0]
+
+
+def _is_flat(part: Term) -> bool:
+    """Whether a term is atomic, or a compound of atomic terms: cheap to hash, whatever it is."""
+    if part.__class__ is tuple:
+        return False
+    if part.__class__ is Compound:
+        for arg in part.args:
+            if arg.__class__ is Compound or arg.__class__ is tuple:
+                return False
+    return True
 
 
 def _key(term: Term, positions: tuple[int, ...]) -> tuple[Term, ...]:
@@ -130,9 +141,18 @@ class Bag:
         return self.buckets.get(key, _EMPTY).values()
 
     def add(self, term: Term) -> int:
+        """Put a term at a new place, after all others."""
         place = self.next_place
         self.next_place = place + 1
-        self.put(place, term)
+        self.size += 1
+        key = key_of(term)
+        bucket = self.buckets.get(key)
+        if bucket is None:
+            bucket = self.buckets[key] = Bucket()
+        if bucket.indexes:
+            bucket.put(place, term)
+        else:
+            bucket[place] = term
         return place
 
     def put(self, place: int, term: Term) -> None:

@@ -50,6 +50,7 @@ class CompiledLaw:
         self.hash = hash
         self.warnings = warnings
         self.interpreter = Interpreter(tree, hash)
+        self.rule_names = [rule.name for rule in tree.rules]
         self.growing = _may_grow(tree)
         self.rulers, self.compiled_rules = Builder(tree, hash).build(self._interpreted)
         self._recursive = bool(tree.helpers)
@@ -84,12 +85,14 @@ class CompiledLaw:
         ruler = self.rulers.get(event)
         if ruler is None:
             return None
-        x, y, z, *_ = (*args, None, None, None)
+        count = len(args)
+        x = args[0] if count else None
+        y = args[1] if count > 1 else None
+        z = args[2] if count > 2 else None
         try:
-            if self._recursive:
-                with deep_recursion():
-                    outcome = ruler(home, x, y, z, state, obligations, now, units)
-            else:
+            if not self._recursive:
+                return ruler(home, x, y, z, state, obligations, now, units)  # type: ignore[no-any-return]
+            with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
             units[0] = 0

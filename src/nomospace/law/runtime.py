@@ -200,7 +200,10 @@ def seconds(now: int) -> int | float:
 
 def micros(amount: int | float, unit: int = 1_000_000) -> int:
     """An amount of time in microseconds."""
-    value = round(amount * unit)
+    value = amount * unit
+    if value.__class__ is float:
+        value = round(value)
+    assert isinstance(value, int)
     if abs(value) > 1 << 62:
         raise Stop("tooLarge")
     return value

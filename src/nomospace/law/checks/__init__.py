@@ -28,7 +28,7 @@ def check(law: Law) -> list[Diagnostic]:
     >>> from nomospace.terms import Source
     >>> law, _ = parse(Source("law(l). sent(X, M, Y) :- do(forward(X, N, Y)). arrived(_, _, _)."))
     >>> [(found.severity, found.code) for found in check(law)]
-    [('error', 'unbound-variable'), ('warning', 'singleton-variable')]
+    [('error', 'unbound-variable')]
     """
     report = Report(law)
     for family in (names, operations, binding, clauses, reach, state, traps):

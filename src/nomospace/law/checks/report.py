@@ -63,12 +63,17 @@ class Report:
             )
 
     def findings(self) -> list[Diagnostic]:
-        """All findings in the order of the text."""
-        found = list(self._found.values())
+        """All findings in the order of the text, errors before warnings at one place."""
+        found = [
+            one
+            for (code, span), one in self._found.items()
+            # That a value is missing is said already.
+            if code != "singleton-variable" or ("unbound-variable", span) not in self._found
+        ]
         if len(found) > FINDINGS_MAX:
             found.sort(key=lambda one: (one.severity != "error", one.span))
             del found[FINDINGS_MAX:]
-        found.sort(key=lambda one: (one.span, one.code))
+        found.sort(key=lambda one: (one.span, one.severity, one.code))
         return found
 
     @cached_property
