@@ -44,7 +44,7 @@ def test_a_request_at_the_very_end_of_the_delay_passes(world: Community) -> None
     """4.2, point 1: the delay is a least distance, so the distance itself will do."""
     world.send(ALICE, "out([a])", "ts")
     world.advance(1)
-    world.send(ALICE, "out([b])", "ts")
+    assert world.send(ALICE, "out([b])", "ts").forwards  # itself, and not an obligation later
     assert requests(world) == [(0, "out([a])"), (1, "out([b])")]
 
 
@@ -151,6 +151,7 @@ def test_delays_of_nothing_and_of_nonsense(world: Community) -> None:
     """4.2, point 2: any value that is a time. Anything else leaves the old one."""
     world.send("ts", "changeDelay(-1)", ALICE)
     world.send("ts", "changeDelay(soon)", ALICE)
+    assert world.read(ALICE) == []
     assert world.state(ALICE) == ["defaultDelay(1)", "bufferMax(1000)"]
     world.send("ts", "changeDelay(0)", ALICE)
     for number in range(3):

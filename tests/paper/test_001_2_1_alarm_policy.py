@@ -306,6 +306,8 @@ def test_point_5_duty_ends_with_expertise(hospital: Community) -> None:
     hospital.send(MED, f"notify({alarm(LEE, 'layman')})", FRED)
     hospital.revoke(FRED, "expert(fire)")
     hospital.send(MED, f"notify({alarm(LOU, 'layman')})", FRED)
+    hospital.certify(FRED, "expert(fire)")  # an expert again, but on duty no longer
+    hospital.send(MED, f"notify({alarm(LOU, 'layman', at=1)})", FRED)
     assert len(duties(hospital, FRED)) == 1
     hospital.advance(10 * MINUTE)
     assert meta_alarms(hospital) == [(10 * MINUTE, FRED, "layman")]
