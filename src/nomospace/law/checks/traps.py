@@ -36,7 +36,8 @@ _ARITHMETIC: Final = ("+", "-", "*", "/", "//", "mod", "rem", "**", "^")
 def check(report: Report) -> None:
     """Look for traps in every clause, and at the keys."""
     for clause, goals in report.goals:
-        _loose_conditional(report, clause)
+        if report.law.language == "law":  # elsewhere a conditional has no arrow to be loose
+            _loose_conditional(report, clause)
         for goal in goals:
             if isinstance(goal, Do):
                 _in_operation(report, goal)
