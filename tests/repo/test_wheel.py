@@ -32,6 +32,7 @@ def test_the_wheel_installs_and_runs(tmp_path: Path) -> None:
     site = tmp_path / "venv" / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
     (site / "needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
     assert (site / "nomospace" / "py.typed").is_file()
+    assert (site / "nomospace" / "laws" / "ap.law").is_file()
 
     nomospace = tmp_path / "venv" / "bin" / "nomospace"
     assert _run(nomospace, "--version", cwd=tmp_path).stdout.startswith("nomospace ")
