@@ -183,13 +183,16 @@ class Membership:
         delta: list[Change] = []
         unmet: list[int] = []
         try:
-            outcome = law.evaluate(
+            outcome = law.act(
                 event.kind, self.home, event.args, self.state, self.obligations, now, [0]
             )
             if outcome is not None:
-                index, operations = outcome
-                rule = law.rule_names[index]
-                if operations:
+                rule = law.rule_names[outcome[0]]
+                operations = outcome[1]
+                if len(outcome) == 3:  # the state has changed already; messages are left
+                    delta.extend(outcome[2])
+                    self._pass_on(operations, effects)
+                elif operations:
                     check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects)
         except Stop as stop:
@@ -220,6 +223,19 @@ class Membership:
             self._rule(Event("exception", (what, stopped.reason)), now, effects, None, ())
 
     # -- carrying out ----------------------------------------------------------------------
+
+    @staticmethod
+    def _pass_on(operations: tuple[Term, ...], effects: list[Effect]) -> None:
+        """The messages of a ruling, as effects."""
+        for operation in operations:
+            if operation.name == "forward":
+                sender, message, to = operation.args
+                if to.__class__ is str:
+                    effects.append(Forward(sender, message, to))
+                else:
+                    effects.extend([Forward(sender, message, one) for one in to])
+            elif operation.name == "deliver":
+                effects.append(Deliver(operation.args[0], operation.args[1]))
 
     def _carry_out(
         self,

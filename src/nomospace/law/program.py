@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.law.bag import Bag
@@ -54,6 +54,7 @@ class CompiledLaw:
         self.growing = _may_grow(tree)
         self.rulers, self.compiled_rules = Builder(tree, hash).build(self._interpreted)
         self._recursive = bool(tree.helpers)
+        self._actors: dict[str, Ruler] | None = None
 
     @property
     def name(self) -> str:
@@ -82,7 +83,51 @@ class CompiledLaw:
 
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
         """
-        ruler = self.rulers.get(event)
+        outcome: Outcome = self._run(
+            self.rulers, event, home, args, state, obligations, now, units
+        )
+        return outcome
+
+    def act(
+        self,
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+    ) -> Any:
+        """As `evaluate`, but a ruling whose changes of state are simple has been carried out.
+
+        Such a ruling has a third part: its changes, as the controller records them.
+        """
+        return self._run(self.actors, event, home, args, state, obligations, now, units)
+
+    @property
+    def actors(self) -> dict[str, Ruler]:
+        """The compiled rules that change the state themselves; made when first needed."""
+        actors = self._actors
+        if actors is None:
+            builder = Builder(self.tree, self.hash, acting=True)
+            actors, _ = builder.build(self._interpreted)
+            if not builder.acts:
+                actors = self.rulers
+            self._actors = actors
+        return actors
+
+    def _run(
+        self,
+        rulers: dict[str, Ruler],
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+    ) -> Any:
+        ruler = rulers.get(event)
         if ruler is None:
             return None
         count = len(args)
@@ -91,7 +136,7 @@ class CompiledLaw:
         z = args[2] if count > 2 else None
         try:
             if not self._recursive:
-                return ruler(home, x, y, z, state, obligations, now, units)  # type: ignore[no-any-return]
+                return ruler(home, x, y, z, state, obligations, now, units)
             with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
@@ -99,7 +144,7 @@ class CompiledLaw:
             return self.interpreter.rule(event, home, args, state, obligations, now, units)
         if outcome is BUDGET:
             raise Stop("budget")
-        return outcome  # type: ignore[no-any-return]
+        return outcome
 
     def _interpreted(self, index: int) -> Ruler:
         """A rule that the interpreter carries out, in the form of a compiled one."""

@@ -136,15 +136,14 @@ def _carried_out(run: Run) -> Row:
     law = load(QUOTA)
     member = Membership(law, HOME)
     scope = {
-        "ruler": law.rulers["sent"],
-        "carry_out": member._carry_out,
+        "actor": law.actors["sent"],
         "home": HOME,
         "request": _request("out", "hello", HOME, "bob@ward"),
         "space": SPACE,
         "state": member.state,
         "none": member.obligations,
     }
-    call = "carry_out(ruler(home, home, request, space, state, none, 0, [0])[1], 0, [], [], [])"
+    call = "actor(home, home, request, space, state, none, 0, [0])"
     before = _quota(member)
     best = run.interleave(
         {

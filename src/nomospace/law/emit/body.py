@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from nomospace.law.emit.operations import OperationCode
-from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
+from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import Writer
 from nomospace.law.prelude import BUILTINS
@@ -459,13 +459,24 @@ class BodyCode:
         bucket = self.w.fresh("b")
         self.w.line(f"{bucket} = {bag}.buckets.get({key})")
         self.w.line(f"if {bucket} is None: {at.fail}")
-        walk = f"{bucket}.values()"
+        parts = [self.w.fresh() for _ in args]
+        places = self.builder.acting and bag == "st"
+        walk = f"{bucket}.items()" if places else f"{bucket}.values()"
         if bound:
             positions = terms.constants.add(tuple(bound))
             wanted = "".join([f"{terms.expr(args[index], scope)}, " for index in bound])
-            walk = f"{walk} if len({bucket}) < 13 else {bucket}.lookup({positions}, ({wanted}))"
-        self._loop(f"for {item} in {walk}:")
-        parts = [self.w.fresh() for _ in args]
+            found = f"{bucket}.lookup({positions}, ({wanted}))"
+            if places:
+                found = f"{bucket}.places({positions}, ({wanted})).items()"
+            walk = f"{walk} if len({bucket}) < 13 else {found}"
+        if places:
+            place = self.w.fresh("n")
+            self._loop(f"for {place}, {item} in {walk}:")
+            assert pattern.name is not None
+            sensed = Sensed(bucket, place, item, pattern.name, tuple(parts))
+            scope.sensed = (*scope.sensed, sensed)
+        else:
+            self._loop(f"for {item} in {walk}:")
         if len(parts) == 1:
             self.w.line(f"{parts[0]} = {item}.args[0]")
         else:

@@ -55,10 +55,16 @@ class _Compiled:
 
 
 class Builder:
-    """Compiles one law."""
+    """Compiles one law.
 
-    def __init__(self, law: Law, hash: str) -> None:
+    With `acting`, a rule that can carry its own changes of state out does so and gives
+    `(number, operations, delta)`; the others give `(number, operations)` as ever.
+    """
+
+    def __init__(self, law: Law, hash: str, *, acting: bool = False) -> None:
         self.law = law
+        self.acting = acting
+        self.acts = False  # whether any rule does
         self.name = law.name
         self.hash = hash
         self.helpers = law.helpers
@@ -172,6 +178,12 @@ class Builder:
     def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
         if ops.base is None:
             made = [code.operations.finish(symbol, scope) for symbol in ops.pending]
+            delta = code.operations.changes(ops.pending, scope) if self.acting else None
+            if delta is not None:
+                self.acts = True
+                parts = "".join([f"{expr}, " for expr, _ in made])
+                code.w.line(f"return ({index}, ({parts}), {delta})")
+                return
             if all(constant for _, constant in made):
                 values = tuple([self.namespace[expr] for expr, _ in made])
                 code.w.line(f"return {self.constants.add((index, values))}")

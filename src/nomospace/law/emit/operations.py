@@ -7,7 +7,7 @@ goes through `finish` itself.
 
 from __future__ import annotations
 
-from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol
+from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol
 from nomospace.law.emit.terms import TermCode
 from nomospace.law.emit.writer import Writer
 from nomospace.law.tree import RESERVED, UNITS
@@ -33,6 +33,85 @@ class OperationCode:
             if made is not None:
                 return made, False
         return self._general(symbol, scope), False
+
+    # -- carrying out ----------------------------------------------------------------------
+
+    def changes(self, symbols: tuple[Symbol, ...], scope: Scope) -> str | None:
+        """Write code that carries the state changes of a ruling out; an expression for the delta.
+
+        Only for rulings that pass the event's own message on and count a sensed term up or down,
+        or take it away: then the place is known, nothing has to be looked for, and nothing can
+        grow. `None` for all others, which the controller carries out. The sensed term is the
+        oldest of its value: an older one would have been tried before, and gone the same way.
+        """
+        planned: list[tuple[Sensed, str | None]] = []
+        for symbol in symbols:
+            symbol = self.terms._settled(symbol, scope)
+            if isinstance(symbol, Ref) and symbol.constant:
+                if self.terms.constants.namespace[symbol.expr] not in ("forward", "deliver"):
+                    return None
+                continue
+            plan = self._plan(symbol, scope)
+            if plan is None or any(plan[0].name == other.name for other, _ in planned):
+                return None
+            planned.append(plan)
+        if not planned:
+            return None
+        made = [self._new_count(sensed, amount) for sensed, amount in planned]
+        delta = ""
+        for (sensed, _), new in zip(planned, made, strict=True):
+            bucket, place, item = sensed.bucket, sensed.place, sensed.item
+            if new is None:
+                self.w.line(f"st.drop({place}, {item})")
+                delta += f"('-', {place}, {item}, None), "
+            else:
+                self.w.line(f"if {bucket}.indexes: {bucket}.swap({place}, {new})")
+                self.w.line(f"else: {bucket}[{place}] = {new}")
+                delta += f"('<-', {place}, {item}, {new}), "
+        return f"({delta})"
+
+    def _plan(self, symbol: Symbol, scope: Scope) -> tuple[Sensed, str | None] | None:
+        """The sensed term that an operation is about, and the signed amount it changes by."""
+        if not isinstance(symbol, Shape):
+            return None
+        if symbol.name == "-" and len(symbol.args) == 1:
+            target, amount = symbol.args[0], None
+        elif symbol.name in ("incr", "dcr") and len(symbol.args) == 2:
+            target, by = symbol.args
+            if not (isinstance(by, Ref) and by.constant and by.kind is int):
+                return None
+            amount = f"{'+' if symbol.name == 'incr' else '-'} {by.expr}"
+            if not (isinstance(target, Shape) and len(target.args) == 1):
+                return None
+        else:
+            return None
+        if not isinstance(target, Shape) or target.name is None or target.name in RESERVED:
+            return None
+        sensed = self._sensed(target, scope)
+        return None if sensed is None else (sensed, amount)
+
+    @staticmethod
+    def _sensed(target: Symbol, scope: Scope) -> Sensed | None:
+        """The sensed term that a pattern is, when the path has one."""
+        if isinstance(target, Shape):
+            wanted = tuple([arg.expr if isinstance(arg, Ref) else None for arg in target.args])
+            for sensed in scope.sensed:
+                if sensed.name == target.name and sensed.parts == wanted:
+                    return sensed
+        return None
+
+    def _new_count(self, sensed: Sensed, amount: str | None) -> str | None:
+        if amount is None:
+            return None
+        old = sensed.parts[0]
+        new = self.w.fresh()
+        sign, by = amount.split()
+        plain = f"{old} {sign} {by} if {old}.__class__ is int and LOW < {old} < HIGH"
+        self.w.line(
+            f"{new} = C({self.terms.constants.add(sensed.name)}, "
+            f"({plain} else arith2('{sign}', {old}, {by}),))"
+        )
+        return new
 
     def _general(self, symbol: Symbol, scope: Scope) -> str:
         if isinstance(symbol, Hole):
@@ -174,7 +253,8 @@ class OperationCode:
         by = self._amount(amount, scope)
         if by is None:
             return None
-        pattern = self.terms.pattern_expr(counter, scope)
+        sensed = self._sensed(counter, scope)
+        pattern = self.terms.pattern_expr(counter, scope) if sensed is None else sensed.item
         return f"C({self.terms.constants.add(shape.name)}, ({pattern}, {by}))"
 
     def _impose(self, shape: Shape, scope: Scope) -> str | None:

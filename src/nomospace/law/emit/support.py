@@ -91,6 +91,8 @@ def flatten(linked: Any) -> list[Term]:
 NAMESPACE: Final[dict[str, Any]] = {
     "BUDGET": BUDGET,
     "C": Compound,
+    "HIGH": 1 << 60,  # plain arithmetic is safe between these two
+    "LOW": -(1 << 60),
     "SOLUTIONS": SOLUTIONS,
     "UNITS_MAX": UNITS_MAX,
     "UNSET": UNSET,

@@ -51,15 +51,27 @@ class Shape:
 Symbol: TypeAlias = "Ref | Hole | Shape"
 
 
+@dataclass(slots=True, frozen=True)
+class Sensed:
+    """A term of the control state that a path has found: names of its bucket, place, self, parts."""
+
+    bucket: str
+    place: str
+    item: str
+    name: str
+    parts: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Scope:
-    """What is known at one point: variables by name, and what holes have become."""
+    """What is known at one point: variables by name, what holes have become, terms sensed."""
 
     names: dict[str, Symbol] = field(default_factory=dict)
     holes: dict[Hole, Symbol] = field(default_factory=dict)
+    sensed: tuple[Sensed, ...] = ()
 
     def copy(self) -> Scope:
-        return Scope(dict(self.names), dict(self.holes))
+        return Scope(dict(self.names), dict(self.holes), self.sensed)
 
     def lookup(self, name: str) -> Symbol:
         """The symbol of a variable, a new hole for a new one."""
