@@ -83,9 +83,7 @@ class Ruling(msgspec.Struct, frozen=True, gc=False):
     @property
     def forwards(self) -> bool:
         """Whether something goes out to others."""
-        return any(
-            op.__class__ is Compound and op.name in _OUTGOING for op in self.operations
-        )
+        return any(op.__class__ is Compound and op.name in _OUTGOING for op in self.operations)
 
     @property
     def refused(self) -> bool:

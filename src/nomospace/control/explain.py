@@ -16,8 +16,7 @@ from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
 from nomospace.law.render import show_goal
 from nomospace.law.runtime import Stop
-from nomospace.law.tree import Clock, Do, Goal, Not, Sense, TrueGoal, variables_in
-from nomospace.law.tree import nodes_of
+from nomospace.law.tree import Clock, Do, Goal, Not, Sense, TrueGoal, nodes_of, variables_in
 from nomospace.terms import show
 
 
@@ -65,8 +64,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 def _rule_lines(story: RuleStory) -> list[str]:
     lines = [f"  {story.rule}: {story.outcome}"]
-    for held in story.held:
-        lines.append(f"    held    {_goal_line(held)}")
+    lines.extend(f"    held    {_goal_line(held)}" for held in story.held)
     if story.failed is not None:
         lines.append(f"    failed  {_goal_line(story.failed)}")
     return lines

@@ -104,9 +104,7 @@ class Membership:
         "state",
     )
 
-    def __init__(
-        self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None
-    ) -> None:
+    def __init__(self, law: CompiledLaw, home: str, *, state: Iterable[Term] | None = None) -> None:
         self.law = law
         self.home = home
         self.state = Bag(law.initial if state is None else state)
@@ -393,9 +391,7 @@ class Membership:
         return member
 
 
-def revert(
-    state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]
-) -> None:
+def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
     """Undo changes, last first."""
     for kind, place, old, new in reversed(tuple(delta)):
         if kind == "+":

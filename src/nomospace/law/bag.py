@@ -62,7 +62,9 @@ class Bucket(dict[int, Term]):
             del index[before][place]
             if not index[before]:
                 del index[before]
-            index[after] = dict(sorted([*index.get(after, _EMPTY).items(), (place, term)], key=_place))
+            index[after] = dict(
+                sorted([*index.get(after, _EMPTY).items(), (place, term)], key=_place)
+            )
 
     def drop(self, place: int) -> None:
         term = self.pop(place)

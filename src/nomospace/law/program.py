@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from nomospace.errors import CallerError
 from nomospace.law.bag import Bag
 from nomospace.law.canon import law_hash
+from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, Builder, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
@@ -83,9 +84,7 @@ class CompiledLaw:
 
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
         """
-        outcome: Outcome = self._run(
-            self.rulers, event, home, args, state, obligations, now, units
-        )
+        outcome: Outcome = self._run(self.rulers, event, home, args, state, obligations, now, units)
         return outcome
 
     def act(
@@ -236,8 +235,6 @@ def load(text: str, name: str = "<law>") -> CompiledLaw:
 
 def load_source(source: Source) -> CompiledLaw:
     """`load`, from a text that knows its name."""
-    from nomospace.law.checks import check
-
     tree, found = parse_source(source)
     if not found:
         found = check(tree)

@@ -56,7 +56,7 @@ def spend(units: Units, count: int) -> None:
 
 def _number(value: Term) -> int | float:
     if value.__class__ is int or value.__class__ is float:
-        return value  # type: ignore[no-any-return]
+        return value
     raise Stop("notGround" if isinstance(value, Var | Open) else "typeError")
 
 
@@ -65,7 +65,7 @@ def _checked(value: Any) -> int | float:
     if value.__class__ is int:
         if value.bit_length() > INT_BITS_MAX:
             raise Stop("tooLarge")
-        return value  # type: ignore[no-any-return]
+        return value
     if value.__class__ is not float or not math.isfinite(value):
         raise Stop("typeError")
     return value or 0.0
@@ -108,7 +108,7 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _round(a: Any) -> int:
-    return int(math.floor(abs(a) + 0.5)) * (1 if a >= 0 else -1) if a.__class__ is float else a
+    return math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1) if a.__class__ is float else a
 
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -119,8 +119,8 @@ BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "//": _whole(_quotient),
     "mod": _whole(lambda a, b: a % b),
     "rem": _whole(lambda a, b: a - b * _quotient(a, b)),
-    "min": lambda a, b: b if b < a else a,
-    "max": lambda a, b: b if b > a else a,
+    "min": min,
+    "max": max,
     "**": _power,
     "^": _power,
 }
@@ -129,10 +129,10 @@ UNARY: Final[dict[str, Callable[[Any], Any]]] = {
     "+": lambda a: a,
     "abs": abs,
     "sign": lambda a: (a > 0) - (a < 0) if a.__class__ is int else float((a > 0) - (a < 0)),
-    "floor": lambda a: math.floor(a),
-    "ceiling": lambda a: math.ceil(a),
+    "floor": math.floor,
+    "ceiling": math.ceil,
     "round": _round,
-    "truncate": lambda a: math.trunc(a),
+    "truncate": math.trunc,
 }
 COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": lambda a, b: bool(a < b),
@@ -167,7 +167,7 @@ def calculate(value: Term, units: Units) -> int | float:
     7
     """
     if value.__class__ is int or value.__class__ is float:
-        return value  # type: ignore[no-any-return]
+        return value
     done: list[int | float] = []
     todo: list[tuple[Term, bool]] = [(value, False)]
     while todo:
@@ -198,7 +198,7 @@ def seconds(now: int) -> int | float:
     return now // 1_000_000 if now % 1_000_000 == 0 else now / 1_000_000
 
 
-def micros(amount: int | float, unit: int = 1_000_000) -> int:
+def micros(amount: float, unit: int = 1_000_000) -> int:
     """An amount of time in microseconds."""
     value = amount * unit
     if value.__class__ is float:
@@ -214,7 +214,7 @@ def micros(amount: int | float, unit: int = 1_000_000) -> int:
 
 def _text(value: Term) -> str:
     if value.__class__ is str:
-        return value  # type: ignore[no-any-return]
+        return value
     if value.__class__ is int or value.__class__ is float:
         return show(value)
     raise Stop("typeError")
@@ -361,7 +361,7 @@ def _sub_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]
             sizes = range(len(text) - start + 1)
         for size in sizes:
             _spend_text(units, max(size, 0))
-            if 0 <= start and size >= 0 and start + size <= len(text):
+            if start >= 0 and size >= 0 and start + size <= len(text):
                 yield atom, start, size, len(text) - start - size, text[start : start + size]
 
 

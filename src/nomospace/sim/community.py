@@ -21,19 +21,46 @@ from typing import ClassVar, Final
 import msgspec
 
 from nomospace.control import (
+    Deliver,
     Effect,
     Event,
+    Explanation,
     Forward,
     Membership,
     Record,
+    Release,
     ReservedRole,
     Ruling,
+    Signal,
+    TooOld,
     arrived,
+    explain,
+    sent,
 )
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
 from nomospace.law.runtime import seconds
 from nomospace.terms import Compound, Term, show
+
+# What a community is told and what it tells is made of these; its users need not know `control`.
+__all__ = [
+    "CAUSED_MAX",
+    "AlreadyMember",
+    "Community",
+    "Deliver",
+    "Event",
+    "Explanation",
+    "Happening",
+    "Membership",
+    "Release",
+    "Ruling",
+    "Runaway",
+    "Signal",
+    "TimeBack",
+    "TooOld",
+    "arrived",
+    "sent",
+]
 
 CAUSED_MAX: Final = 10_000
 """How many events one event may cause at its instant before the run is stopped."""
@@ -189,6 +216,10 @@ class Community:
             member = _Member(self.law, home, state=self._starts.get(home))
             self._members[home] = member
         return member
+
+    def explain(self, ruling: Ruling) -> Explanation:
+        """Why a ruling is as it is, with all facts; raises `TooOld` for one long past."""
+        return explain(self._members[ruling.home], ruling, disclose="all")
 
     # -- events ----------------------------------------------------------------------------
 

@@ -76,12 +76,13 @@ class MemberState(msgspec.Struct, frozen=True, gc=False):
 
 
 class History:
-    """Happenings in order."""
+    """Happenings in order. A watcher is told each as it happens."""
 
-    __slots__ = ("happenings",)
+    __slots__ = ("happenings", "watcher")
 
     def __init__(self, happenings: Iterable[Happening] = ()) -> None:
         self.happenings: list[Happening] = list(happenings)
+        self.watcher: Callable[[Happening], None] | None = None
 
     def __iter__(self) -> Iterator[Happening]:
         return iter(self.happenings)
@@ -91,7 +92,14 @@ class History:
 
     def add(self, at: int, kind: str, who: str, what: Any = None) -> None:
         """Write down that something happened."""
-        self.happenings.append(Happening(at, kind, who, what))
+        happening = Happening(at, kind, who, what)
+        self.happenings.append(happening)
+        if self.watcher is not None:
+            self.watcher(happening)
+
+    def forget(self) -> None:
+        """Drop what has happened, in a world that goes on without end."""
+        self.happenings.clear()
 
     def of(self, *kinds: str) -> Iterator[Happening]:
         """The happenings of some kinds."""

@@ -174,6 +174,10 @@ class IdleInspector(Inspector):
     diligence = 0.0
 
 
+TRICKS: Final = 9
+"""How many ways to cheat a rogue knows."""
+
+
 class Rogue(Member):
     """A layman who breaks every rule that its controller would let it break."""
 
@@ -184,20 +188,30 @@ class Rogue(Member):
 
     def cheat(self, victims: Sequence[str]) -> None:
         """Try, one after the other, all that others may do and this one may not."""
-        me = self.me
+        for number in range(TRICKS):
+            self.trick(number, victims)
+
+    def trick(self, number: int, victims: Sequence[str]) -> None:
+        """Try one of them; the first is a certificate that nobody issued."""
+        me, mediator, victim = self.me, self.mediators[0], victims[0]
         forged = t.alarm(
             t.kind("fire"), t.time(0), t.informer(me.id), t.status("expert"), t.text("run!")
         )
-        me.send(t.publish(forged), self.mediators)
-        me.send(t.notify(forged), tuple(victims))
-        me.send(subscribe(t.kind(META)), self.mediators[0])
-        me.send(subscribe(t.kind("fire"), t.status("layman")), self.mediators[0])
-        me.send(subscribe(t.status("layman"), t.kind("fire"), t.kind("blood")), self.mediators[0])
-        me.send("blockLay", victims[0])
-        me.send(t.inspectorOnDuty(t.kind("fire"), t.med(me.id)), victims[0])
-        me.send(t.ack(forged), victims[0])
-        role = t.role(t.expert("fire"))
-        me.present(Certificate("admin", me.id, (role,)))
+        attempts: tuple[tuple[Term, str | Sequence[str]], ...] = (
+            (t.publish(forged), self.mediators),
+            (t.notify(forged), victims),
+            (subscribe(t.kind(META)), mediator),
+            (subscribe(t.status("layman"), t.kind("fire"), t.kind("blood")), mediator),
+            ("blockLay", victim),
+            (t.inspectorOnDuty(t.kind("fire"), t.med(me.id)), victim),
+            (t.ack(forged), victim),
+            (subscribe(t.kind("fire"), t.status("layman")), mediator),
+        )
+        assert len(attempts) == TRICKS - 1
+        if number == 0:
+            me.present(Certificate("admin", me.id, (t.role(t.expert("fire")),)))
+        else:
+            me.send(*attempts[number - 1])
 
 
 class Mole(Agent):

@@ -442,9 +442,7 @@ class BodyCode:
         self.w.line("u[0] += 1")
         self.w.line("if u[0] > UNITS_MAX: raise Stop('budget')")
 
-    def _sense_compound(
-        self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place
-    ) -> None:
+    def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
         terms = self.terms
         key = terms.constants.add(f"{pattern.name}/{len(pattern.args)}")
         args: list[Symbol] = []
@@ -602,7 +600,12 @@ class BodyCode:
         function, effectful = self.builder.variant(variant)
         last = not rest and self.tail is not None and self._passes_on(outs, effectful, ops, scope)
         again = self.again
-        if last and again is not None and again.variant == variant and again.blocks == self.w.blocks:
+        if (
+            last
+            and again is not None
+            and again.variant == variant
+            and again.blocks == self.w.blocks
+        ):
             if effectful:
                 self.w.line(f"o = {self._flush(ops, scope)}")
             if given:
@@ -642,9 +645,7 @@ class BodyCode:
             base = f"push({base}, {self.terms.expr(symbol, scope)})"
         return base
 
-    def _passes_on(
-        self, outs: list[Hole], effectful: bool, ops: Operations, scope: Scope
-    ) -> bool:
+    def _passes_on(self, outs: list[Hole], effectful: bool, ops: Operations, scope: Scope) -> bool:
         """Whether a last call gives just what this helper gives: its continuation can be ours."""
         assert self.tail is not None
         mine = self.tail(scope)

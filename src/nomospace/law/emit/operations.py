@@ -129,11 +129,10 @@ class OperationCode:
             return self._bare_message(value), False
         if value.__class__ is str and value == "quit":
             return symbol.expr, True
-        if value.__class__ is Compound and value.name == "+" and len(value.args) == 1:
-            if not _reserved(value.args[0]):
+        if value.__class__ is Compound and len(value.args) == 1:
+            if value.name == "+" and not _reserved(value.args[0]):
                 return symbol.expr, True
-        if value.__class__ is Compound and value.name in ("repealObligation", "signal"):
-            if len(value.args) == 1:
+            if value.name in ("repealObligation", "signal"):
                 return symbol.expr, True
         if (
             value.__class__ is Compound

@@ -50,7 +50,7 @@ def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     """`[items | tail]`."""
     if tail.__class__ is not tuple:
         raise Retreat
-    return items + tail  # type: ignore[no-any-return]
+    return items + tail
 
 
 def equals(bag: Bag, value: Term) -> Iterator[Term]:

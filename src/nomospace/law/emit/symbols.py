@@ -53,7 +53,7 @@ Symbol: TypeAlias = "Ref | Hole | Shape"
 
 @dataclass(slots=True, frozen=True)
 class Sensed:
-    """A term of the control state that a path has found: names of its bucket, place, self, parts."""
+    """A term of the control state that a path has found: the names that hold it and its parts."""
 
     bucket: str
     place: str

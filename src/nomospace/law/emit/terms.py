@@ -228,9 +228,7 @@ class TermCode:
         for arg, part in zip(args, parts, strict=True):
             self.match(arg, Ref(part), scope, fail, charged=charged)
 
-    def _match_list(
-        self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool
-    ) -> None:
+    def _match_list(self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool) -> None:
         x, count = value.expr, len(shape.args)
         if shape.tail is None:
             length = "" if self.guarded and count else f" or len({x}) != {count}"
@@ -276,7 +274,7 @@ class TermCode:
         elif isinstance(b, Ref):
             self.match(a, b, scope, fail)
         else:
-            assert isinstance(a, Shape) and isinstance(b, Shape)
+            assert isinstance(b, Shape)
             self._unify_shapes(a, b, scope, fail)
 
     def _unify_shapes(self, a: Shape, b: Shape, scope: Scope, fail: str) -> None:
