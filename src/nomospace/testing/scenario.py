@@ -48,7 +48,7 @@ from nomospace.terms import Compound, Diagnostic, Faulty, Source, Span, Term, Va
 from nomospace.terms.syntax import ERRORS_MAX, TEXT_BYTES_MAX
 from nomospace.testing.cursor import Cursor, LineFault, listed
 
-LINE_CHARS_MAX: Final = 20_000
+LINE_CHARS_MAX: Final = 10_000
 """The longest line."""
 
 _CODE = re.compile(
