@@ -439,8 +439,8 @@ class BodyCode:
         self.w.blocks -= 1
 
     def _spend(self) -> None:
-        self.w.line("u[0] += 1")
-        self.w.line("if u[0] > UNITS_MAX: raise Stop('budget')")
+        self.w.line("u[0] = n = u[0] + 1")
+        self.w.line("if n > UNITS_MAX: raise Stop('budget')")
 
     def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
         terms = self.terms
@@ -459,17 +459,18 @@ class BodyCode:
         self.w.line(f"if {bucket} is None: {at.fail}")
         parts = [self.w.fresh() for _ in args]
         places = self.builder.acting and bag == "st"
-        walk = f"{bucket}.items()" if places else f"{bucket}.values()"
+        walk = bucket if places else f"{bucket}.values()"
         if bound:
             positions = terms.constants.add(tuple(bound))
             wanted = "".join([f"{terms.expr(args[index], scope)}, " for index in bound])
             found = f"{bucket}.lookup({positions}, ({wanted}))"
             if places:
-                found = f"{bucket}.places({positions}, ({wanted})).items()"
+                found = f"{bucket}.places({positions}, ({wanted}))"
             walk = f"{walk} if len({bucket}) < 13 else {found}"
         if places:
             place = self.w.fresh("n")
-            self._loop(f"for {place}, {item} in {walk}:")
+            self._loop(f"for {place} in {walk}:")
+            self.w.line(f"{item} = {bucket}[{place}]")
             assert pattern.name is not None
             sensed = Sensed(bucket, place, item, pattern.name, tuple(parts))
             scope.sensed = (*scope.sensed, sensed)

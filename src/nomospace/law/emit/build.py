@@ -226,8 +226,8 @@ class Builder:
             with code.w.indented():
                 clauses = self.helpers[variant[:2]]
                 with code.w.block("while True:"):
-                    code.w.line("u[0] += 1")
-                    code.w.line("if u[0] > UNITS_MAX: return BUDGET")
+                    code.w.line("u[0] = n = u[0] + 1")
+                    code.w.line("if n > UNITS_MAX: return BUDGET")
                     for clause in clauses[:-1]:
                         with code.w.block("while True:"):
                             self._clause(code, clause, mode, effectful, Place("break"))

@@ -106,7 +106,9 @@ class OperationCode:
         old = sensed.parts[0]
         new = self.w.fresh()
         sign, by = amount.split()
-        plain = f"{old} {sign} {by} if {old}.__class__ is int and LOW < {old} < HIGH"
+        falls = (self.terms.constants.namespace[by] < 0) == (sign == "+")
+        small = f"{old} > LOW" if falls else f"{old} < HIGH"
+        plain = f"{old} {sign} {by} if {old}.__class__ is int and {small}"
         self.w.line(
             f"{new} = C({self.terms.constants.add(sensed.name)}, "
             f"({plain} else arith2('{sign}', {old}, {by}),))"

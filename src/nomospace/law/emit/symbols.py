@@ -64,14 +64,16 @@ class Sensed:
 
 @dataclass(slots=True)
 class Scope:
-    """What is known at one point: variables by name, what holes have become, terms sensed."""
+    """What is known at one point: variables by name, what holes have become, terms at hand."""
 
     names: dict[str, Symbol] = field(default_factory=dict)
     holes: dict[Hole, Symbol] = field(default_factory=dict)
     sensed: tuple[Sensed, ...] = ()
+    made: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    """Compounds that exist already, by functor and the expressions of their arguments."""
 
     def copy(self) -> Scope:
-        return Scope(dict(self.names), dict(self.holes), self.sensed)
+        return Scope(dict(self.names), dict(self.holes), self.sensed, dict(self.made))
 
     def lookup(self, name: str) -> Symbol:
         """The symbol of a variable, a new hole for a new one."""

@@ -92,9 +92,11 @@ class TermCode:
             if name is None:
                 name = holes[symbol] = self.w.fresh("h")
             return name
-        parts = "".join([f"{self.expr(arg, scope, holes)}, " for arg in symbol.args])
+        made = tuple([self.expr(arg, scope, holes) for arg in symbol.args])
+        parts = "".join([f"{part}, " for part in made])
         if symbol.name is not None:
-            return f"C({self.constants.add(symbol.name)}, ({parts}))"
+            at_hand = scope.made.get((symbol.name, made))
+            return at_hand or f"C({self.constants.add(symbol.name)}, ({parts}))"
         if symbol.tail is None:
             return f"({parts})"
         tail = scope.settle(symbol.tail)
@@ -211,22 +213,29 @@ class TermCode:
         self, shape: Shape, x: str, scope: Scope, fail: str, charged: bool = True
     ) -> None:
         """Match the arguments of a compound that is known to have the right name."""
-        if self.guarded:
-            self.match_args(shape.args, f"{x}.args", scope, fail, charged)
-            return
-        args = self.w.fresh()
-        self.w.line(f"{args} = {x}.args")
-        self._fail_if(f"len({args}) != {len(shape.args)}", fail)
-        self.match_args(shape.args, args, scope, fail, charged)
+        source = f"{x}.args"
+        if not self.guarded:
+            args = self.w.fresh()
+            self.w.line(f"{args} = {source}")
+            self._fail_if(f"len({args}) != {len(shape.args)}", fail)
+            source = args
+        parts = self.match_args(shape.args, source, scope, fail, charged)
+        assert shape.name is not None
+        scope.made[shape.name, parts] = x  # need not be made again
 
     def match_args(
         self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str, charged: bool = True
-    ) -> None:
-        """Match the parts of a sequence of known length, one by one."""
+    ) -> tuple[str, ...]:
+        """Match the parts of a sequence of known length, one by one; expressions for them."""
         parts = [self.w.fresh() for _ in args]
         self.w.line(f"{', '.join(parts)}{',' if len(parts) == 1 else ''} = {source}")
         for arg, part in zip(args, parts, strict=True):
             self.match(arg, Ref(part), scope, fail, charged=charged)
+        known = []
+        for arg, part in zip(args, parts, strict=True):
+            settled = scope.settle(arg)
+            known.append(settled.expr if isinstance(settled, Ref) else part)
+        return tuple(known)
 
     def _match_list(self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool) -> None:
         x, count = value.expr, len(shape.args)
