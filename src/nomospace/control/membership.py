@@ -154,15 +154,21 @@ class Membership:
     def _fire(self, now: int, effects: list[Effect]) -> None:
         """Fire what was due when the call came; what is imposed meanwhile waits its turn."""
         last = self.obligations.next_place
+        later: list[tuple[int, int]] = []
         while not self.ended:
             due = self.next_deadline()
-            if due is None or due > now or self._heap[0][1] >= last:
+            if due is None or due > now:
                 break
-            _, place = heappop(self._heap)
+            _, place = entry = heappop(self._heap)
+            if place >= last:
+                later.append(entry)
+                continue
             _, term = self._due.pop(place)
             self.obligations.drop(place, term)
             change = ("undue", place, term, due)
             self._rule(Event("obligationDue", (term,)), now, effects, due, (change,))
+        for entry in later:
+            heappush(self._heap, entry)
 
     def _rule(
         self,

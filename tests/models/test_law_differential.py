@@ -1,0 +1,91 @@
+"""The compiler against the interpreter, on generated laws, events and states."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nomospace.law import CompiledLaw, load
+from nomospace.law.interpret import Outcome
+from nomospace.terms import Faulty, term
+from nomospace.testing import differential
+from nomospace.testing.differential import Tally, compare, differs, run
+from nomospace.testing.generate import Case, make_cases, make_law
+from nomospace.testing.shrink import shrink
+
+PAIRS = 5_000
+
+
+def test_compiler_and_interpreter_agree_and_the_pairs_are_worth_it() -> None:
+    tally = run(PAIRS, seed=2)
+    assert tally.pairs == PAIRS
+    assert not tally.differences, "\n\n".join(tally.differences)
+    assert not tally.faults(), tally.faults()
+
+
+def test_the_same_seed_gives_the_same_laws_and_cases() -> None:
+    one, two = (make_law(Random(11)) for _ in range(2))
+    assert one.text == two.text
+    tree = load(one.text).tree
+    cases = [list(make_cases(Random(5), one, tree, 8)) for _ in range(2)]
+    assert cases[0] == cases[1]
+
+
+def test_nearly_every_draft_is_a_law() -> None:
+    tally = Tally()
+    for index in range(60):
+        differential.draw_law(3, index, tally)
+    assert tally.dropped <= 6
+
+
+LAW = """law(drawn).
+sent(X, M, Y) :- quota(N)@CS, not(off@CS), ( N > 2 -> do(signal(N)) ; true ), do(forward).
+sent(X, M, Y) :- step(M), do(deliver(Self, M, Self)).
+arrived(X, M, Y) :- do(deliver).
+step(ping). step(pong).
+"""
+CASE = Case("sent", ("ann@x", "ping", "bob@x"), ("on", term("quota(9)")), ("refill",), 7, 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda outcome, units: None,
+        lambda outcome, units: (outcome[0] + 1, outcome[1]),
+        lambda outcome, units: (outcome[0], outcome[1][:-1]),
+        lambda outcome, units: units.__setitem__(0, units[0] + 1) or outcome,
+        lambda outcome, units: 1 // 0,
+    ],
+    ids=["no ruling", "other rule", "an operation less", "a unit more", "crash"],
+)
+def test_a_wrong_compiler_is_caught_and_its_case_made_small(
+    wrong: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = CompiledLaw.evaluate
+
+    def evaluate(self: CompiledLaw, event: str, *given: object) -> Outcome:
+        outcome = right(self, event, *given)  # type: ignore[arg-type]
+        return wrong(outcome, given[-1]) if outcome else None  # type: ignore[operator]
+
+    assert compare(load(LAW), CASE).agreed
+    monkeypatch.setattr(CompiledLaw, "evaluate", evaluate)
+    assert not compare(load(LAW), CASE).agreed
+    text, case = shrink(load(LAW).tree, CASE, differs)
+    assert differs(text, case)
+    assert len(text.splitlines()) == 2, text
+    assert (case.state, case.obligations, case.now) == ((), (), 0)
+
+
+def test_a_text_that_is_no_law_is_no_difference() -> None:
+    with pytest.raises(Faulty):
+        load("law(drawn). sent(X) :- true.")
+    assert not differs("law(drawn). sent(X) :- true.", CASE)
+
+
+def test_a_run_of_poor_pairs_is_no_proof() -> None:
+    tally = Tally(pairs=1_000, nonempty=200)
+    faults = tally.faults()
+    assert "only 200 of 1000 pairs give a ruling" in faults
+    assert "findall/3 stands on a winning path only 0 times of 1" in faults
+    assert "budget stops an evaluation only 0 times of 1" in faults
