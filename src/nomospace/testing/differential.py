@@ -39,7 +39,7 @@ WINS_MIN: Final = 0.001
 """How often, as a share of pairs, each construct must stand on a winning path."""
 DROPS_MAX: Final = 0.05
 """The share of drafts that may be no laws; more means that the writer has gone astray."""
-SHOWN_MAX: Final = 5
+SHOWN_MAX: Final = 3
 """How many differences a run shows before it stops."""
 REASONS: Final = ("budget", "notGround", "notLocal", "tooLarge", "typeError")
 BATCH: Final = 40

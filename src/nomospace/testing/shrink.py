@@ -40,7 +40,7 @@ from nomospace.law.tree import (
 from nomospace.terms import Term
 from nomospace.testing.generate import LAW_NAME, Case
 
-TRIES_MAX: Final = 4_000
+TRIES_MAX: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)

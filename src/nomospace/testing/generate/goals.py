@@ -558,6 +558,8 @@ class GoalWriter:
     def operation(self, scope: Scope) -> str:
         """A `do`, perhaps with what its variable needs before or after it."""
         roll = self.rng.random()
+        if roll > 0.92:
+            return self.about_sensed(scope)
         text = _weighted(self.rng, OPERATION_TEXTS)(self, scope)
         if roll < 0.06:
             name = self.new(scope)
@@ -567,6 +569,25 @@ class GoalWriter:
             odd = self.pick("job", "[]", "7", "forward", "quit", f"+{self.expression(scope, ANY)}")
             return f"{name} = ({odd}), do({name})"
         return f"do({text})"
+
+    def about_sensed(self, scope: Scope) -> str:
+        """Sense a term, then change that very term: `quota(N)@CS, do(dcr(quota(N),1))`."""
+        counts = self.chance(0.6)
+        fact = self.words.counter if counts else self.rng.choice(self.words.facts)
+        if fact.sort != "struct":
+            return f"{fact.name}@CS, do(-{fact.name})"
+        term = _struct(fact, [self.bind(scope, part) for part in fact.parts])
+        test = ""
+        if fact is self.words.counter and self.chance(0.3):
+            test = f", {term[term.index('(') + 1 : -1]} {self.pick('>', '<', '=<')} 2"
+        if counts and self.chance(0.8):
+            change = f"{self.pick('incr', 'dcr')}({term},{self.pick('1', '1', '2', '0.5')})"
+        elif self.chance(0.5):
+            change = f"-{term}"
+        else:
+            change = f"{term} <- {self.value(scope, fact)}"
+        passed = ", do(forward)" if scope.message and self.chance(0.5) else ""
+        return f"{term}@CS{test}, do({change}){passed}"
 
     def value(self, scope: Scope, shape: Shape) -> str:
         """A value for an operation; it may be one that comes later in the rule."""

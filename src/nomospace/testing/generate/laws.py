@@ -69,6 +69,9 @@ def make_law(rng: Random) -> Draft:
     hungry = rng.random() < 0.06
     lines = _helpers(rng, writer, hungry)
     rules = [_rule(rng, writer, number) for number in range(rng.randint(4, 7))]
+    if rng.random() < 0.1:
+        rules += _crowd(rng, writer)
+        rng.shuffle(rules)
     lines = [f"law({LAW_NAME}).", *rules, *lines]
     return Draft("\n".join(lines) + "\n", words, hungry)
 
@@ -132,6 +135,24 @@ def _rule(rng: Random, writer: GoalWriter, number: int) -> str:
     body = writer.body(scope, 2, rng.choice((0, 1, 2, 2, 3)), rng.choice((1, 1, 2)))
     label = f"R{number}. " if rng.random() < 0.7 else ""
     return f"{label}{head} :- {body}."
+
+
+def _crowd(rng: Random, writer: GoalWriter) -> list[str]:
+    """Rules for one message that differ in the constants of their heads."""
+    event = rng.choice(("sent", "arrived", "obligationDue"))
+    words = writer.words.obligations if event == "obligationDue" else writer.words.messages
+    shape = rng.choice([shape for shape in words if shape.sort == "struct"])
+    rules = []
+    for _ in range(rng.randint(5, 10)):
+        scope = Scope(event in MESSAGE_EVENTS)
+        parts = [
+            writer.pattern(scope, part, constants=0.1 if part.parts else 0.7)
+            for part in shape.parts
+        ]
+        text = f"{shape.name}({','.join(parts)})"
+        head = f"{event}({text})" if event == "obligationDue" else f"{event}(_, {text}, _)"
+        rules.append(f"{head} :- {writer.body(scope, 1, rng.choice((0, 0, 1)), 1)}.")
+    return rules
 
 
 def _head(rng: Random, writer: GoalWriter, scope: Scope, event: str) -> str:
