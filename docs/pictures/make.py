@@ -1,4 +1,4 @@
-"""Makes the pictures of the documents from what the commands draw.
+"""Makes `hospital.svg` from what `nomospace up` draws; `message.svg` is drawn by hand.
 
 Run it from the root of a checkout: `.venv/bin/python docs/pictures/make.py`. The same seed gives
 the same picture.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
-from rich.terminal_theme import MONOKAI
+from rich.terminal_theme import SVG_EXPORT_THEME
 
 from nomospace.cli.up import _Run, screen
 
@@ -30,7 +30,7 @@ def hospital() -> str:
     )
     console.print(screen(run, WIDTH, HEIGHT))
     return console.export_svg(
-        title="./nomospace up", theme=MONOKAI, code_format=FORMAT, unique_id="nomospace-up"
+        title="./nomospace up", theme=SVG_EXPORT_THEME, code_format=FORMAT, unique_id="nomospace-up"
     )
 
 

@@ -1,13 +1,18 @@
-"""The README tells of every command, and its picture is what the command draws."""
+"""The README tells of every command; pictures are whole and shown."""
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
+
+import pytest
 
 from nomospace.cli import COMMANDS
 from nomospace.cli.law import app
+from tests.docs.pages import PAGES
 from tests.repo.rooms import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 
 
 def test_every_command_is_in_its_table() -> None:
@@ -23,11 +28,14 @@ def test_every_tool_for_law_authors_is_in_its_table() -> None:
     assert words == set(named)
 
 
-def test_its_pictures_are_whole_and_fetch_nothing() -> None:
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+\.svg)\)", README)
-    assert pictures
-    for name in pictures:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        ET.fromstring(text)
-        assert "url(http" not in text
-        assert "href=" not in text
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+def test_pictures_are_whole_and_fetch_nothing(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    ET.fromstring(text)
+    assert not re.findall(r"""(?:href|src)=["'](?!#)|url\(["']?(?!#)""", text)
+
+
+def test_pictures_are_shown_somewhere() -> None:
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert PICTURES
+    assert not [path.name for path in PICTURES if f"pictures/{path.name})" not in shown]
