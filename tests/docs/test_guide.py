@@ -4,14 +4,9 @@ import pytest
 
 from nomospace import laws
 from nomospace.control.membership import HISTORY_MAX, STATE_MAX
+from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
-from nomospace.law.prelude import (
-    BUILTINS,
-    FUNCTIONS,
-    OPERATIONS_MAX,
-    RULING_BYTES_MAX,
-    UNITS_MAX,
-)
+from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.tree import EVENTS, OPERATIONS, PREAMBLE, SPECIAL, UNITS
 from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, TERM_DEPTH_MAX
 from nomospace.terms.syntax import TEXT_BYTES_MAX
@@ -20,9 +15,6 @@ from tests.docs.pages import GUIDE
 TEXT = GUIDE.read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
 LIMITS = {
-    "units for one event": UNITS_MAX,
-    "operations in a ruling": OPERATIONS_MAX,
-    "a ruling, in bytes": RULING_BYTES_MAX,
     "a term, in bytes": TERM_BYTES_MAX,
     "depth of a term": TERM_DEPTH_MAX,
     "bits of an integer": INT_BITS_MAX,
@@ -84,6 +76,12 @@ def test_special_variables_and_units_of_time() -> None:
 @pytest.mark.parametrize("what", LIMITS)
 def test_limits(what: str) -> None:
     assert f"| {what} | {LIMITS[what]:,} |" in SECTIONS["Limits"]
+
+
+def test_every_limit_of_evaluation() -> None:
+    for name, value in vars(prelude).items():
+        if name.endswith("_MAX"):
+            assert f" | {value:,} |" in SECTIONS["Limits"], name
 
 
 def test_the_limit_of_the_state() -> None:
