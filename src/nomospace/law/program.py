@@ -133,13 +133,14 @@ class CompiledLaw:
         x = args[0] if count else None
         y = args[1] if count > 1 else None
         z = args[2] if count > 2 else None
+        spent = units[0]
         try:
             if not self._recursive:
                 return ruler(home, x, y, z, state, obligations, now, units)
             with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
-            units[0] = 0
+            units[0] = spent
             return self.interpreter.rule(event, home, args, state, obligations, now, units)
         if outcome is BUDGET:
             raise Stop("budget")
