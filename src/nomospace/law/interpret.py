@@ -29,7 +29,7 @@ from nomospace.law.holes import (
     resolve,
     unify,
 )
-from nomospace.law.prelude import BUILTINS, OPERATIONS_MAX
+from nomospace.law.prelude import BUILTINS, NESTED_MAX, OPERATIONS_MAX
 from nomospace.law.runtime import (
     COMPARE,
     SOLUTIONS,
@@ -317,10 +317,14 @@ def list_cost(node: Node, env: Env) -> int:
             pending.extend(item.args)
         elif isinstance(item, Listing):
             pending.extend(item.items)
-            if isinstance(item.tail, Variable):
-                tail = resolve(env.get(item.tail.name))
+            if isinstance(item.tail, Variable) and item.tail.name in env:
+                tail = resolve(env[item.tail.name])
                 if tail.__class__ is tuple:
                     cost += len(tail) // 100
+                elif is_bound(tail):
+                    raise Stop("typeError")  # a list ends in a list
+            elif isinstance(item.tail, Variable):
+                continue
             elif item.tail is not None:
                 pending.append(item.tail)
     return cost
@@ -331,6 +335,8 @@ class _Failed:
 
 
 _FAILED: Any = _Failed()
+_NESTED = "#nested"
+"""How deep the call of a clause is nested, kept with its variables."""
 
 
 # -- one function a goal: gives the work to go on with, or _FAILED ---------------------------
@@ -510,10 +516,14 @@ def _call(run: _Run, goal: Call, env: Env, rest: Work) -> Any:
     clauses = run.interpreter.law.helpers.get((goal.name, len(args)))
     if clauses is not None:
         spend(run.units, 1)
+        is_last = rest is None or rest[1] is not env
+        nested = env.get(_NESTED, 0) + (0 if is_last else 1)
+        if nested > NESTED_MAX:
+            raise Stop("budget")
 
         def bodies() -> Iterator[Work]:
             for clause in clauses:
-                own = dict(run.specials)
+                own = {**run.specials, _NESTED: nested}
                 heads = tuple([run.build(node, own) for node in clause.args])
                 if run.attempt_all(heads, args):
                     yield clause.body, own, rest

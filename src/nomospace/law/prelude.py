@@ -6,7 +6,8 @@ bound than any of its modes asks for ends the evaluation with `notGround`.
 Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a helper predicate
 and each candidate of `@CS` costs one unit; built-ins cost as told here. A candidate is a term that
 agrees with the pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart
-that way, costs one unit for each 100 items of `T`.
+that way, costs one unit for each 100 items of `T`. Calls that nest deeper than `NESTED_MAX` use the
+budget up.
 
 - `member(?X, +List)`: each item of a list; one unit an item tried. Fails on what is no list.
 - `append(+A, +B, ?C)`: C is A and then B; one unit an item of A.
@@ -33,6 +34,8 @@ from typing import Final, NamedTuple
 
 UNITS_MAX: Final = 100_000
 """The evaluation budget of one event."""
+NESTED_MAX: Final = 20_000
+"""How deep calls of helpers may nest. A call that is the last goal of its clause nests no deeper."""
 OPERATIONS_MAX: Final = 10_000
 """The most operations a ruling may have."""
 RULING_BYTES_MAX: Final = 1_000_000

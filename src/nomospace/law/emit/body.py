@@ -105,6 +105,8 @@ class BodyCode:
         self.variants: set[tuple[str, int, tuple[bool, ...]]] = set()
         self.tail: Callable[[Scope], list[Symbol]] | None = None
         self.again: Again | None = None
+        self.in_helper = False
+        self.apart = False  # inside a condition, a negation or a findall
 
     # -- goals -----------------------------------------------------------------------------
 
@@ -346,11 +348,11 @@ class BodyCode:
     @contextmanager
     def _apart(self) -> Iterator[None]:
         """Goals of a region: its last call is not the clause's, and hands on to the region."""
-        tail, self.tail = self.tail, None
+        apart, self.apart = self.apart, True
         try:
             yield
         finally:
-            self.tail = tail
+            self.apart = apart
 
     def _calls_helper(self, goal: Goal) -> bool:
         return any(
@@ -599,7 +601,10 @@ class BodyCode:
         variant = (goal.name, len(symbols), tuple(mode))
         self.variants.add(variant)
         function, effectful = self.builder.variant(variant)
-        last = not rest and self.tail is not None and self._passes_on(outs, effectful, ops, scope)
+        # How deep the call is: a clause's own last call is as deep as the clause.
+        is_last = not rest and not self.apart
+        depth = ("d" if is_last else "d + 1") if self.in_helper else ("0" if is_last else "1")
+        last = is_last and self.tail is not None and self._passes_on(outs, effectful, ops, scope)
         again = self.again
         if (
             last
@@ -613,7 +618,7 @@ class BodyCode:
                 self.w.line(f"{', '.join(again.parameters)} = {', '.join(given)}")
             self.w.line("continue")
             return
-        passed = [*given, *self.builder.context, "u"]
+        passed = [*given, *self.builder.context, depth, "u"]
         if effectful:
             passed.append(self._flush(ops, scope))
         result = self.w.fresh("r")
@@ -629,7 +634,7 @@ class BodyCode:
                 base = self.w.fresh("o")
                 names.append(base)
                 inner_ops = Operations(base, ())
-            continuation = self.w.fresh("k")
+            continuation = self.w.fresh("then")
             with self.w.function(f"def {continuation}({', '.join(names)}):"):
                 self.goals(rest, inner, inner_ops, TOP, done)
             passed.append(continuation)

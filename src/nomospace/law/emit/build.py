@@ -220,14 +220,15 @@ class Builder:
         compiled = _Compiled(uses=code.variants)
         mode = variant[2]
         given = [f"a{index}" for index, bound in enumerate(mode) if bound]
-        parameters = [*given, *self.context, "u", *(["o"] if effectful else []), "k"]
+        code.in_helper = True
+        parameters = [*given, *self.context, "d", "u", *(["o"] if effectful else []), "k"]
         try:
             code.w.line(f"def {name}({', '.join(parameters)}):")
             with code.w.indented():
                 clauses = self.helpers[variant[:2]]
                 with code.w.block("while True:"):
                     code.w.line("u[0] = n = u[0] + 1")
-                    code.w.line("if n > UNITS_MAX: return BUDGET")
+                    code.w.line("if n > UNITS_MAX or d > NESTED_MAX: return BUDGET")
                     for clause in clauses[:-1]:
                         with code.w.block("while True:"):
                             self._clause(code, clause, mode, effectful, Place("break"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from nomospace.law.bag import Bag, key_of
-from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
+from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
     UNSET,
@@ -40,8 +40,9 @@ def cost(units: Units, *tails: Term) -> None:
     """Charge for making lists out of these tails."""
     total = 0
     for tail in tails:
-        if tail.__class__ is tuple:
-            total += len(tail) // 100
+        if tail.__class__ is not tuple:
+            raise Retreat  # a list ends in a list: the interpreter says what becomes of it
+        total += len(tail) // 100
     if total:
         spend(units, total)
 
@@ -93,6 +94,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "C": Compound,
     "HIGH": 1 << 60,  # plain arithmetic is safe between these two
     "LOW": -(1 << 60),
+    "NESTED_MAX": NESTED_MAX,
     "SOLUTIONS": SOLUTIONS,
     "UNITS_MAX": UNITS_MAX,
     "UNSET": UNSET,
