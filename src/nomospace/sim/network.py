@@ -98,6 +98,6 @@ class Network:
         when = [now + link.delay_min_us + int(rng.random() * (span + 1)) for _ in range(copies)]
         if link.keeps_order:
             latest = self._latest.get((source, target), 0)
-            when = [max(latest, at) for at in when]
-            self._latest[source, target] = max(when)
+            when = sorted([max(latest, at) for at in when])
+            self._latest[source, target] = when[-1]
         return when

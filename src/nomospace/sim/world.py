@@ -69,7 +69,7 @@ from nomospace.terms import Compound, Term
 
 START_US: Final = 8 * HOUR_US
 """Worlds begin at eight in the morning."""
-ACTS_MAX: Final = 500_000
+ACTS_MAX: Final = 100_000
 """The most acts of a world's clock in one run; a world that needs more is not going to be quiet."""
 
 

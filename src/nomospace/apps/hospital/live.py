@@ -75,8 +75,9 @@ class Entry:
 
 
 class Pending(NamedTuple):
-    """An obligation to come: when (world time), whose, and in words."""
+    """An obligation to come: a duty or a release, when (world time), whose, and in words."""
 
+    is_release: bool
     due: int
     who: str
     what: str
@@ -221,9 +222,9 @@ class LiveHospital(Hospital):
             self.counts[REFUSED] += 1
             self._say(REFUSED, packet.id[0], what, "law hash", why)
         elif h.kind == CRASHED:
-            self._say(NOTE, f"host {h.who}", "crashes; its disk keeps every ruling")
+            self._say(NOTE, f"host {h.who}", "crashes; its disk has every ruling")
         elif h.kind == RESTARTED:
-            what = f"is back with {len(h.what)} members, their states and obligations as they were"
+            what = f"is back; its {len(h.what)} members are as they were"
             self._say(NOTE, f"host {h.who}", what)
         elif h.kind == CUT:
             self._say(NOTE, "the network", f"is parted: {h.who} cannot reach the others")
@@ -288,7 +289,7 @@ class LiveHospital(Hospital):
             if change == "due" and term.name == "handlingExpire":
                 self.counts[OBLIGATION] += 1
                 what = f"owes an answer to {_about(alarm)}"
-                why = "an inspector acknowledges a layman's alarm within ten minutes"
+                why = "an inspector answers laymen within ten minutes"
                 self._say(OBLIGATION, who, what, "R6", why)
 
     def _watch_due(self, who: str, ruling: Ruling) -> None:
@@ -321,14 +322,18 @@ class LiveHospital(Hospital):
     # -- what is pending, and who is who -----------------------------------------------------
 
     def pending(self) -> list[Pending]:
-        """Obligations to come, soonest first; those that only tidy up are left out."""
+        """Obligations to come: duties, then releases, each soonest first.
+
+        Those that only tidy up are left out.
+        """
         found = []
         for id in self.people:
             host = self.where[id]
             for due, term in host.members[id].pending() if host.up else ():
                 what = _obligation(term)
                 if what:
-                    found.append(Pending(due - host.skew_us, id, what))
+                    is_release = term.name == "releaseBlock"
+                    found.append(Pending(is_release, due - host.skew_us, id, what))
         return sorted(found)
 
     def roles(self) -> list[Role]:
@@ -345,10 +350,10 @@ class LiveHospital(Hospital):
 
 _PUBLISHED: Final = {
     "expert": "an expert's alarm is for everyone",
-    "layman": "a layman's alarm is for experts only, and not twice in five minutes",
+    "layman": "a layman's alarm is for experts, and once in five minutes",
 }
 _WHY: Final = {
-    "ack": "one acknowledgement settles an alarm: the obligation is repealed",
+    "ack": "the obligation is repealed",
     "blockLay": "the facility manager may keep laymen from publishing",
     "inspectorOnDuty": "the facility manager may put experts on duty",
 }
@@ -469,4 +474,6 @@ def _roles(state: Iterable[Term]) -> str:
             words.append(f"{term.args[0]} expert")
         elif term.__class__ is Compound and term.name == "inspector":
             words.append("inspector")
+        elif term.__class__ is Compound and term.name == "blocked" and len(term.args) == 1:
+            words.append(f"layman, no {_alarms_of(term.args[0])}")
     return ", ".join(words) or "layman"

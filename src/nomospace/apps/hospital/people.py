@@ -107,7 +107,7 @@ class Mediator(Member):
 class CarelessMediator(Mediator):
     """A certified mediator with a bug."""
 
-    careless = 0.2
+    careless = 0.3
 
 
 class FacilityManager(Member):

@@ -64,7 +64,7 @@ def populate(world: Hospital) -> Hospital:
     for name in HOSTS:
         world.host(name, skew_us=rng.randint(-2 * SECOND_US, 2 * SECOND_US))
     mediators = ("med1@hall", "med2@er", "med3@lab")[: rng.randint(1, 3)]
-    careless = rng.random() < 0.3
+    careless = rng.random() < 0.4
     for number, mediator in enumerate(mediators):
         mediation = CarelessMediator if careless and number == 0 else Mediator
         world.enter(mediator, mediation, roles=("mediator",))
