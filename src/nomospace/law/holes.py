@@ -184,9 +184,13 @@ def _pair(
             return False
         x_items, x_tail = (x_args[:-1], x_args[-1]) if x_name == PARTIAL else (x_args, ())
         y_items, y_tail = (y_args[:-1], y_args[-1]) if y_name == PARTIAL else (y_args, ())
+        if (x_name == LIST and len(x_items) < len(y_items)) or (
+            y_name == LIST and len(y_items) < len(x_items)
+        ):
+            return False  # the whole list has too few items for the other
         count = min(len(x_items), len(y_items))
-        if not count:
-            return False  # [A|B] against the empty list
+        if charge is not None:
+            charge(max(len(x_items), len(y_items)) - count)
         pending.append((_rest(x_items[count:], x_tail), _rest(y_items[count:], y_tail)))
         pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
         return True

@@ -184,7 +184,8 @@ class BodyCode:
             assert isinstance(goal, Is)
             value = self._number(goal.expression, scope)
             terms.list_cost(goal.result, scope)
-            terms.unify(terms.symbol(goal.result, scope), Ref(value), scope, at.fail)
+            number = Ref(value, value in terms.constants.namespace)
+            terms.unify(terms.symbol(goal.result, scope), number, scope, at.fail)
         return ops
 
     def _same(self, goal: Same, scope: Scope, at: Place) -> None:

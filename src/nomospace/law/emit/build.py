@@ -131,10 +131,9 @@ class Builder:
             code.w.line(f"def rule{index}(S, x, y, z, st, ob, now, u):")
             with code.w.indented():
                 if {"m", "p"} & set(self.context) and code._calls_helper(rule.body):
-                    message, peer = ("y", "z" if rule.event == "sent" else "x")
                     if not has_message:
-                        message = peer = "None"
-                    code.w.line(f"m, p = {message}, {peer}")
+                        raise Uncompilable("a helper names Msg or Peer, and there is none")
+                    code.w.line(f"m, p = y, {'z' if rule.event == 'sent' else 'x'}")
                 try:
                     self._head(code, rule, scope)
                     code.goals((rule.body,), scope, Operations(), TOP, done)
