@@ -32,7 +32,7 @@ from nomospace.testing.generate import HOME, Case, make_cases, make_law
 from nomospace.testing.shrink import shrink
 from nomospace.testing.winning import EXPECTED, Winning
 
-CASES_A_LAW: Final = 16
+CASES_A_LAW: Final = 20
 NONEMPTY_MIN: Final = 0.30
 """The share of pairs that must give a ruling with operations in it."""
 WINS_MIN: Final = 0.001

@@ -23,6 +23,7 @@ from nomospace.control import (
     Record,
     Release,
     Signal,
+    Snapshot,
 )
 from nomospace.law import CompiledLaw
 from nomospace.law.bag import Bag
@@ -60,11 +61,11 @@ class Told(NamedTuple):
 class Plain:
     """One membership, with no thought for speed."""
 
-    def __init__(self, law: CompiledLaw, state: tuple[Term, ...]) -> None:
+    def __init__(self, law: CompiledLaw, state: tuple[Term, ...], pending: list[Pending]) -> None:
         self.law = law
         self.state: list[Term] = list(state)
-        self.pending: list[Pending] = []
-        self.imposed = 0
+        self.pending: list[Pending] = list(pending)
+        self.imposed = len(pending)
         self.ended = False
 
     def handle(self, event: Event | None, now: int) -> list[Any]:
@@ -181,9 +182,14 @@ def difference(law: CompiledLaw, cases: Iterator[Case], rng: Random) -> tuple[in
     Now and then the real one is stored and restored, which must make no difference.
     """
     first = next(cases)
-    plain, real = Plain(law, first.state), Membership(law, HOME, state=first.state)
     now = rng.randrange(100) * 500_000
-    story: list[str] = [f"state {first.state}"]
+    pending = [
+        Pending(now + rng.choice((0, 1, 400_000, 2_000_000, 90_000_000)), number, term)
+        for number, term in enumerate(first.obligations)
+    ]
+    plain = Plain(law, first.state, pending)
+    real = Membership.restore(law, _snapshot(law, first.state, pending))
+    story: list[str] = [f"state {first.state}", f"pending {pending}"]
     count = 0
     for case in cases:
         now += rng.choice((0, 0, 1, 500_000, 2_000_000, 60_000_000, 3_600_000_000))
@@ -202,6 +208,12 @@ def difference(law: CompiledLaw, cases: Iterator[Case], rng: Random) -> tuple[in
             story += [f"real   {list(real.state)} {real.pending()}", f"plain  {plain.state}"]
             return count, f"{law.tree.source.text}\n" + "\n".join(story)
     return count, None
+
+
+def _snapshot(law: CompiledLaw, state: tuple[Term, ...], pending: list[Pending]) -> Snapshot:
+    places = tuple(enumerate(state))
+    obligations = tuple([(one.number, one.term, one.due) for one in pending])
+    return Snapshot(HOME, law.hash, 0, len(places), len(obligations), places, obligations, False)
 
 
 def _soon(law: CompiledLaw, plain: Plain, event: Event, now: int) -> bool:

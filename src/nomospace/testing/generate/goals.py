@@ -328,6 +328,8 @@ class GoalWriter:
 
     def compare(self, scope: Scope) -> str:
         left, right = self.arithmetic(scope), self.arithmetic(scope)
+        if self.chance(0.15):
+            return f"{left} =:= {self.pick(left, f'{left}+0.0')}"
         return f"{left} {self.pick(*COMPARISONS)} {right}"
 
     def is_(self, scope: Scope) -> str:
@@ -336,10 +338,10 @@ class GoalWriter:
             known = self.arithmetic(scope, 1)
             holds = self.pick(f"{known}+{known}", f"max({known},-(1))", f"abs({known})")
             return f"{holder} = {holds}, {self.bind(scope, NUMBER)} is {holder}*2"
-        if self.chance(0.04):
-            wrong = self.pick("2**5000", "1.0e300*1.0e300", "10.0**400", "1/0", "2 mod 0", "1+a")
+        if self.chance(0.05):
+            wrong = self.pick("2**5000", "1.0e300*1.0e300", "10.0**400", "1/0", "2 mod 0", "3^9999")
             return f"{self.bind(scope, NUMBER)} is {wrong}"
-        if self.chance(0.04) and scope.bound:
+        if self.chance(0.03) and scope.bound:
             known = self.rng.choice(list(scope.bound))
             return f"{self.bind(scope, NUMBER)} is 1+{known}"
         expression = self.arithmetic(scope)
@@ -596,7 +598,7 @@ class GoalWriter:
             name = self.new(scope)
             scope.owed.append(f"{name} = {self.expression(scope, shape)}")
             return name
-        if roll < 0.07 and scope.open:
+        if roll < 0.1 and scope.open:
             return self.rng.choice(scope.open)
         return self.expression(scope, shape)
 

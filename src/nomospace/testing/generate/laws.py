@@ -252,7 +252,8 @@ def _terms(rng: Random, shapes: tuple[Shape, ...]) -> tuple[Term, ...]:
         count = rng.choice((0, 1, 1, 2, 3))
         if rng.random() < 0.02:
             count = rng.randint(13, 30)
-        found += [draw(rng, shape) for _ in range(count)]
+        oddity = 0.08 if shape.parts == (NUMBER,) else 0.03  # counters that hold no number
+        found += [draw(rng, shape, oddity) for _ in range(count)]
     if rng.random() < 0.1:
         found.append(draw(rng, ANY))
     rng.shuffle(found)
