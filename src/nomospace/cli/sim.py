@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nomospace.cli import INTERRUPTED, SAID_NO
+
 if TYPE_CHECKING:
     from nomospace.sim import Outcome, Report, Workload
 
@@ -59,8 +61,11 @@ def sim(
             )
     else:
         _show(report)
+    if report.interrupted:
+        print(f"interrupted after {report.seeds} of {seeds} worlds", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
     if report.failed:
-        raise typer.Exit(1)
+        raise typer.Exit(SAID_NO)
 
 
 def _replay(report: "Report", seed: int) -> str:
@@ -141,7 +146,7 @@ def _story(chosen: "Workload", seed: int, about: str, *, as_json: bool) -> None:
             print(verdict)
         print(f"seed {seed}: {outcome.messages} messages, history {digest}")
     if outcome.failed:
-        raise typer.Exit(1)
+        raise typer.Exit(SAID_NO)
 
 
 _SHOWN_BY_RULINGS = ("sent", "delivered")

@@ -8,7 +8,7 @@ for packets under way as well. Inside one host nothing is lost.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -43,7 +43,7 @@ class Network:
 
     def __init__(self, rng: Random, link: Link | None = None) -> None:
         self._rng = rng
-        self.usual = link or Link()
+        self.fair = self.usual = link or Link()  # what links are like when nothing ails them
         self._links: dict[tuple[str, str], Link] = {}
         self._cuts: list[frozenset[str]] = []
         self._latest: dict[tuple[str, str], int] = {}
@@ -64,12 +64,10 @@ class Network:
         self._cuts.remove(frozenset(side))
 
     def heal(self) -> None:
-        """End all partitions, special links, loss and repeats; delay stays."""
+        """End all partitions, special links, loss and repeats; in fair weather only delay stays."""
         self._cuts.clear()
         self._links.clear()
-        self.usual = Link(
-            delay_min_us=self.usual.delay_min_us, delay_max_us=self.usual.delay_max_us
-        )
+        self.usual = self.fair = replace(self.fair, loss=0.0, repeats=0.0)
 
     def parted(self, source: str, target: str) -> bool:
         """Whether a partition lies between two hosts."""

@@ -42,6 +42,7 @@ class Report:
     unknown: dict[str, int] = field(default_factory=dict)
     messages: int = 0
     took_s: float = 0.0
+    interrupted: bool = False
 
     def add(self, outcome: Outcome) -> None:
         """Count one more world."""
@@ -91,13 +92,16 @@ def run(
     processes: int = 1,
     on_outcome: Callable[[Outcome], None] | None = None,
 ) -> Report:
-    """Run many worlds and count."""
+    """Run many worlds and count. Ctrl-C ends it with what has been counted so far."""
     report = Report(workload.name)
     began = perf_counter()
-    for outcome in _outcomes(workload, seeds, processes):
-        report.add(outcome)
-        if on_outcome is not None:
-            on_outcome(outcome)
+    try:
+        for outcome in _outcomes(workload, seeds, processes):
+            report.add(outcome)
+            if on_outcome is not None:
+                on_outcome(outcome)
+    except KeyboardInterrupt:
+        report.interrupted = True
     report.took_s = perf_counter() - began
     return report
 

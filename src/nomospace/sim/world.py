@@ -342,6 +342,7 @@ class World:
                 if self._step(host):  # sent, but not noted: it will be sent again
                     return
             elif isinstance(order, Deliver):
+                # The agent and the note are in one process: a crash takes both or neither.
                 given = Delivery(ruling.seq, order.sender, order.message)
                 self.history.add(self.clock.now, DELIVERED, home, given)
                 host.agents[home].receive(order.sender, order.message)
@@ -440,9 +441,8 @@ class World:
             self.history.add(self.clock.now, CUT, " ".join(fault.side))
             self.clock.after(fault.for_us, self._join, fault)
         else:
-            before = self.network.usual
             self._weather(fault.link)
-            self.clock.after(fault.for_us, self._calm, fault, before)
+            self.clock.after(fault.for_us, self._calm, fault)
 
     def _crash_at_last(self, host: Host, life: int) -> None:
         if host.life == life and host.steps_left is not None:
@@ -453,9 +453,9 @@ class World:
             self.network.join(fault.side)
             self.history.add(self.clock.now, JOINED, " ".join(fault.side))
 
-    def _calm(self, fault: Storm, before: Link) -> None:
-        if self.healed_at is None and self.network.usual is fault.link:
-            self._weather(before)
+    def _calm(self, fault: Storm) -> None:
+        if self.healed_at is None and self.network.usual is fault.link:  # no later one came
+            self._weather(self.network.fair)
 
     def _weather(self, link: Link) -> None:
         self.network.usual = link

@@ -71,6 +71,19 @@ def test_one_seed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {verdict["answer"] for verdict in told["verdicts"]} == {"yes"}
 
 
+def test_ctrl_c_tells_what_was_found_so_far(capsys: pytest.CaptureFixture[str]) -> None:
+    def build(seed: int) -> World:
+        if seed == 2:
+            raise KeyboardInterrupt
+        return World(seed)
+
+    workload("test-stopped", "ends by hand", checkers=())(build)
+    assert main(["sim", "--workload", "test-stopped", "--seeds", "9", "--json"]) == 130
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["seeds"] == 2
+    assert "interrupted after 2 of 9 worlds" in printed.err
+
+
 def test_the_workloads_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]

@@ -37,9 +37,8 @@ def test_in_a_pipe_it_writes_plain_lines_and_ends_by_itself() -> None:
     assert "of its own time" in lines[-4]
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_pipe_that_cannot_take_the_signs_still_gets_lines(encoding: str) -> None:
-    env = {**os.environ, "PYTHONIOENCODING": encoding}
+def test_a_pipe_that_cannot_take_the_signs_still_gets_lines() -> None:
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*START, "--for", "0.1"], capture_output=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
     assert b"? forwarded" in done.stdout

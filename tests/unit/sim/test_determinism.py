@@ -11,10 +11,11 @@ from nomospace.sim import find, play
 
 TELL = """
 from nomospace import apps
-from nomospace.sim import find, play
+from nomospace.sim import find
 apps.load()
 for name in apps.WORKLOADS:
-    world, _ = play(find(name), 11)
+    world = find(name).build(11)
+    world.run()
     print(name, world.history.digest())
 """
 

@@ -2,10 +2,12 @@ from random import Random
 
 import pytest
 
-from nomospace.sim import START_US, Agent, Crash, Cut, Storm, World, schedule
+from nomospace.law import load
+from nomospace.sim import START_US, Agent, Crash, Cut, Link, Storm, World, schedule
 from nomospace.sim.clock import SECOND_US
 from nomospace.sim.history import CRASHED, CUT, HEALED, RESTARTED
 
+OPEN = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 HOSTS = ("a", "b", "c")
 END_S = 1200
 
@@ -22,14 +24,27 @@ def test_a_schedule_has_at_least_what_was_asked_for(seed: int) -> None:
     assert all(0 < len(f.side) < len(HOSTS) for f in faults if isinstance(f, Cut))
 
 
+def test_after_two_storms_the_weather_is_fair_again() -> None:
+    world = World(1, link=Link(loss=0.01))
+    bad, worse = Link(loss=0.3), Link(loss=0.6)
+    second = SECOND_US
+    storms = (
+        Storm(START_US + 10 * second, bad, 50 * second),
+        Storm(START_US + 30 * second, worse, 60 * second),
+    )
+    world.plan(storms, heal_at_us=None)
+    seen = []
+    for at_s in (5, 20, 45, 70, 100):
+        world.run(until_us=START_US + at_s * second)
+        seen.append(world.network.usual.loss)
+    assert seen == [0.01, 0.3, 0.6, 0.6, 0.01]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_crashes_do_happen_and_all_is_whole_after_the_healing(seed: int) -> None:
-    from nomospace.law import load
-
-    law = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
     world = World(seed)
     for host in HOSTS:
-        world.join(f"ann@{host}", law, Agent)
+        world.join(f"ann@{host}", OPEN, Agent)
     world.trouble(from_s=0, heal_s=END_S)
     world.run()
     assert world.quiet

@@ -73,6 +73,7 @@ def test_healing_leaves_nothing_but_delay() -> None:
     network = Network(Random(8), Link(delay_max_us=9_000, loss=0.9, repeats=0.9))
     network.cut(["a"])
     network.set_link("a", "b", Link(loss=1))
+    network.usual = Link(delay_max_us=20_000_000, loss=0.5)  # a storm
     network.heal()
     assert all(len(network.arrivals("a", "b", now=0)) == 1 for _ in range(200))
     assert network.usual.delay_max_us == 9_000

@@ -2,8 +2,8 @@
 
 The model is a second, dumber controller: lists for state and obligations, every operation as its
 sentence in the manual says. It shares no code with `control`. The law is asked through the
-interpreter, the oracle of the compiler, for one ruling in `ORACLE_EVERY` (another third in each
-seed) and through the compiled code for the others: the oracle takes most of a world's time.
+interpreter, the oracle of the compiler, for one ruling in `ORACLE_EVERY`, and through the compiled
+code otherwise: the oracle would take most of a world's time. Which ones depends on the seed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nomospace.sim.history import Happening
 from nomospace.sim.world import World
 from nomospace.terms import Compound, Term, match, same, show
 
-ORACLE_EVERY: Final = 3
+ORACLE_EVERY: Final = 5
 
 _UNIT_US = {
     "ms": 1_000,
