@@ -23,6 +23,7 @@ from nomospace.testing.generate.shapes import (
     ATOM,
     ATOMS_LIST,
     NUMBER,
+    NUMBERS,
     NUMBERS_LIST,
     Shape,
     draw,
@@ -164,7 +165,7 @@ class GoalWriter:
             known = scope.of(NUMBER)
             if known and self.chance(0.7):
                 return self.rng.choice(known)
-            return self.constant(NUMBER)
+            return show(self.rng.choice(NUMBERS))
         left = self.arithmetic(scope, depth - 1)
         right = self.arithmetic(scope, depth - 1)
         some = self.pick("1", "2", "3", "-2", "2.0")
@@ -460,7 +461,8 @@ class GoalWriter:
         text = self.pick("'12'", "'2.5'", "'-3'", "abc", self.expression(scope, ATOM))
         if self.chance(0.5):
             return f"atom_number({text},{self.result(scope, NUMBER)})"
-        return f"atom_number({self.bind(scope, ATOM)},{self.expression(scope, NUMBER)})"
+        number = self.expression(scope, NUMBER)
+        return f"atom_number({self.bind(scope, ATOM)},{number})"
 
     # -- goals made of goals -----------------------------------------------------------------
 
@@ -562,6 +564,8 @@ class GoalWriter:
         roll = self.rng.random()
         if roll > 0.92:
             return self.about_sensed(scope)
+        if roll > 0.905:
+            return self.perhaps(scope)
         text = _weighted(self.rng, OPERATION_TEXTS)(self, scope)
         if roll < 0.06:
             name = self.new(scope)
@@ -591,6 +595,14 @@ class GoalWriter:
         passed = ", do(forward)" if scope.message and self.chance(0.5) else ""
         return f"{term}@CS{test}, do({change}){passed}"
 
+    def perhaps(self, scope: Scope) -> str:
+        """Use a variable that only one branch has bound, so that the evaluation may stop."""
+        test = self.pick("flag@CS", f"{self.words.counter.name}(2)@CS", "obligation(refill)@CS")
+        name = self.new(scope)
+        branch = f"( {test} -> {name} = {self.expression(scope, NUMBERS_LIST)} ; true )"
+        use = self.pick("do(signal({}))", "do(+kept({}))", "length({},_)", "sum_list({},_)")
+        return f"{branch}, {use.format(name)}"
+
     def value(self, scope: Scope, shape: Shape) -> str:
         """A value for an operation; it may be one that comes later in the rule."""
         roll = self.rng.random()
@@ -598,7 +610,7 @@ class GoalWriter:
             name = self.new(scope)
             scope.owed.append(f"{name} = {self.expression(scope, shape)}")
             return name
-        if roll < 0.1 and scope.open:
+        if roll < 0.08 and scope.open:
             return self.rng.choice(scope.open)
         return self.expression(scope, shape)
 
