@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
+from signal import SIG_IGN, SIGINT, signal
 from time import perf_counter
 from traceback import format_exception
 from typing import Any
@@ -110,9 +111,13 @@ def _outcomes(workload: Workload, seeds: Sequence[int], processes: int) -> Itera
     if processes <= 1:
         yield from (play(workload, seed)[1] for seed in seeds)
         return
-    with ProcessPoolExecutor(processes) as pool:
-        jobs = [(workload.module, workload.name, seed) for seed in seeds]
-        yield from pool.map(_elsewhere, jobs, chunksize=8)
+    jobs = [(workload.module, workload.name, seed) for seed in seeds]
+    # Ctrl-C goes to all processes of a terminal; only this one shall heed it.
+    pool = ProcessPoolExecutor(processes, initializer=signal, initargs=(SIGINT, SIG_IGN))
+    try:
+        yield from pool.map(_elsewhere, jobs, chunksize=4)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _elsewhere(job: tuple[str, str, int]) -> Outcome:

@@ -42,6 +42,7 @@ ALARMS_MAX: Final = 1_000
 """So many alarms are followed; what reaches whom of older ones is no longer told."""
 SETTLE_US: Final = 3 * SECOND_US
 """After so long an entry does not change any more, but for stragglers."""
+NAMES_MAX: Final = 4
 OPENING_S: Final = 20
 ROGUE_IS_BLOCKED_AT: Final = 40
 """After so many deeds the facility manager has had enough of the rogue."""
@@ -394,8 +395,15 @@ def _name(id: str) -> str:
 
 
 def _names(ids: Iterable[str]) -> str:
-    """Names without repeats, in the order they came."""
-    return ", ".join(dict.fromkeys(map(_name, ids)))
+    """Names without repeats, in the order they came; of many the first three.
+
+    >>> _names(["ann@x", "bob@y", "ann@x"]), _names(f"{name}@x" for name in "abcdef")
+    ('ann, bob', 'a, b, c and 3 more')
+    """
+    names = list(dict.fromkeys(map(_name, ids)))
+    if len(names) > NAMES_MAX:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return ", ".join(names)
 
 
 def _text(text: Term) -> str:
