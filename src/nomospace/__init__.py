@@ -5,22 +5,27 @@ used, so that ``import nomospace`` and the command line start at once. A name is
 in `_FACE` and, for type checkers, the same import under `TYPE_CHECKING`.
 
 >>> import nomospace
->>> nomospace.CallerError.__module__
-'nomospace.errors'
+>>> nomospace.t.room(3) == nomospace.term("room(3)")
+True
 """
 
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# public name -> the module that defines it
+# public name -> the module that defines it, and its name there
 _FACE = {
-    "Bug": "nomospace.errors",
-    "CallerError": "nomospace.errors",
-    "LawError": "nomospace.errors",
-    "NomospaceError": "nomospace.errors",
-    "PeerError": "nomospace.errors",
-    "Unavailable": "nomospace.errors",
+    "Bug": ("nomospace.errors", "Bug"),
+    "CallerError": ("nomospace.errors", "CallerError"),
+    "Compound": ("nomospace.terms", "Compound"),
+    "Law": ("nomospace.law", "CompiledLaw"),
+    "LawError": ("nomospace.errors", "LawError"),
+    "NomospaceError": ("nomospace.errors", "NomospaceError"),
+    "PeerError": ("nomospace.errors", "PeerError"),
+    "Unavailable": ("nomospace.errors", "Unavailable"),
+    "show": ("nomospace.terms", "show"),
+    "t": ("nomospace.terms", "t"),
+    "term": ("nomospace.terms", "term"),
 }
 
 if TYPE_CHECKING:
@@ -30,16 +35,21 @@ if TYPE_CHECKING:
     from nomospace.errors import NomospaceError as NomospaceError
     from nomospace.errors import PeerError as PeerError
     from nomospace.errors import Unavailable as Unavailable
+    from nomospace.law import CompiledLaw as Law  # noqa: F401
+    from nomospace.terms import Compound as Compound
+    from nomospace.terms import show as show
+    from nomospace.terms import t as t
+    from nomospace.terms import term as term
 
 
 def __getattr__(name: str) -> object:
     """Load a public name on its first use and keep it: the second use is a plain look-up."""
-    module = _FACE.get(name)
-    if module is None:
+    place = _FACE.get(name)
+    if place is None:
         raise AttributeError(f"module 'nomospace' has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(module), name)
+    value: object = getattr(import_module(place[0]), place[1])
     globals()[name] = value
     return value
 

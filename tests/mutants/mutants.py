@@ -35,10 +35,10 @@ MUTANTS: Final = (
     Mutant(
         "an obligation fires twice",
         CONTROL,
-        """            self._rule(Event("obligationDue", (term,)), now, effects, due, (change,))
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
 """,
-        """            self._rule(Event("obligationDue", (term,)), now, effects, due, (change,))
-            self._rule(Event("obligationDue", (term,)), now, effects, due, ())
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+        self._rule(Event("obligationDue", (term,)), now, effects, due, ())
 """,
         MEMBERSHIP,
     ),

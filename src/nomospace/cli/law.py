@@ -90,19 +90,9 @@ def check(
 
 
 def _findings(source: Source) -> list[Diagnostic]:
-    """All that is wrong with a law, in the order of its text.
+    from nomospace.law.program import examine
 
-    A text with errors of form is checked as far as it could be read. Only errors count then, and
-    not a missing predicate, which may stand in a clause that could not be read.
-    """
-    from nomospace.law.checks import check
-    from nomospace.law.program import parse_source
-
-    tree, found = parse_source(source)
-    if not found:
-        return check(tree)
-    more = [d for d in check(tree) if d.severity == "error" and d.code != "unknown-predicate"]
-    return sorted([*found, *more], key=lambda d: d.span)
+    return examine(source)[1]
 
 
 def _finding_data(found: Diagnostic, source: Source) -> dict[str, Any]:

@@ -163,12 +163,28 @@ class Membership:
             if place >= last:
                 later.append(entry)
                 continue
-            _, term = self._due.pop(place)
-            self.obligations.drop(place, term)
-            change = ("undue", place, term, due)
-            self._rule(Event("obligationDue", (term,)), now, effects, due, (change,))
+            effects += self.fire(place, now=now)
         for entry in later:
             heappush(self._heap, entry)
+
+    def rule_on(self, event: Event, *, now: int) -> list[Effect]:
+        """`handle` without what is due first: for one who keeps the order among members."""
+        effects: list[Effect] = []
+        self._rule(event, now, effects, None, ())
+        return effects
+
+    def fire(self, place: int, *, now: int) -> list[Effect]:
+        """Let one pending obligation, named by its place, come due, and no other."""
+        due, term = self._due.pop(place)
+        self.obligations.drop(place, term)
+        effects: list[Effect] = []
+        gone = ("undue", place, term, due)
+        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+        return effects
+
+    def owes(self, place: int) -> bool:
+        """Whether the obligation at a place is still pending."""
+        return place in self._due and not self.ended
 
     def _rule(
         self,

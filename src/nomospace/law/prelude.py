@@ -35,7 +35,7 @@ from typing import Final, NamedTuple
 UNITS_MAX: Final = 100_000
 """The evaluation budget of one event."""
 NESTED_MAX: Final = 20_000
-"""How deep calls of helpers may nest. A call that is the last goal of its clause nests no deeper."""
+"""How deep calls of helpers may nest; a last goal of a clause nests no deeper than the clause."""
 OPERATIONS_MAX: Final = 10_000
 """The most operations a ruling may have."""
 RULING_BYTES_MAX: Final = 1_000_000

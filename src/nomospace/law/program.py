@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
@@ -56,6 +57,14 @@ class CompiledLaw:
         self.rulers, self.compiled_rules = Builder(tree, hash).build(self._interpreted)
         self._recursive = bool(tree.helpers)
         self._actors: dict[str, Ruler] | None = None
+
+    @staticmethod
+    def load(path: str | Path) -> CompiledLaw:
+        """Read, check and compile a law's file, in either language (`.law` or `.law.py`).
+
+        Raises `LawFile` when it cannot be read, and `Faulty` with every error found in it.
+        """
+        return load_source(read_source(str(path)))
 
     @property
     def name(self) -> str:
@@ -236,9 +245,7 @@ def load(text: str, name: str = "<law>") -> CompiledLaw:
 
 def load_source(source: Source) -> CompiledLaw:
     """`load`, from a text that knows its name."""
-    tree, found = parse_source(source)
-    if not found:
-        found = check(tree)
+    tree, found = examine(source)
     if any(d.severity == "error" for d in found):
         raise Faulty(source=source, diagnostics=tuple(found))
     hash = law_hash(tree)
@@ -249,6 +256,19 @@ def load_source(source: Source) -> CompiledLaw:
             del _cache[next(iter(_cache))]
         _cache[hash] = compiled
     return compiled
+
+
+def examine(source: Source) -> tuple[Law, list[Diagnostic]]:
+    """Read and check a text: the law, and all that is to be said of it, in the order of the text.
+
+    A text with errors of form is checked as far as it could be read. Only errors count then, and
+    not a missing predicate, which may stand in a clause that could not be read.
+    """
+    tree, found = parse_source(source)
+    if not found:
+        return tree, check(tree)
+    more = [d for d in check(tree) if d.severity == "error" and d.code != "unknown-predicate"]
+    return tree, sorted([*found, *more], key=lambda d: d.span)
 
 
 def parse_source(source: Source) -> tuple[Law, list[Diagnostic]]:
@@ -262,8 +282,6 @@ def parse_source(source: Source) -> tuple[Law, list[Diagnostic]]:
 
 def read_source(path: str) -> Source:
     """A law's file as a source; raises `LawFile` when it cannot be read."""
-    from pathlib import Path
-
     try:
         return Source(Path(path).read_text(encoding="utf-8"), path)
     except UnicodeDecodeError as error:

@@ -118,30 +118,6 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...]
 
 
-class _Member(Membership):
-    """A membership that fires nothing by itself: the community keeps the order among members."""
-
-    __slots__ = ()
-
-    def rule_on(self, event: Event, now: int) -> list[Effect]:
-        """`handle`, without what is due first."""
-        effects: list[Effect] = []
-        self._rule(event, now, effects, None, ())
-        return effects
-
-    def fire(self, place: int, now: int) -> list[Effect]:
-        """Fire one obligation, and no other that is due as well."""
-        due, term = self._due.pop(place)
-        self.obligations.drop(place, term)
-        effects: list[Effect] = []
-        gone = ("undue", place, term, due)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
-        return effects
-
-    def owes(self, place: int) -> bool:
-        return place in self._due and not self.ended
-
-
 @dataclass(slots=True)
 class _Cause:
     """What set events going at an instant, and how many they are so far."""
@@ -189,10 +165,10 @@ class Community:
         self.isolated = isolated
         self.closed = closed
         self.now: int | None = None
-        self._members: dict[str, _Member] = {}
+        self._members: dict[str, Membership] = {}
         self._starts: dict[str, tuple[Term, ...]] = {}
         self._issuers = [Compound("issuer", (a.name,)) for a in law.tree.authorities]
-        self._due: list[tuple[int, int, _Member, int, _Cause]] = []
+        self._due: list[tuple[int, int, Membership, int, _Cause]] = []
         self._impositions = 0
 
     # -- members ---------------------------------------------------------------------------
@@ -210,10 +186,10 @@ class Community:
         if self.closed:
             self._member(home)
 
-    def _member(self, home: str) -> _Member:
+    def _member(self, home: str) -> Membership:
         member = self._members.get(home)
         if member is None:
-            member = _Member(self.law, home, state=self._starts.get(home))
+            member = Membership(self.law, home, state=self._starts.get(home))
             self._members[home] = member
         return member
 
@@ -236,7 +212,7 @@ class Community:
         cause = _Cause(home, event, at)
         member = self._member(home)
         if not member.ended:
-            yield from self._ensue(cause, member, member.rule_on(event, at))
+            yield from self._ensue(cause, member, member.rule_on(event, now=at))
             yield from self.advance(at)
 
     def _checked(self, event: Event) -> Event:
@@ -278,7 +254,7 @@ class Community:
             now = due if self.now is None else max(due, self.now)
             self.now = now
             _, _, member, place, cause = heappop(self._due)
-            effects = member.fire(place, now)
+            effects = member.fire(place, now=now)
             if cause.at < now:
                 first = effects[0]
                 assert isinstance(first, Record)
@@ -288,7 +264,9 @@ class Community:
 
     # -- what follows ----------------------------------------------------------------------
 
-    def _ensue(self, cause: _Cause, member: _Member, effects: list[Effect]) -> Iterator[Happening]:
+    def _ensue(
+        self, cause: _Cause, member: Membership, effects: list[Effect]
+    ) -> Iterator[Happening]:
         """What a member's rulings bring about, at this very instant."""
         mail: deque[_Mail] = deque()
         while True:
@@ -301,21 +279,23 @@ class Community:
             item = mail.popleft()
             member, effects = self._bring(item, cause.at)
 
-    def _bring(self, item: _Mail, now: int) -> tuple[_Member, list[Effect]]:
+    def _bring(self, item: _Mail, now: int) -> tuple[Membership, list[Effect]]:
         """A message at its destination; or, when nobody is there any more, an exception."""
         forward = item.forward
         there = self._members.get(forward.to) if self.closed else self._member(forward.to)
         if there is not None and not there.ended:
             event = arrived(forward.sender, forward.message, forward.to)
-            return there, there.rule_on(event, now)
+            return there, there.rule_on(event, now=now)
         origin = self._members[item.origin]
         if item.while_excepting or origin.ended:
             return origin, []
         operation = Compound("forward", (forward.sender, forward.message, forward.to))
         event = Event("exception", (operation, "unknownDestination"))
-        return origin, origin.rule_on(event, now)
+        return origin, origin.rule_on(event, now=now)
 
-    def _happenings(self, member: _Member, effects: list[Effect], cause: _Cause) -> list[Happening]:
+    def _happenings(
+        self, member: Membership, effects: list[Effect], cause: _Cause
+    ) -> list[Happening]:
         """The rulings in some effects, each with the state after it and its own effects."""
         found: list[tuple[Ruling, list[Effect]]] = []
         for effect in effects:
@@ -333,7 +313,7 @@ class Community:
                 member.ended = True
         return happenings
 
-    def _impose(self, member: _Member, ruling: Ruling, cause: _Cause) -> None:
+    def _impose(self, member: Membership, ruling: Ruling, cause: _Cause) -> None:
         for kind, place, _, due in ruling.delta:
             if kind == "due":
                 self._impositions += 1
