@@ -6,6 +6,7 @@ interpreter, over the state as it was. That is why every ruling can say why at a
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import msgspec
@@ -16,8 +17,21 @@ from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
 from nomospace.law.render import show_goal
 from nomospace.law.runtime import Stop
-from nomospace.law.tree import Clock, Do, Goal, Not, Sense, TrueGoal, nodes_of, variables_in
+from nomospace.law.tree import (
+    Clock,
+    Do,
+    Goal,
+    Not,
+    Sense,
+    TrueGoal,
+    goals_in,
+    nodes_of,
+    variables_in,
+)
 from nomospace.terms import show
+
+
+NO_MATCH = "its head does not match the event"
 
 
 class GoalStory(msgspec.Struct, frozen=True):
@@ -32,6 +46,7 @@ class RuleStory(msgspec.Struct, frozen=True):
 
     rule: str
     outcome: str
+    about: str = ""
     held: tuple[GoalStory, ...] = ()
     failed: GoalStory | None = None
 
@@ -50,7 +65,12 @@ class Explanation(msgspec.Struct, frozen=True):
         """The whole story in a few lines."""
         lines = [f"{self.event}", f"  {self.verdict}"]
         for story in self.rules:
-            lines.extend(_rule_lines(story))
+            if story.outcome != NO_MATCH:
+                lines.extend(_rule_lines(story))
+        others = [story.rule for story in self.rules if story.outcome == NO_MATCH]
+        if others:
+            whose = "its head does" if len(others) == 1 else "their heads do"
+            lines.append(f"  {', '.join(others)}: {whose} not match the event")
         if self.operations:
             lines.append("  ruling:")
             for index, operation in enumerate(self.operations):
@@ -64,6 +84,8 @@ class Explanation(msgspec.Struct, frozen=True):
 
 def _rule_lines(story: RuleStory) -> list[str]:
     lines = [f"  {story.rule}: {story.outcome}"]
+    if story.about:
+        lines += textwrap.wrap(story.about, 92, initial_indent="    % ", subsequent_indent="    % ")
     lines.extend(f"    held    {_goal_line(held)}" for held in story.held)
     if story.failed is not None:
         lines.append(f"    failed  {_goal_line(story.failed)}")
@@ -116,6 +138,8 @@ def _verdict(ruling: Ruling) -> str:
         }
         return f"no ruling: {reasons.get(ruling.stopped, ruling.stopped)}"
     if ruling.rule is None:
+        if ruling.event.kind == "sent":
+            return "refused: no rule lets it through"
         return "no rule applies, so the event has no effect"
     if ruling.event.kind != "sent":
         return f"ruled by {ruling.rule}"
@@ -129,18 +153,18 @@ def _verdict(ruling: Ruling) -> str:
 def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
     name = trace.rule.name
     if not trace.matched:
-        return RuleStory(name, "its head does not match the event")
+        return RuleStory(name, NO_MATCH)
     if ruling.rule == name and ruling.stopped is None:
         held = tuple(
             _goal_story(goal, env, tell_facts)
             for goal, env in trace.held
-            if not isinstance(goal, Do | TrueGoal)
+            if id(goal) in trace.visible and not isinstance(goal, Do | TrueGoal)
         )
-        return RuleStory(name, "fired", held)
+        return RuleStory(name, "fired", trace.rule.comment, held)
     if trace.furthest is None:
-        return RuleStory(name, "did not fire")
+        return RuleStory(name, "did not fire", trace.rule.comment)
     failed = _goal_story(trace.furthest, trace.furthest_env, tell_facts)
-    return RuleStory(name, "did not fire", (), failed)
+    return RuleStory(name, "did not fire", trace.rule.comment, (), failed)
 
 
 def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
@@ -148,7 +172,8 @@ def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
     if not tell_facts and from_state:
         return GoalStory(show_goal(goal), "")
     values = []
-    for name in dict.fromkeys(v.name for node in nodes_of(goal) for v in variables_in(node)):
+    nodes = [node for inner in goals_in(goal) for node in nodes_of(inner)]
+    for name in dict.fromkeys(variable.name for variable in variables_in(*nodes)):
         if name in env and name != "_":
             value = show(close(env[name]))
             if value != "_":

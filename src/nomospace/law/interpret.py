@@ -69,6 +69,7 @@ from nomospace.law.tree import (
     TrueGoal,
     Unify,
     Variable,
+    goals_in,
 )
 from nomospace.terms import Span, Term, Var, same, undo
 from nomospace.terms.text import PARTIAL
@@ -120,7 +121,9 @@ class _Choice:
 class Trace:
     """The story of one rule: the goals on the way to success, or the furthest goal tried.
 
-    `tried` has the place of every goal that was tried, for coverage.
+    The furthest is one of the rule's own goals: what goes on inside a negation, a findall or a
+    helper is that goal's business. `visible` has the ids of these goals. `tried` has the place of
+    every goal that was tried, for coverage.
     """
 
     rule: Rule
@@ -129,6 +132,13 @@ class Trace:
     furthest_env: Env = field(default_factory=dict)
     matched: bool = False
     tried: set[Span] = field(default_factory=set)
+    visible: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.visible = {id(goal) for goal in goals_in(self.rule.body)}
+        for goal in goals_in(self.rule.body):
+            if isinstance(goal, Not | FindAll):
+                self.visible -= {id(inner) for inner in goals_in(goal.goal)}
 
 
 class Interpreter:
@@ -254,6 +264,8 @@ class _Run:
         self.path.append((goal, env))
         assert self.trace is not None
         self.trace.tried.add(goal.span)
+        if id(goal) not in self.trace.visible:
+            return
         furthest = self.trace.furthest
         if furthest is None or goal.span.start >= furthest.span.start:
             self.trace.furthest = goal

@@ -48,6 +48,8 @@ from nomospace.terms.text import from_node
 
 GOAL_DEPTH_MAX: Final = 60
 """How deep conditionals, disjunctions, negations and findall may nest."""
+COMMENT_MAX: Final = 2_000
+"""How much of a rule's comment is kept."""
 RULES_MAX: Final = 20_000
 """How many rules and helper clauses a law may have."""
 
@@ -100,6 +102,8 @@ class _Parser:
             self.fault("law-too-long", f"a law has at most {RULES_MAX:,} clauses", Span(0, 1))
         self._unknown_events()
         law = self.law
+        for rule in self.rules:
+            rule.comment = comment_after(self.source.text, rule.span.end)
         law.rules = tuple(self.rules)
         law.helpers = {key: tuple(found) for key, found in self.helpers.items()}
         if "law" not in law.preamble_spans and not self.faults:
@@ -416,6 +420,23 @@ class _Parser:
         if isinstance(pattern, Const) and not isinstance(pattern.value, str):
             self.fault("syntax-sense", "a number is never in a control state", pattern.span)
         return Sense(pattern, False, span)
+
+
+def comment_after(text: str, end: int) -> str:
+    """The comment that stands right behind a clause, as one line of words.
+
+    >>> comment_after("a :- b.  % Only once,\\n    % and never again.\\n\\n% Another.", 6)
+    'Only once, and never again.'
+    """
+    words = []
+    rest = text[end : end + COMMENT_MAX].lstrip(" \t.")
+    rest = rest.removeprefix("\n")
+    for line in rest.split("\n"):
+        stripped = line.strip()
+        if not stripped.startswith("%"):
+            break
+        words.append(stripped.lstrip("%").strip())
+    return " ".join(words)
 
 
 def _callable(node: Node) -> tuple[str, tuple[Node, ...]] | None:

@@ -273,7 +273,10 @@ Goal: TypeAlias = (
 
 @dataclass(slots=True)
 class Rule:
-    """An event rule. `number` counts event rules from 1; `name` is the label or `#number`."""
+    """An event rule. `number` counts event rules from 1; `name` is the label or `#number`.
+
+    `comment` is what its author wrote behind it; explanations pass it on.
+    """
 
     label: str | None
     number: int
