@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
 from nomospace.law import CompiledLaw, load
+from nomospace.law.emit import Builder
 from nomospace.law.interpret import Outcome
+from nomospace.law.render import show_goal
 from nomospace.terms import Faulty, term
 from nomospace.testing import differential
-from nomospace.testing.differential import Tally, compare, differs, run
+from nomospace.testing.differential import Tally, compare, differs, examine, run
 from nomospace.testing.generate import Case, make_cases, make_law
 from nomospace.testing.shrink import shrink
 
@@ -75,6 +78,20 @@ def test_a_wrong_compiler_is_caught_and_its_case_made_small(
     assert differs(text, case)
     assert len(text.splitlines()) == 2, text
     assert (case.state, case.obligations, case.now) == ((), (), 0)
+
+
+def test_a_law_that_the_compiler_falls_over_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Builder.build
+
+    def build(self: Builder, *given: Any) -> Any:
+        assert not any("signal" in show_goal(rule.body) for rule in self.law.rules)
+        return right(self, *given)
+
+    monkeypatch.setattr(Builder, "build", build)
+    tally = examine(2, range(40), 500)
+    assert tally.differences
+    assert all("cannot be compiled: AssertionError" in one for one in tally.differences)
+    assert all(len(one.splitlines()) <= 5 for one in tally.differences), tally.differences
 
 
 def test_a_text_that_is_no_law_is_no_difference() -> None:

@@ -226,6 +226,13 @@ MUTANTS: Final = (
         'self._fail_if(f"len({args}) < {len(shape.args)}", fail)',
         DIFFERENTIAL,
     ),
+    Mutant(
+        "a ruling that carries itself out counts the wrong way",
+        "law/emit/operations.py",
+        "'+' if symbol.name == 'incr' else '-'",
+        "'-' if symbol.name == 'incr' else '+'",
+        MEMBERSHIP,
+    ),
     # -- what compiler and interpreter share -----------------------------------------------
     Mutant(
         "the budget ends one unit too early",

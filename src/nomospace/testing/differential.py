@@ -20,14 +20,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from nomospace.errors import LawError
 from nomospace.law import CompiledLaw, load
 from nomospace.law.bag import Bag
 from nomospace.law.interpret import Outcome, Trace
+from nomospace.law.parse import parse
 from nomospace.law.runtime import Stop
 from nomospace.law.tree import EVENTS
-from nomospace.terms import Compound, Faulty, Term, Var, oversize, show
+from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
 from nomospace.testing.generate import HOME, Case, make_cases, make_law
 from nomospace.testing.shrink import shrink
 from nomospace.testing.winning import EXPECTED, Winning
@@ -239,6 +241,18 @@ class Tally:
         }
 
 
+@dataclass(eq=False, kw_only=True)
+class Broken(LawError):
+    """The compiler fell over a law that has no errors."""
+
+    code: ClassVar[str] = "testing.broken-compiler"
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.text.rstrip()}\ncannot be compiled: {self.why}"
+
+
 def draw_law(seed: int, index: int, tally: Tally) -> tuple[CompiledLaw, Iterator[Case]]:
     """Law number `index` of a seed, loaded, with its cases. Drafts that are no laws are counted."""
     for attempt in range(100):
@@ -249,6 +263,8 @@ def draw_law(seed: int, index: int, tally: Tally) -> tuple[CompiledLaw, Iterator
         except Faulty:
             tally.dropped += 1
             continue
+        except Exception as error:
+            raise Broken(text=draft.text, why=f"{type(error).__name__}: {error}") from error
         tally.laws += 1
         return law, make_cases(rng, draft, law.tree, CASES_A_LAW)
     raise AssertionError(f"no draft of law {index} of seed {seed} can be loaded")
@@ -258,7 +274,13 @@ def examine(seed: int, indexes: range, pairs: int) -> Tally:
     """Compare on the laws of a range, up to so many pairs."""
     tally = Tally()
     for index in indexes:
-        law, cases = draw_law(seed, index, tally)
+        try:
+            law, cases = draw_law(seed, index, tally)
+        except Broken as broken:
+            tree, _ = parse(Source(broken.text))
+            text, _ = shrink(tree, _NO_CASE, breaks)
+            tally.differences.append(f"seed {seed}, law {index}\n{_why_broken(text)}")
+            continue
         winning = Winning(law.tree)
         for case in cases:
             if tally.pairs >= pairs:
@@ -290,11 +312,29 @@ def _count(tally: Tally, winning: Winning, case: Case, compared: Compared) -> No
         tally.wins.update(winning.names(compared.trace))
 
 
+_NO_CASE: Final = Case("quit", (), (), (), 0, 0)
+
+
+def breaks(text: str, _: Case = _NO_CASE) -> bool:
+    """Whether the compiler falls over a text."""
+    return bool(_why_broken(text))
+
+
+def _why_broken(text: str) -> str:
+    try:
+        load(text)
+    except Faulty:
+        return ""
+    except Exception as error:
+        return str(Broken(text=text, why=f"{type(error).__name__}: {error}"))
+    return ""
+
+
 def differs(text: str, case: Case) -> bool:
     """Whether a text is a law on which the two do not agree about a case."""
     try:
         law = load(text)
-    except Faulty:
+    except Exception:  # no law, or one that cannot be compiled, which is another fault
         return False
     return not compare(law, case).agreed
 
