@@ -30,7 +30,6 @@ from nomospace.law.tree import (
 )
 from nomospace.terms import show
 
-
 NO_MATCH = "its head does not match the event"
 
 

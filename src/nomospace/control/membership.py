@@ -210,7 +210,7 @@ class Membership:
                 rule = law.rule_names[outcome[0]]
                 operations = outcome[1]
                 if len(outcome) == 3:  # the state has changed already; messages are left
-                    delta.extend(outcome[2])
+                    delta.append(outcome[2])
                     self._pass_on(operations, effects)
                 elif operations:
                     check_ruling(operations, law.growing)
@@ -229,8 +229,8 @@ class Membership:
             event,
             rule,
             operations,
-            before + tuple(delta),
-            tuple(unmet),
+            before + tuple(delta) if before else tuple(delta),
+            tuple(unmet) if unmet else (),
             None if stopped is None else stopped.reason,
             due_at,
         )

@@ -106,11 +106,14 @@ class CompiledLaw:
         now: int,
         units: Units,
     ) -> Any:
-        """As `evaluate`, but a ruling whose changes of state are simple has been carried out.
+        """As `evaluate`, but a ruling whose change of state is simple has been carried out.
 
-        Such a ruling has a third part: its changes, as the controller records them.
+        Such a ruling has a third part: its one change, as the controller records it.
         """
-        return self._run(self.actors, event, home, args, state, obligations, now, units)
+        actors = self._actors
+        if actors is None:
+            actors = self.actors
+        return self._run(actors, event, home, args, state, obligations, now, units)
 
     @property
     def actors(self) -> dict[str, Ruler]:
@@ -138,10 +141,10 @@ class CompiledLaw:
         ruler = rulers.get(event)
         if ruler is None:
             return None
-        count = len(args)
-        x = args[0] if count else None
-        y = args[1] if count > 1 else None
-        z = args[2] if count > 2 else None
+        if len(args) == 3:
+            x, y, z = args
+        else:
+            x, y, z = (*args, None, None, None)[:3]
         spent = units[0]
         try:
             if not self._recursive:

@@ -30,7 +30,7 @@ from nomospace.law.emit.operations import OperationCode
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import Writer
-from nomospace.law.prelude import BUILTINS
+from nomospace.law.prelude import BUILTINS, UNITS_MAX
 from nomospace.law.tree import (
     Call,
     Clock,
@@ -176,7 +176,7 @@ class BodyCode:
         elif isinstance(goal, Same):
             self._same(goal, scope, at)
         elif isinstance(goal, Compare):
-            left_name = self._number(goal.left, scope)
+            left_name = self._number(goal.left, scope, inline=isinstance(goal.right, Const))
             right_name = self._number(goal.right, scope)
             operator = {"=<": "<=", "=:=": "==", "=\\=": "!="}.get(goal.operator, goal.operator)
             self.w.line(f"if not {left_name} {operator} {right_name}: {at.fail}")
@@ -232,8 +232,11 @@ class BodyCode:
 
     # -- arithmetic ------------------------------------------------------------------------
 
-    def _number(self, node: Node, scope: Scope) -> str:
-        """Write code that evaluates an expression; the name that holds its value."""
+    def _number(self, node: Node, scope: Scope, *, inline: bool = False) -> str:
+        """Write code that evaluates an expression; the name that holds its value.
+
+        With `inline`, a variable's value may be an expression instead, to be used once.
+        """
         if isinstance(node, Const) and node.value.__class__ in (int, float):
             return self.terms.constants.add(node.value)
         if isinstance(node, Const | Variable):
@@ -241,7 +244,10 @@ class BodyCode:
             name = self.w.fresh()
             if isinstance(symbol, Ref):
                 x = symbol.expr
-                self.w.line(f"{name} = {x} if {x}.__class__ is int else calculate({x}, u)")
+                number = f"{x} if {x}.__class__ is int else calculate({x}, u)"
+                if inline:
+                    return f"({number})"
+                self.w.line(f"{name} = {number}")
                 return name
             if isinstance(symbol, Hole):
                 self.w.line("raise Stop('notGround')")
@@ -443,7 +449,7 @@ class BodyCode:
 
     def _spend(self) -> None:
         self.w.line("u[0] = n = u[0] + 1")
-        self.w.line("if n > UNITS_MAX: raise Stop('budget')")
+        self.w.line(f"if n > {UNITS_MAX}: raise Stop('budget')")
 
     def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
         terms = self.terms

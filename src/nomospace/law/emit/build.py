@@ -57,8 +57,8 @@ class _Compiled:
 class Builder:
     """Compiles one law.
 
-    With `acting`, a rule that can carry its own changes of state out does so and gives
-    `(number, operations, delta)`; the others give `(number, operations)` as ever.
+    With `acting`, a rule that can carry its own change of state out does so and gives
+    `(number, operations, change)`; the others give `(number, operations)` as ever.
     """
 
     def __init__(self, law: Law, hash: str, *, acting: bool = False) -> None:
@@ -177,11 +177,11 @@ class Builder:
     def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
         if ops.base is None:
             made = [code.operations.finish(symbol, scope) for symbol in ops.pending]
-            delta = code.operations.changes(ops.pending, scope) if self.acting else None
-            if delta is not None:
+            change = code.operations.change(ops.pending, scope) if self.acting else None
+            if change is not None:
                 self.acts = True
                 parts = "".join([f"{expr}, " for expr, _ in made])
-                code.w.line(f"return ({index}, ({parts}), {delta})")
+                code.w.line(f"return ({index}, ({parts}), {change})")
                 return
             if all(constant for _, constant in made):
                 values = tuple([self.namespace[expr] for expr, _ in made])

@@ -103,7 +103,13 @@ class DispatchCode:
             len(rules) != 1 or rules[0][0] not in self.bodies for rules in branches.values()
         ):
             table = self._table({k: self._picker(v, x) for k, v in branches.items()})
-            return [f"        return {table}.get({key}, {rest})({PARAMETERS})"]
+            if rest != "nothing":
+                return [f"        return {table}.get({key}, {rest})({PARAMETERS})"]
+            return [  # the quicker look-up, where a miss is a refusal
+                f"        try: f = {table}[{key}]",
+                "        except KeyError: return None",
+                f"        return f({PARAMETERS})",
+            ]
         lines = [f"        key = {key}"]
         for name, rules in branches.items():
             lines.append(f"        if key == {self.constants.add(name)}:")

@@ -36,39 +36,37 @@ class OperationCode:
 
     # -- carrying out ----------------------------------------------------------------------
 
-    def changes(self, symbols: tuple[Symbol, ...], scope: Scope) -> str | None:
-        """Write code that carries the state changes of a ruling out; an expression for the delta.
+    def change(self, symbols: tuple[Symbol, ...], scope: Scope) -> str | None:
+        """Write code that carries the one state change of a ruling out; an expression for it.
 
         Only for rulings that pass the event's own message on and count a sensed term up or down,
         or take it away: then the place is known, nothing has to be looked for, and nothing can
         grow. `None` for all others, which the controller carries out. The sensed term is the
         oldest of its value: an older one would have been tried before, and gone the same way.
         """
-        planned: list[tuple[Sensed, str | None]] = []
+        plan: tuple[Sensed, str | None] | None = None
         for symbol in symbols:
             symbol = self.terms._settled(symbol, scope)
             if isinstance(symbol, Ref) and symbol.constant:
                 if self.terms.constants.namespace[symbol.expr] not in ("forward", "deliver"):
                     return None
                 continue
-            plan = self._plan(symbol, scope)
-            if plan is None or any(plan[0].name == other.name for other, _ in planned):
+            if plan is not None:
                 return None
-            planned.append(plan)
-        if not planned:
+            plan = self._plan(symbol, scope)
+            if plan is None:
+                return None
+        if plan is None:
             return None
-        made = [self._new_count(sensed, amount) for sensed, amount in planned]
-        delta = ""
-        for (sensed, _), new in zip(planned, made, strict=True):
-            bucket, place, item = sensed.bucket, sensed.place, sensed.item
-            if new is None:
-                self.w.line(f"st.drop({place}, {item})")
-                delta += f"('-', {place}, {item}, None), "
-            else:
-                self.w.line(f"if {bucket}.indexes: {bucket}.swap({place}, {new})")
-                self.w.line(f"else: {bucket}[{place}] = {new}")
-                delta += f"('<-', {place}, {item}, {new}), "
-        return f"({delta})"
+        sensed, amount = plan
+        bucket, place, item = sensed.bucket, sensed.place, sensed.item
+        if amount is None:
+            self.w.line(f"st.drop({place}, {item})")
+            return f"('-', {place}, {item}, None)"
+        new = self._new_count(sensed, amount)
+        self.w.line(f"if {bucket}.indexes: {bucket}.swap({place}, {new})")
+        self.w.line(f"else: {bucket}[{place}] = {new}")
+        return f"('<-', {place}, {item}, {new})"
 
     def _plan(self, symbol: Symbol, scope: Scope) -> tuple[Sensed, str | None] | None:
         """The sensed term that an operation is about, and the signed amount it changes by."""
@@ -100,9 +98,7 @@ class OperationCode:
                     return sensed
         return None
 
-    def _new_count(self, sensed: Sensed, amount: str | None) -> str | None:
-        if amount is None:
-            return None
+    def _new_count(self, sensed: Sensed, amount: str) -> str:
         old = sensed.parts[0]
         new = self.w.fresh()
         sign, by = amount.split()
