@@ -108,6 +108,11 @@ PAIRS: list[tuple[str, str, str]] = [
     ("not-a-number", "adopted(X) :- X < many.", "adopted(X) :- X = many."),
     ("not-a-number", "adopted(X) :- Y is X + [1], Y > 1.", "adopted([X]) :- Y is X + 1, Y > 1."),
     (
+        "bare-id",
+        "sent(_, M, bob@ward) :- do(deliver(Self, M, Self)).",
+        "sent(_, M, at(bob, ward)) :- do(deliver(Self, M, Self)).",
+    ),
+    (
         "builtin-redefined",
         "adopted(X) :- length(X, 1). length(X, X).",
         "adopted(X) :- length(X, 1, 2). length(X, Y, X).",

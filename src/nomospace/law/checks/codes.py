@@ -59,6 +59,7 @@ _ERRORS: Final = {
     "unknown-unit": "a unit of time that does not exist",
 }
 _WARNINGS: Final = {
+    "bare-id": "an id without quotes",
     "builtin-redefined": "a predicate with the name of a built-in",
     "contradictory-guards": "conditions that cannot hold together",
     "deliver-on-sent": "delivering a message that was only just sent",

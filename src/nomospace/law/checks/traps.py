@@ -23,6 +23,7 @@ from nomospace.law.tree import (
     Unify,
     Variable,
     goals_in,
+    nodes_of,
 )
 from nomospace.terms import Span
 from nomospace.terms.syntax import tokenize
@@ -38,7 +39,9 @@ def check(report: Report) -> None:
     for clause, goals in report.goals:
         if report.law.language == "law":  # elsewhere a conditional has no arrow to be loose
             _loose_conditional(report, clause)
+        _bare_ids(report, clause.args)
         for goal in goals:
+            _bare_ids(report, nodes_of(goal))
             if isinstance(goal, Do):
                 _in_operation(report, goal)
             elif isinstance(goal, Unify | Same):
@@ -48,6 +51,29 @@ def check(report: Report) -> None:
             elif isinstance(goal, Call):
                 _unevaluated(report, *goal.args)
     _placeholders(report)
+
+
+def _bare_ids(report: Report, nodes: tuple[Node, ...]) -> None:
+    """`bob@ward` without quotes is a compound of two atoms, and no agent is called that."""
+    pending = list(nodes)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Listing):
+            pending.extend(item.items)
+        elif isinstance(item, Struct):
+            text = report.law.source.text[item.span.start : item.span.end]
+            if (
+                item.name == "@"
+                and all(isinstance(arg, Const) and isinstance(arg.value, str) for arg in item.args)
+                and "(" not in text
+            ):
+                report.add(
+                    "bare-id",
+                    f"{text[:60]} without quotes is a term, not the id of an agent",
+                    item.span,
+                    f"write '{text[:60]}'",
+                )
+            pending.extend(item.args)
 
 
 def _in_operation(report: Report, goal: Do) -> None:
