@@ -28,7 +28,8 @@ from nomospace.law.parse import parse
 from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
 from nomospace.law.tree import Const, Listing, Node, Struct, Variable
 from nomospace.terms import Diagnostic, Faulty, Source, Span
-from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader, Token, comments, tokenize
+from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader
+from nomospace.terms.tokens import Token, comments, tokenize
 
 WIDTH_MAX: Final = 100
 """The longest line that is aimed at; a single word may be longer."""

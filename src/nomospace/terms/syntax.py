@@ -16,18 +16,15 @@ the errors of a text (up to `ERRORS_MAX`).
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import INT_BITS_MAX, PARTIAL, TERM_DEPTH_MAX, Atomic
+from nomospace.terms.tokens import ERRORS_MAX, Fault, Token, fault, tokenize
+from nomospace.terms.values import PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
 """The longest text that is read."""
-ERRORS_MAX: Final = 100
-"""After so many errors the reader gives up on a text."""
 
 
 class Const:
@@ -124,201 +121,6 @@ PREFIX: Final[dict[str, Prefix]] = {
 }
 SPELT_VALUES: Final[dict[str, Atomic]] = {"true": True, "false": False, "null": None}
 
-_SYMBOLS = (  # longest first
-    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|/(?!\*)|[=<>+\-*^@;|,]"
-)
-_TOKEN = re.compile(
-    r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
-      |(?P<bytes>b'(?:[0-9a-fA-F]{2})*')
-      |(?P<name>[a-z][A-Za-z0-9_]*)
-      |(?P<var>[A-Z_][A-Za-z0-9_]*'*)
-      |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
-      |(?P<int>[0-9]+)
-      |(?P<quoted>'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*")
-      |(?P<end>\.(?=\s|%|\Z))
-      |(?P<symbol>"""
-    + _SYMBOLS
-    + r""")
-      |(?P<bracket>[()\[\]])""",
-    re.VERBOSE,
-)
-_INT_DIGITS_MAX: Final = 1_234  # of the largest integer; longer ones are not even computed
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
-
-
-class Token(NamedTuple):
-    """A piece of text. `kind` is a group of the token pattern, or `eof`."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-    value: Any = None
-
-    @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
-
-
-class _Fault(Exception):
-    """An error that ends the reading of one clause."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        self.diagnostic = diagnostic
-
-
-def _fault(
-    code: str,
-    message: str,
-    span: Span,
-    help: str = "",
-    related: tuple[tuple[str, Span], ...] = (),
-) -> _Fault:
-    return _Fault(Diagnostic(code=code, message=message, span=span, help=help, related=related))
-
-
-def _unquote(raw: str, span: Span) -> str:
-    quote = raw[0]
-    body = raw[1:-1].replace(quote * 2, quote)
-    if "\\" not in body:
-        return body
-
-    def one(match: re.Match[str]) -> str:
-        short, long, plain = match.groups()
-        if plain is not None:
-            if plain in _ESCAPES:
-                return _ESCAPES[plain]
-            raise _fault(
-                "syntax-escape",
-                f"unknown escape \\{plain}",
-                span,
-                "known are \\n \\t \\r \\0 \\\\ \\' \\\" \\uXXXX and \\UXXXXXXXX",
-            )
-        point = int(short or long, 16)
-        if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise _fault("syntax-escape", f"{match[0]} is no character", span)
-        return chr(point)
-
-    return _ESCAPE.sub(one, body)
-
-
-def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
-    """Cut a text into tokens, ending with one of kind `eof`; errors go into the second list."""
-    tokens: list[Token] = []
-    faults: list[Diagnostic] = []
-    position, size = 0, len(text)
-    match_at = _TOKEN.match
-    while position < size:
-        match = match_at(text, position)
-        if match is None:
-            start = position
-            fault, position = _bad_character(text, start)
-            faults.append(fault)
-            if fault.code == "syntax-quote" and text[start:position].rstrip().endswith("."):
-                tokens.append(Token("end", ".", position - 1, position))  # the clause's, surely
-            if len(faults) >= ERRORS_MAX:
-                break
-            continue
-        start, position = position, match.end()
-        kind = match.lastgroup
-        if kind == "layout":
-            continue
-        assert kind is not None
-        raw = match.group()
-        try:
-            tokens.append(Token(kind, raw, start, position, _token_value(kind, raw, start)))
-        except _Fault as fault_raised:
-            faults.append(fault_raised.diagnostic)
-            tokens.append(Token("name", "error", start, position))
-    tokens.append(Token("eof", "", size, size))
-    return tokens, faults
-
-
-def comments(text: str) -> list[Span]:
-    """Where the comments of a text stand, in order. The text has no errors.
-
-    >>> comments("a. % one\\nb. /* two */")
-    [Span(start=3, end=8), Span(start=12, end=21)]
-    """
-    found: list[Span] = []
-    position, size = 0, len(text)
-    while position < size:
-        match = _TOKEN.match(text, position)
-        assert match is not None, "the text was read without errors"
-        if match.lastgroup == "layout" and not match.group().isspace():
-            found.append(Span(*match.span()))
-        position = match.end()
-    return found
-
-
-def _token_value(kind: str, raw: str, start: int) -> Any:
-    if kind == "quoted":
-        return _unquote(raw, Span(start, start + len(raw)))
-    if kind == "int":
-        if len(raw) > _INT_DIGITS_MAX or int(raw).bit_length() > INT_BITS_MAX:
-            raise _fault(
-                "syntax-number",
-                f"a number of {len(raw):,} digits is too long",
-                Span(start, start + len(raw)),
-                f"integers have at most {INT_BITS_MAX:,} bits",
-            )
-        return int(raw)
-    if kind == "float":
-        value = float(raw)
-        if not math.isfinite(value):
-            raise _fault("syntax-number", "the number is infinite", Span(start, start + len(raw)))
-        return value or 0.0
-    if kind == "bytes":
-        return bytes.fromhex(raw[2:-1])
-    return None
-
-
-def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
-    """Say what is wrong where no token begins, and where to go on."""
-    character = text[position]
-    if character in "'\"":
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        return (
-            Diagnostic(
-                code="syntax-quote",
-                message=f"the quote {character} opened here is not closed on its line",
-                span=Span(position, position + 1),
-                help="close it, or write a line break as \\n",
-            ),
-            end,
-        )
-    if text.startswith("/*", position):
-        return (
-            Diagnostic(
-                code="syntax-comment",
-                message="the comment opened here is not closed",
-                span=Span(position, position + 2),
-                help="close it with */",
-            ),
-            len(text),
-        )
-    end = position + 1
-    while end < len(text) and text[end] == character:
-        end += 1
-    help = "quote it: 'like this'"
-    if character == ".":
-        help = "a clause ends with a full stop and a space or a line break"
-    elif character in "{}":
-        help = "use ( ) or [ ]"
-    elif character == "!":
-        help = "there is no cut: write ( Condition -> Then ; Else )"
-    return (
-        Diagnostic(
-            code="syntax-character",
-            message=f"{character!r} cannot stand here",
-            span=Span(position, end),
-            help=help,
-        ),
-        end,
-    )
-
 
 @dataclass(slots=True)
 class _Pending:
@@ -405,13 +207,13 @@ class Reader:
             start = self._tokens[self._next - 1].end if self._next else 0
             try:
                 found.append(self._expression(("end",)))
-            except _Fault as fault:
+            except Fault as raised:
                 found.append(None)
                 self._skip_clause()
                 end = self._tokens[self._next].start
                 if not any(start <= place < end for place in self._lexical):
                     # In a clause with a bad character, the rest is most likely its consequence.
-                    self.faults.append(fault.diagnostic)
+                    self.faults.append(raised.diagnostic)
         return found
 
     def single(self) -> Node | None:
@@ -421,8 +223,8 @@ class Reader:
         self._clause_end = "the end of the text"
         try:
             node = self._expression(("eof",))
-        except _Fault as fault:
-            self.faults.append(fault.diagnostic)
+        except Fault as raised:
+            self.faults.append(raised.diagnostic)
             return None
         return node
 
@@ -448,7 +250,7 @@ class Reader:
             if frame.left is None:
                 self._operand(frames, token)
                 if len(frames) > TERM_DEPTH_MAX:
-                    raise _fault(
+                    raise fault(
                         "syntax-depth",
                         f"brackets are nested more than {TERM_DEPTH_MAX:,} deep",
                         token.span,
@@ -588,7 +390,7 @@ class Reader:
         depth = max(map(depth_of, args)) if name in (",", ";", "->") and len(args) == 2 else 0
         node = Struct(name, args, span, depth)
         if node.depth > TERM_DEPTH_MAX:
-            raise _fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
+            raise fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
         return node
 
     def _reduce_all(self, frame: _Frame) -> None:
@@ -619,7 +421,7 @@ class Reader:
             frame.items.append(inner)
             span = Span(frame.name.start, token.end)
             if frame.name.text == PARTIAL:
-                raise _fault(
+                raise fault(
                     "syntax-list-name", f"{PARTIAL!r} names no compound", span, "write [a, b | T]"
                 )
             self._take(outer, self._struct_counted(frame.name.text, tuple(frame.items), span))
@@ -631,7 +433,7 @@ class Reader:
             frame.items.append(inner)
         items = tuple(frame.items)
         if isinstance(tail, Const | Struct):
-            raise _fault(
+            raise fault(
                 "syntax-tail",
                 "what stands after '|' is neither a list nor a variable",
                 tail.span,
@@ -642,7 +444,7 @@ class Reader:
             items, tail = items + tail.items, tail.tail
         node = Listing(items, tail, Span(frame.opened.start, token.end))
         if node.depth > TERM_DEPTH_MAX:
-            raise _fault(
+            raise fault(
                 "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", node.span
             )
         self._take(outer, node)
@@ -650,7 +452,7 @@ class Reader:
     def _struct_counted(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
         node = Struct(name, args, span)
         if node.depth > TERM_DEPTH_MAX:
-            raise _fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
+            raise fault("syntax-depth", f"the term has more than {TERM_DEPTH_MAX:,} levels", span)
         return node
 
     # -- what went wrong -------------------------------------------------------------------
@@ -662,12 +464,12 @@ class Reader:
         what = "the list" if frame.kind == "[" else "the bracket"
         return ((f"{what} was opened here", frame.opened.span),)
 
-    def _unexpected_operand(self, frames: list[_Frame], token: Token) -> _Fault:
+    def _unexpected_operand(self, frames: list[_Frame], token: Token) -> Fault:
         frame = frames[-1]
         if token.kind == "bracket" and token.text in ")]":
             if frame.kind == "args" and not frame.items and not frame.ops and token.text == ")":
                 assert frame.name is not None
-                return _fault(
+                return fault(
                     "syntax-no-arguments",
                     f"{frame.name.text}() has no argument",
                     Span(frame.name.start, token.end),
@@ -684,14 +486,14 @@ class Reader:
         if token.text == "=" and frame.ops and frame.ops[-1].name in ("<", ">"):
             found = frame.ops[-1].name
             help = "write =< for less or equal" if found == "<" else "write >= for greater or equal"
-        return _fault("syntax-term", what, token.span, help, self._opened(frames))
+        return fault("syntax-term", what, token.span, help, self._opened(frames))
 
-    def _unexpected_operator(self, frames: list[_Frame], token: Token) -> _Fault:
+    def _unexpected_operator(self, frames: list[_Frame], token: Token) -> Fault:
         frame = frames[-1]
         closer = _CLOSERS.get(frame.kind)
         if token.kind == "eof" and closer is None:
             end = self._tokens[self._next - 1].end
-            return _fault(
+            return fault(
                 "syntax-full-stop",
                 "the last clause has no full stop",
                 Span(end, end),
@@ -714,13 +516,13 @@ class Reader:
                 help = "is a full stop missing on the line before?"
         if frame.kind == "clause" and token.text in (")", "]"):
             help = f"no bracket is open that {token.text!r} could close"
-        return _fault(
+        return fault(
             "syntax-operator", f"expected {wanted}, {found}", token.span, help, self._opened(frames)
         )
 
-    def _clash(self, token: Token, frame: _Frame) -> _Fault:
+    def _clash(self, token: Token, frame: _Frame) -> Fault:
         other = f" beside {frame.ops[-1].name!r}" if frame.ops else ""
-        return _fault(
+        return fault(
             "syntax-priority",
             f"{token.text!r} cannot stand here{other} without brackets",
             token.span,

@@ -12,8 +12,9 @@ from typing import Final
 
 from nomospace.law.tree import UNITS
 from nomospace.terms import Diagnostic, Source, Span, Term, TooLarge, Var, check_size
-from nomospace.terms.syntax import Reader, tokenize
+from nomospace.terms.syntax import Reader
 from nomospace.terms.text import from_node
+from nomospace.terms.tokens import tokenize
 
 DURATION_DAYS_MAX: Final = 36_525
 """The longest time that one line may let pass: a hundred years."""

@@ -45,7 +45,8 @@ from typing import Final, TypeAlias
 
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Diagnostic, Faulty, Source, Span, Term, Var
-from nomospace.terms.syntax import ERRORS_MAX, TEXT_BYTES_MAX
+from nomospace.terms.syntax import TEXT_BYTES_MAX
+from nomospace.terms.tokens import ERRORS_MAX
 from nomospace.testing.cursor import Cursor, LineFault, listed
 
 LINE_CHARS_MAX: Final = 10_000

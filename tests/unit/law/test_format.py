@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nomospace.law.canon import canonical
 from nomospace.law.format import WIDTH_MAX, format_law
 from nomospace.terms import Faulty
-from nomospace.terms.syntax import comments, tokenize
+from nomospace.terms.tokens import comments, tokenize
 from tests.unit.law.test_canon import CORPUS
 from tests.unit.law.test_parse import law_of
 

@@ -26,7 +26,7 @@ from nomospace.law.tree import (
     nodes_of,
 )
 from nomospace.terms import Span
-from nomospace.terms.syntax import tokenize
+from nomospace.terms.tokens import tokenize
 
 KEY_PREFIX: Final = "ed25519:"
 """How a real key begins."""

@@ -311,7 +311,7 @@ class BodyCode:
         """
         points: list[tuple[Scope, Operations]] = []
         flag = self.w.fresh("c")
-        if self._calls_helper(goal):
+        if self.calls_helper(goal):
             return self._region_function(goal, scope, ops, flag, points)
 
         def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
@@ -361,7 +361,7 @@ class BodyCode:
         finally:
             self.apart = apart
 
-    def _calls_helper(self, goal: Goal) -> bool:
+    def calls_helper(self, goal: Goal) -> bool:
         return any(
             isinstance(inner, Call) and (inner.name, len(inner.args)) in self.builder.helpers
             for inner in goals_in(goal)
@@ -382,7 +382,7 @@ class BodyCode:
             self.w.line(f"{found}.append({self.terms.expr(template, inner)})")
             self.w.line(inside.fail)
 
-        if self._calls_helper(goal.goal):
+        if self.calls_helper(goal.goal):
             function, result = self.w.fresh("q"), self.w.fresh("r")
             with self.w.function(f"def {function}():"), self._apart():
                 self.goals((goal.goal,), scope.copy(), ops, TOP, collect)
@@ -620,14 +620,14 @@ class BodyCode:
             and again.blocks == self.w.blocks
         ):
             if effectful:
-                self.w.line(f"o = {self._flush(ops, scope)}")
+                self.w.line(f"o = {self.flush(ops, scope)}")
             if given:
                 self.w.line(f"{', '.join(again.parameters)} = {', '.join(given)}")
             self.w.line("continue")
             return
         passed = [*given, *self.builder.context, depth, "u"]
         if effectful:
-            passed.append(self._flush(ops, scope))
+            passed.append(self.flush(ops, scope))
         result = self.w.fresh("r")
         if last:
             passed.append("k")
@@ -649,7 +649,7 @@ class BodyCode:
         self.w.line(f"if {result} is not None: return {result}")
         self.w.line(at.fail)
 
-    def _flush(self, ops: Operations, scope: Scope) -> str:
+    def flush(self, ops: Operations, scope: Scope) -> str:
         """The ruling so far as a linked list, for a helper that adds to it."""
         base = ops.base or "None"
         for symbol in ops.pending:

@@ -130,7 +130,7 @@ class Builder:
         try:
             code.w.line(f"def rule{index}(S, x, y, z, st, ob, now, u):")
             with code.w.indented():
-                if {"m", "p"} & set(self.context) and code._calls_helper(rule.body):
+                if {"m", "p"} & set(self.context) and code.calls_helper(rule.body):
                     if not has_message:
                         raise Uncompilable("a helper names Msg or Peer, and there is none")
                     code.w.line(f"m, p = y, {'z' if rule.event == 'sent' else 'x'}")
@@ -190,7 +190,7 @@ class Builder:
                 parts = "".join([f"{expr}, " for expr, _ in made])
                 code.w.line(f"return ({index}, ({parts}))")
             return
-        base = code._flush(ops, scope)
+        base = code.flush(ops, scope)
         message = "None"
         if code.operations.message is not None:
             message = f"({', '.join(code.operations.message)})"
@@ -254,7 +254,7 @@ class Builder:
                     raise Uncompilable("a helper may leave an argument unbound")
                 parts.append(code.terms.value(out, inner).expr)
             if effectful:
-                parts.append(code._flush(ops, inner))
+                parts.append(code.flush(ops, inner))
             result = code.w.fresh("r")
             code.w.line(f"{result} = k({', '.join(parts)})")
             code.w.line(f"if {result} is not None: return {result}")

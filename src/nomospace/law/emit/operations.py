@@ -25,7 +25,7 @@ class OperationCode:
 
     def finish(self, symbol: Symbol, scope: Scope) -> tuple[str, bool]:
         """Write checks for an operation; an expression for it, and whether it is a constant."""
-        symbol = self.terms._settled(symbol, scope)
+        symbol = self.terms.settled(symbol, scope)
         if isinstance(symbol, Ref) and symbol.constant:
             return self._constant(symbol, scope)
         if isinstance(symbol, Shape) and symbol.name is not None:
@@ -46,7 +46,7 @@ class OperationCode:
         """
         plan: tuple[Sensed, str | None] | None = None
         for symbol in symbols:
-            symbol = self.terms._settled(symbol, scope)
+            symbol = self.terms.settled(symbol, scope)
             if isinstance(symbol, Ref) and symbol.constant:
                 if self.terms.constants.namespace[symbol.expr] not in ("forward", "deliver"):
                     return None

@@ -33,7 +33,7 @@ class TermCode:
         if isinstance(node, Const):
             return self.constants.ref(node.value)
         if isinstance(node, Variable):
-            return self._settled(scope.lookup(node.name), scope)
+            return self.settled(scope.lookup(node.name), scope)
         if depth > NODE_DEPTH_MAX:
             raise Uncompilable("the term is deep")
         if isinstance(node, Struct):
@@ -43,15 +43,15 @@ class TermCode:
         tail = None if node.tail is None else self.symbol(node.tail, scope, depth + 1)
         return self._folded(self._list(items, tail))
 
-    def _settled(self, symbol: Symbol, scope: Scope) -> Symbol:
+    def settled(self, symbol: Symbol, scope: Scope) -> Symbol:
         """A symbol with its bound holes replaced all the way down."""
         symbol = scope.settle(symbol)
         if not isinstance(symbol, Shape):
             return symbol
-        args = tuple([self._settled(arg, scope) for arg in symbol.args])
+        args = tuple([self.settled(arg, scope) for arg in symbol.args])
         if symbol.name is not None:
             return self._folded(Shape(symbol.name, args))
-        tail = None if symbol.tail is None else self._settled(symbol.tail, scope)
+        tail = None if symbol.tail is None else self.settled(symbol.tail, scope)
         return self._folded(self._list(args, tail))
 
     @staticmethod
@@ -106,7 +106,7 @@ class TermCode:
 
     def value(self, symbol: Symbol, scope: Scope) -> Ref:
         """A ground symbol as a name; code is written when it has to be made."""
-        symbol = self._settled(symbol, scope)
+        symbol = self.settled(symbol, scope)
         if isinstance(symbol, Ref):
             return symbol
         if scope.holes_in(symbol):
@@ -258,7 +258,7 @@ class TermCode:
 
     def unify(self, a: Symbol, b: Symbol, scope: Scope, fail: str) -> None:
         """Write code that makes two symbols equal."""
-        a, b = self._settled(a, scope), self._settled(b, scope)
+        a, b = self.settled(a, scope), self.settled(b, scope)
         if a is b:
             return
         if isinstance(b, Hole):

@@ -19,7 +19,7 @@ from typing import Final
 
 from nomospace.law.tree import Clause, Goal
 from nomospace.terms import Diagnostic, Source, Span
-from nomospace.terms.syntax import ERRORS_MAX
+from nomospace.terms.tokens import ERRORS_MAX
 
 NESTING_MAX: Final = 100
 """How many levels the syntax tree may have: brackets, operators in a row, `elif` after `elif`."""

@@ -1,0 +1,212 @@
+"""Tokens: a text of the law language cut into names, numbers, quoted text, symbols and brackets.
+
+A character that begins no token is an error with its place; the cutting goes on behind it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final, NamedTuple
+
+from nomospace.terms.source import Diagnostic, Span
+from nomospace.terms.values import INT_BITS_MAX
+
+ERRORS_MAX: Final = 100
+"""After so many errors the reader gives up on a text."""
+
+_SYMBOLS = (  # longest first
+    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|/(?!\*)|[=<>+\-*^@;|,]"
+)
+_TOKEN = re.compile(
+    r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
+      |(?P<bytes>b'(?:[0-9a-fA-F]{2})*')
+      |(?P<name>[a-z][A-Za-z0-9_]*)
+      |(?P<var>[A-Z_][A-Za-z0-9_]*'*)
+      |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+      |(?P<int>[0-9]+)
+      |(?P<quoted>'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*")
+      |(?P<end>\.(?=\s|%|\Z))
+      |(?P<symbol>"""
+    + _SYMBOLS
+    + r""")
+      |(?P<bracket>[()\[\]])""",
+    re.VERBOSE,
+)
+_INT_DIGITS_MAX: Final = 1_234  # of the largest integer; longer ones are not even computed
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+
+
+class Token(NamedTuple):
+    """A piece of text. `kind` is a group of the token pattern, or `eof`."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    value: Any = None
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+
+class Fault(Exception):
+    """An error that ends the reading of one clause."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+
+
+def fault(
+    code: str,
+    message: str,
+    span: Span,
+    help: str = "",
+    related: tuple[tuple[str, Span], ...] = (),
+) -> Fault:
+    """A fault to raise: what is wrong, where, and what to do about it."""
+    return Fault(Diagnostic(code=code, message=message, span=span, help=help, related=related))
+
+
+def _unquote(raw: str, span: Span) -> str:
+    quote = raw[0]
+    body = raw[1:-1].replace(quote * 2, quote)
+    if "\\" not in body:
+        return body
+
+    def one(match: re.Match[str]) -> str:
+        short, long, plain = match.groups()
+        if plain is not None:
+            if plain in _ESCAPES:
+                return _ESCAPES[plain]
+            raise fault(
+                "syntax-escape",
+                f"unknown escape \\{plain}",
+                span,
+                "known are \\n \\t \\r \\0 \\\\ \\' \\\" \\uXXXX and \\UXXXXXXXX",
+            )
+        point = int(short or long, 16)
+        if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+            raise fault("syntax-escape", f"{match[0]} is no character", span)
+        return chr(point)
+
+    return _ESCAPE.sub(one, body)
+
+
+def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
+    """Cut a text into tokens, ending with one of kind `eof`; errors go into the second list."""
+    tokens: list[Token] = []
+    faults: list[Diagnostic] = []
+    position, size = 0, len(text)
+    match_at = _TOKEN.match
+    while position < size:
+        match = match_at(text, position)
+        if match is None:
+            start = position
+            bad, position = _bad_character(text, start)
+            faults.append(bad)
+            if bad.code == "syntax-quote" and text[start:position].rstrip().endswith("."):
+                tokens.append(Token("end", ".", position - 1, position))  # the clause's, surely
+            if len(faults) >= ERRORS_MAX:
+                break
+            continue
+        start, position = position, match.end()
+        kind = match.lastgroup
+        if kind == "layout":
+            continue
+        assert kind is not None
+        raw = match.group()
+        try:
+            tokens.append(Token(kind, raw, start, position, _token_value(kind, raw, start)))
+        except Fault as raised:
+            faults.append(raised.diagnostic)
+            tokens.append(Token("name", "error", start, position))
+    tokens.append(Token("eof", "", size, size))
+    return tokens, faults
+
+
+def comments(text: str) -> list[Span]:
+    """Where the comments of a text stand, in order. The text has no errors.
+
+    >>> comments("a. % one\\nb. /* two */")
+    [Span(start=3, end=8), Span(start=12, end=21)]
+    """
+    found: list[Span] = []
+    position, size = 0, len(text)
+    while position < size:
+        match = _TOKEN.match(text, position)
+        assert match is not None, "the text was read without errors"
+        if match.lastgroup == "layout" and not match.group().isspace():
+            found.append(Span(*match.span()))
+        position = match.end()
+    return found
+
+
+def _token_value(kind: str, raw: str, start: int) -> Any:
+    if kind == "quoted":
+        return _unquote(raw, Span(start, start + len(raw)))
+    if kind == "int":
+        if len(raw) > _INT_DIGITS_MAX or int(raw).bit_length() > INT_BITS_MAX:
+            raise fault(
+                "syntax-number",
+                f"a number of {len(raw):,} digits is too long",
+                Span(start, start + len(raw)),
+                f"integers have at most {INT_BITS_MAX:,} bits",
+            )
+        return int(raw)
+    if kind == "float":
+        value = float(raw)
+        if not math.isfinite(value):
+            raise fault("syntax-number", "the number is infinite", Span(start, start + len(raw)))
+        return value or 0.0
+    if kind == "bytes":
+        return bytes.fromhex(raw[2:-1])
+    return None
+
+
+def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
+    """Say what is wrong where no token begins, and where to go on."""
+    character = text[position]
+    if character in "'\"":
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        return (
+            Diagnostic(
+                code="syntax-quote",
+                message=f"the quote {character} opened here is not closed on its line",
+                span=Span(position, position + 1),
+                help="close it, or write a line break as \\n",
+            ),
+            end,
+        )
+    if text.startswith("/*", position):
+        return (
+            Diagnostic(
+                code="syntax-comment",
+                message="the comment opened here is not closed",
+                span=Span(position, position + 2),
+                help="close it with */",
+            ),
+            len(text),
+        )
+    end = position + 1
+    while end < len(text) and text[end] == character:
+        end += 1
+    help = "quote it: 'like this'"
+    if character == ".":
+        help = "a clause ends with a full stop and a space or a line break"
+    elif character in "{}":
+        help = "use ( ) or [ ]"
+    elif character == "!":
+        help = "there is no cut: write ( Condition -> Then ; Else )"
+    return (
+        Diagnostic(
+            code="syntax-character",
+            message=f"{character!r} cannot stand here",
+            span=Span(position, end),
+            help=help,
+        ),
+        end,
+    )
