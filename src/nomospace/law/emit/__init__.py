@@ -1,7 +1,8 @@
 """The compiler: a law's rules as Python functions, held to what `law.interpret` says.
 
 `build` puts programs together, `dispatch` picks the rules for an event, `body` writes goals,
-`terms` writes matching, `operations` writes rulings, `symbols` is what the compiler knows.
+`terms` writes matching, `operations` writes rulings, `symbols` and `paths` are what is known and
+passed along.
 """
 
 from nomospace.law.emit.build import Builder, Ruler

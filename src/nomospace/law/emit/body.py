@@ -23,10 +23,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from nomospace.law.emit.operations import OperationCode
+from nomospace.law.emit.paths import (
+    TOP,
+    Again,
+    Done,
+    Goals,
+    Operations,
+    Place,
+    has_tail,
+    names_in,
+)
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import Writer
@@ -60,38 +69,6 @@ from nomospace.terms import Compound
 
 if TYPE_CHECKING:
     from nomospace.law.emit.build import Builder
-
-
-@dataclass(slots=True, frozen=True)
-class Place:
-    """Where code is written: the statement that fails here, and the flag of the region, if any."""
-
-    fail: str
-    flag: str | None = None
-
-
-TOP = Place("return None")
-
-
-@dataclass(slots=True, frozen=True)
-class Operations:
-    """The ruling so far on this path: a linked list made at run time, then symbols."""
-
-    base: str | None = None
-    pending: tuple[Symbol, ...] = ()
-
-
-@dataclass(slots=True, frozen=True)
-class Again:
-    """How the last clause of a helper may call itself: set its parameters and go round."""
-
-    variant: tuple[str, int, tuple[bool, ...]]
-    parameters: list[str]
-    blocks: int
-
-
-Goals: TypeAlias = tuple[Goal, ...]
-Done: TypeAlias = Callable[[Scope, Operations, Place], None]
 
 
 class BodyCode:
@@ -332,11 +309,11 @@ class BodyCode:
         flag: str,
         points: list[tuple[Scope, Operations]],
     ) -> tuple[str, list[tuple[Scope, Operations]]]:
-        before = _names_in(scope, ops)
+        before = names_in(scope, ops)
         carried: list[list[str]] = []
 
         def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
-            names = sorted(_names_in(inner, inner_ops) - before)
+            names = sorted(names_in(inner, inner_ops) - before)
             points.append((inner, inner_ops))
             carried.append(names)
             self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
@@ -460,7 +437,7 @@ class BodyCode:
             symbol = scope.settle(arg)
             if not scope.holes_in(symbol):
                 bound.append(index)
-                if isinstance(symbol, Shape) and _has_tail(symbol):
+                if isinstance(symbol, Shape) and has_tail(symbol):
                     symbol = terms.value(symbol, scope)
             args.append(symbol)
         bucket = self.w.fresh("b")
@@ -687,33 +664,4 @@ _ECHOED: dict[str, tuple[int, ...]] = {
 """Positions that a built-in gives back just as they were given: nothing to compare."""
 
 
-def _names_in(scope: Scope, ops: Operations) -> set[str]:
-    """The Python names that what is known here stands on."""
-    found: set[str] = set()
-    pending: list[Symbol] = [*scope.names.values(), *scope.holes.values(), *ops.pending]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Ref):
-            if not item.constant:
-                found.add(item.expr)
-        elif isinstance(item, Shape):
-            pending.extend(item.args)
-            if item.tail is not None:
-                pending.append(item.tail)
-    if ops.base is not None:
-        found.add(ops.base)
-    return found
-
-
-def _has_tail(shape: Shape) -> bool:
-    pending: list[Symbol] = [shape]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Shape):
-            if item.tail is not None:
-                return True
-            pending.extend(item.args)
-    return False
-
-
-__all__ = ["TOP", "BodyCode", "Compound", "Operations", "Place"]
+__all__ = ["BodyCode"]

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nomospace.law.emit.body import TOP, Again, BodyCode, Operations, Place
+from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode
+from nomospace.law.emit.paths import TOP, Again, Operations, Place
 from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead

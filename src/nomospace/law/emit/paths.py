@@ -1,0 +1,74 @@
+"""What is passed along a path of a rule while its code is written: where a failure leads, the
+ruling so far, and how a helper may call itself again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nomospace.law.emit.symbols import Ref, Scope, Shape, Symbol
+from nomospace.law.tree import Goal
+
+
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where code is written: the statement that fails here, and the flag of the region, if any."""
+
+    fail: str
+    flag: str | None = None
+
+
+TOP = Place("return None")
+
+
+@dataclass(slots=True, frozen=True)
+class Operations:
+    """The ruling so far on this path: a linked list made at run time, then symbols."""
+
+    base: str | None = None
+    pending: tuple[Symbol, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class Again:
+    """How the last clause of a helper may call itself: set its parameters and go round."""
+
+    variant: tuple[str, int, tuple[bool, ...]]
+    parameters: list[str]
+    blocks: int
+
+
+Goals: TypeAlias = tuple[Goal, ...]
+Done: TypeAlias = Callable[[Scope, Operations, Place], None]
+
+
+def names_in(scope: Scope, ops: Operations) -> set[str]:
+    """The Python names that what is known here stands on."""
+    found: set[str] = set()
+    pending: list[Symbol] = [*scope.names.values(), *scope.holes.values(), *ops.pending]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Ref):
+            if not item.constant:
+                found.add(item.expr)
+        elif isinstance(item, Shape):
+            pending.extend(item.args)
+            if item.tail is not None:
+                pending.append(item.tail)
+    if ops.base is not None:
+        found.add(ops.base)
+    return found
+
+
+def has_tail(shape: Shape) -> bool:
+    """Whether a list with a tail stands anywhere in a shape."""
+    pending: list[Symbol] = [shape]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Shape):
+            if item.tail is not None:
+                return True
+            pending.extend(item.args)
+    return False
