@@ -18,6 +18,8 @@ from nomospace.terms.text import PARTIAL
 from nomospace.terms.values import UNBOUND
 
 LIST: Final = "[]"
+OPEN_PARTS_MAX: Final = 200
+"""The most parts of a value with holes: these are walked again and again."""
 
 
 class Open:
@@ -43,6 +45,20 @@ def make(name: str, args: tuple[Any, ...]) -> Any:
         if arg.__class__ is Var or arg.__class__ is Open:
             return Open(name, args)
     return args if name == LIST else Compound(name, args)
+
+
+def open_size(value: Open) -> int:
+    """How many parts an open value has, in all its open parts; counts no further than it must."""
+    seen: set[int] = set()
+    count = 0
+    pending: list[Any] = [value]
+    while pending and count <= OPEN_PARTS_MAX:
+        item = pending.pop()
+        if item.__class__ is Open and id(item) not in seen:
+            seen.add(id(item))
+            count += len(item.args)
+            pending.extend(item.args)
+    return count
 
 
 def is_bound(value: Any) -> bool:

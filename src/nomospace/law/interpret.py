@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from nomospace.law.bag import Bag, key_of
 from nomospace.law.holes import (
     LIST,
+    OPEN_PARTS_MAX,
     Open,
     build,
     close,
@@ -26,6 +27,7 @@ from nomospace.law.holes import (
     identical,
     is_bound,
     make,
+    open_size,
     resolve,
     unify,
 )
@@ -316,7 +318,14 @@ class _Run:
             cost = list_cost(node, env)
             if cost:
                 spend(self.units, cost)
-        return build(node, env)
+        value = build(node, env)
+        if value.__class__ is Open:
+            size = open_size(value)
+            if size > OPEN_PARTS_MAX:
+                raise Stop("tooLarge")
+            if size >= 100:
+                spend(self.units, size // 100)
+        return value
 
 
 def list_cost(node: Node, env: Env) -> int:

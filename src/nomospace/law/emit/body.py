@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from nomospace.law.emit.inline import renamed
 from nomospace.law.emit.operations import OperationCode
 from nomospace.law.emit.paths import (
     TOP,
@@ -83,6 +84,7 @@ class BodyCode:
         self.tail: Callable[[Scope], list[Symbol]] | None = None
         self.again: Again | None = None
         self.in_helper = False
+        self.leaf_count = 0
         self.apart = False  # inside a condition, a negation or a findall
 
     # -- goals -----------------------------------------------------------------------------
@@ -314,6 +316,8 @@ class BodyCode:
 
         def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
             names = sorted(names_in(inner, inner_ops) - before)
+            # Terms at hand inside the function are not at hand outside.
+            inner.made, inner.sensed = dict(scope.made), scope.sensed
             points.append((inner, inner_ops))
             carried.append(names)
             self.w.line(f"return ({len(points)}, {''.join(f'{name}, ' for name in names)})")
@@ -340,7 +344,9 @@ class BodyCode:
 
     def calls_helper(self, goal: Goal) -> bool:
         return any(
-            isinstance(inner, Call) and (inner.name, len(inner.args)) in self.builder.helpers
+            isinstance(inner, Call)
+            and (inner.name, len(inner.args)) in self.builder.helpers
+            and (inner.name, len(inner.args)) not in self.builder.leaves
             for inner in goals_in(goal)
         )
 
@@ -483,7 +489,9 @@ class BodyCode:
         for node in goal.args:
             terms.list_cost(node, scope)
             symbols.append(terms.symbol(node, scope))
-        if (goal.name, len(goal.args)) in self.builder.helpers:
+        if (goal.name, len(goal.args)) in self.builder.leaves:
+            self._leaf(goal, symbols, rest, scope, ops, at, done)
+        elif (goal.name, len(goal.args)) in self.builder.helpers:
             self._helper(goal, symbols, rest, scope, ops, at, done)
         elif goal.name == "delete":
             self._delete(symbols, scope, at)
@@ -555,6 +563,52 @@ class BodyCode:
         self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}), u)")
         self.w.line(f"if {name} is None: {at.fail}")
         terms.unify(left, Ref(name, False, tuple), scope, at.fail)
+
+    def _leaf(
+        self,
+        goal: Call,
+        symbols: list[Symbol],
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: Place,
+        done: Done,
+    ) -> None:
+        """Write a helper that calls no other out, each clause with the rest of the goals."""
+        self._spend()
+        if self.in_helper and (rest or self.apart):
+            self.w.line("if d >= NESTED_MAX: raise Stop('budget')")
+        clauses = self.builder.helpers[goal.name, len(symbols)]
+        keep = {name for name in ("Self", "Msg", "Peer") if isinstance(scope.names.get(name), Ref)}
+        for clause in clauses:
+            self.leaf_count += 1
+            nodes, body = renamed(clause, self.leaf_count, keep)
+            if len(clauses) == 1:
+                self._leaf_clause(nodes, symbols, (body, *rest), scope, ops, at, done)
+                return
+            inner = Place("break", at.flag)
+            with self.w.block("while True:"):
+                self._leaf_clause(nodes, symbols, (body, *rest), scope.copy(), ops, inner, done)
+            self._after_block(at)
+        self.w.line(at.fail)
+
+    def _leaf_clause(
+        self,
+        nodes: tuple[Node, ...],
+        symbols: list[Symbol],
+        goals: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: Place,
+        done: Done,
+    ) -> None:
+        try:
+            heads = [self.terms.symbol(node, scope) for node in nodes]
+            for head, symbol in zip(heads, symbols, strict=True):
+                self.terms.unify(head, symbol, scope, at.fail)
+        except Dead:
+            return
+        self.goals(goals, scope, ops, at, done)
 
     def _helper(
         self,

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode
+from nomospace.law.emit.inline import leaves
 from nomospace.law.emit.paths import TOP, Again, Operations, Place
 from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
@@ -72,6 +73,7 @@ class Builder:
         self.namespace: dict[str, Any] = dict(NAMESPACE)
         self.constants = Constants(self.namespace)
         self.effectful = _effectful(law)
+        self.leaves = leaves(law)
         self.current_effectful = False
         self.context = _context(law)
         self._variants: dict[Variant, _Compiled] = {}

@@ -1,0 +1,82 @@
+"""Small helpers that call no other are written out where they are called.
+
+That saves a call and a continuation each time, lets a helper take a partial value, and keeps a
+clause that calls one and then itself a loop. The clause's variables get names of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from nomospace.law.tree import (
+    Call,
+    Clause,
+    Goal,
+    Law,
+    Listing,
+    Node,
+    Struct,
+    Variable,
+    goals_in,
+)
+
+CLAUSES_MAX: Final = 4
+GOALS_MAX: Final = 12
+"""Helpers with more clauses, or goals in one, are called."""
+
+
+def leaves(law: Law) -> set[tuple[str, int]]:
+    """The helpers that are written out."""
+    found = set()
+    for key, clauses in law.helpers.items():
+        bodies = [list(goals_in(clause.body)) for clause in clauses]
+        calls = any(
+            isinstance(goal, Call) and (goal.name, len(goal.args)) in law.helpers
+            for body in bodies
+            for goal in body
+        )
+        if not calls and len(clauses) <= CLAUSES_MAX and max(map(len, bodies)) <= GOALS_MAX:
+            found.add(key)
+    return found
+
+
+def renamed(clause: Clause, tag: int, keep: set[str]) -> tuple[tuple[Node, ...], Goal]:
+    """A clause's arguments and body with variables of its own; those in `keep` stay."""
+    args = tuple([_node(arg, tag, keep) for arg in clause.args])
+    return args, _goal(clause.body, tag, keep)
+
+
+def _node(node: Node, tag: int, keep: set[str]) -> Node:
+    if isinstance(node, Variable):
+        if node.name == "_" or node.name in keep:
+            return node
+        return Variable(f"{node.name}#{tag}", node.span)
+    if isinstance(node, Struct):
+        return Struct(node.name, tuple([_node(a, tag, keep) for a in node.args]), node.span)
+    if isinstance(node, Listing):
+        tail = None if node.tail is None else _node(node.tail, tag, keep)
+        return Listing(tuple([_node(a, tag, keep) for a in node.items]), tail, node.span)
+    return node
+
+
+def _goal(goal: Any, tag: int, keep: set[str]) -> Any:
+    """A copy of a goal; whatever it is made of is a goal, a node, a tuple of these, or plain."""
+    changes = {}
+    for item in fields(goal):
+        value = getattr(goal, item.name)
+        if item.name == "span":
+            continue
+        if isinstance(value, tuple):
+            changes[item.name] = tuple([_part(part, tag, keep) for part in value])
+        else:
+            changes[item.name] = _part(value, tag, keep)
+    return replace(goal, **changes)
+
+
+def _part(value: Any, tag: int, keep: set[str]) -> Any:
+    if isinstance(value, Variable | Struct | Listing):
+        return _node(value, tag, keep)
+    if hasattr(value, "span") and hasattr(value, "__dataclass_fields__"):
+        return _goal(value, tag, keep)
+    return value
