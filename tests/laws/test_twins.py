@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop
 from nomospace.law.program import CompiledLaw, load
-from nomospace.law.runtime import Stop
 from nomospace.law.tree import Call, Clause, Conj, Disj, Goal, If, Node, Not, Rule, Sense, Unify
 from nomospace.terms import Compound, Term, Var, resolve, show, unify
 from nomospace.terms.text import PARTIAL, from_node

@@ -11,11 +11,11 @@ import random
 import pytest
 
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop
 from nomospace.law.checks import check
 from nomospace.law.interpret import Interpreter, Trace
 from nomospace.law.parse import parse
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.law.runtime import Stop
 from nomospace.law.tree import FindAll, Law, Not, TrueGoal
 from nomospace.terms import Diagnostic, Source, Span, Term, term
 

@@ -29,6 +29,7 @@ BODY: Final = "law/emit/body.py"
 DISPATCH: Final = "law/emit/dispatch.py"
 TERMS: Final = "law/emit/terms.py"
 RUNTIME: Final = "law/runtime.py"
+BUDGET: Final = "law/budget.py"
 
 MUTANTS: Final = (
     # -- the controller --------------------------------------------------------------------
@@ -236,7 +237,7 @@ MUTANTS: Final = (
     # -- what compiler and interpreter share -----------------------------------------------
     Mutant(
         "the budget ends one unit too early",
-        RUNTIME,
+        BUDGET,
         "if units[0] > UNITS_MAX:",
         "if units[0] >= UNITS_MAX:",
         DIFFERENTIAL,

@@ -28,8 +28,8 @@ from nomospace.control import (
 )
 from nomospace.law import CompiledLaw, load
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Units
 from nomospace.law.interpret import Outcome
-from nomospace.law.runtime import Units
 from nomospace.terms import Term, show, term
 
 EVALUATORS = ("compiled", "interpreted")

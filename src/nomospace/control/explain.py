@@ -13,10 +13,10 @@ import msgspec
 
 from nomospace.control.events import Ruling
 from nomospace.control.membership import Membership
+from nomospace.law.budget import Stop
 from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
 from nomospace.law.render import show_goal
-from nomospace.law.runtime import Stop
 from nomospace.law.tree import (
     Clock,
     Do,

@@ -35,8 +35,9 @@ from nomospace.control.events import (
 from nomospace.errors import CallerError
 from nomospace.law import CompiledLaw
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop
 from nomospace.law.prelude import OPERATIONS_MAX, RULING_BYTES_MAX
-from nomospace.law.runtime import Stop, arith2, micros
+from nomospace.law.runtime import arith2, micros
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
 

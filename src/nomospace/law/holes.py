@@ -9,9 +9,9 @@ and as shared as its budget allows, are never walked to find a variable in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
+from nomospace.law.budget import Units, same_for, spend
 from nomospace.law.tree import Const, Listing, Node, Variable
 from nomospace.terms import Compound, Term, Var, same
 from nomospace.terms.text import PARTIAL
@@ -160,10 +160,11 @@ def close(value: Any) -> Term:
     return known[id(value)]
 
 
-def unify(a: Any, b: Any, trail: list[Var], charge: Callable[[int], None] | None = None) -> bool:
+def unify(a: Any, b: Any, trail: list[Var], units: Units | None = None) -> bool:
     """Make two values equal by binding variables, or fail with some bound: see the trail.
 
-    `charge` is told how many items of a list are copied when `[H|T]` takes it apart.
+    With `units`, it is paid for: comparing what is large, and taking a list apart with `[H|T]`,
+    which copies it and costs one unit per 100 items of T.
     """
     pending = [(a, b)]
     while pending:
@@ -181,16 +182,14 @@ def unify(a: Any, b: Any, trail: list[Var], charge: Callable[[int], None] | None
             variable.ref = value
             trail.append(variable)
         elif x.__class__ is Open or y.__class__ is Open:
-            if not _pair(x, y, pending, charge):
+            if not _pair(x, y, pending, units):
                 return False
-        elif not same(x, y):
+        elif not (same(x, y) if units is None else same_for(units, x, y)):
             return False
     return True
 
 
-def _pair(
-    x: Any, y: Any, pending: list[tuple[Any, Any]], charge: Callable[[int], None] | None
-) -> bool:
+def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units | None) -> bool:
     """Line up the parts of two values of which one is open."""
     x, y = resolve(x), resolve(y)
     x_name, x_args = _outline(x)
@@ -205,8 +204,9 @@ def _pair(
         ):
             return False  # the whole list has too few items for the other
         count = min(len(x_items), len(y_items))
-        if charge is not None:
-            charge(max(len(x_items), len(y_items)) - count)
+        copied = max(len(x_items), len(y_items)) - count
+        if units is not None and copied >= 100:
+            spend(units, copied // 100)
         pending.append((_rest(x_items[count:], x_tail), _rest(y_items[count:], y_tail)))
         pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
         return True
@@ -270,7 +270,7 @@ def fresh(value: Any) -> Any:
     return known[id(value)]
 
 
-def identical(a: Any, b: Any) -> bool:
+def identical(a: Any, b: Any, units: Units) -> bool:
     """`==` of the law language: one value, or one and the same unbound variable."""
     pending = [(resolve(a), resolve(b))]
     while pending:
@@ -281,6 +281,6 @@ def identical(a: Any, b: Any) -> bool:
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))
-        elif not is_bound(x) or not is_bound(y) or not same(x, y):
+        elif not is_bound(x) or not is_bound(y) or not same_for(units, x, y):
             return False
     return True

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from nomospace.law.bag import Bag, key_of
+from nomospace.law.budget import Stop, Units, same_for, spend
 from nomospace.law.holes import (
     LIST,
     OPEN_PARTS_MAX,
@@ -36,15 +37,12 @@ from nomospace.law.runtime import (
     COMPARE,
     SOLUTIONS,
     UNSET,
-    Stop,
-    Units,
     arith1,
     arith2,
     calculate,
     delete_matching,
     finish,
     seconds,
-    spend,
 )
 from nomospace.law.tree import (
     Call,
@@ -73,7 +71,7 @@ from nomospace.law.tree import (
     Variable,
     goals_in,
 )
-from nomospace.terms import Span, Term, Var, same, undo
+from nomospace.terms import Span, Term, Var, undo
 from nomospace.terms.text import PARTIAL
 
 Env: TypeAlias = dict[str, Any]
@@ -290,15 +288,10 @@ class _Run:
             _Choice(alternatives, len(self.trail), len(self.operations), len(self.path))
         )
 
-    def charge(self, items: int) -> None:
-        """Taking a list apart with `[H|T]` costs one unit per 100 items of T."""
-        if items >= 100:
-            spend(self.units, items // 100)
-
     def attempt(self, a: Term, b: Term) -> bool:
         """Unify; on failure leave nothing bound."""
         mark = len(self.trail)
-        if unify(a, b, self.trail, self.charge):
+        if unify(a, b, self.trail, self.units):
             return True
         undo(self.trail, mark)
         return False
@@ -307,7 +300,7 @@ class _Run:
         """Unify pair by pair; on failure leave nothing bound."""
         mark = len(self.trail)
         for a, b in zip(pairs_a, pairs_b, strict=True):
-            if not unify(a, b, self.trail, self.charge):
+            if not unify(a, b, self.trail, self.units):
                 undo(self.trail, mark)
                 return False
         return True
@@ -427,7 +420,7 @@ def _sense(run: _Run, goal: Sense, env: Env, rest: Work) -> Any:
 
     def candidates() -> Iterator[Work]:
         for term in _terms_like(bag, pattern):
-            if not agrees(pattern, term):
+            if not agrees(pattern, term, run.units):
                 continue
             spend(run.units, 1)
             if run.attempt(pattern, term):
@@ -437,7 +430,7 @@ def _sense(run: _Run, goal: Sense, env: Env, rest: Work) -> Any:
     return _FAILED
 
 
-def agrees(pattern: Any, term: Term) -> bool:
+def agrees(pattern: Any, term: Term, units: Units) -> bool:
     """Whether a term agrees with a pattern in every argument that is bound in the pattern.
 
     This is what makes a term a *candidate* of `@CS`, which costs one unit.
@@ -445,9 +438,9 @@ def agrees(pattern: Any, term: Term) -> bool:
     if pattern.__class__ is Var:
         return True
     if pattern.__class__ is not Open or pattern.name in (LIST, PARTIAL):
-        return pattern.__class__ is Open or same(pattern, term)
+        return pattern.__class__ is Open or same_for(units, pattern, term)
     return all(
-        same(wanted, found)
+        same_for(units, wanted, found)
         for wanted, found in zip(pattern.args, term.args, strict=True)
         if is_bound(wanted)
     )
@@ -480,7 +473,7 @@ def _unify(run: _Run, goal: Unify, env: Env, rest: Work) -> Any:
     left, right = run.build(goal.left, env), run.build(goal.right, env)
     if goal.negated:
         mark = len(run.trail)
-        equal = unify(left, right, run.trail, run.charge)
+        equal = unify(left, right, run.trail, run.units)
         undo(run.trail, mark)
         return _FAILED if equal else rest
     return rest if run.attempt(left, right) else _FAILED
@@ -488,7 +481,7 @@ def _unify(run: _Run, goal: Unify, env: Env, rest: Work) -> Any:
 
 def _same(run: _Run, goal: Same, env: Env, rest: Work) -> Any:
     left, right = run.build(goal.left, env), run.build(goal.right, env)
-    return rest if identical(left, right) != goal.negated else _FAILED
+    return rest if identical(left, right, run.units) != goal.negated else _FAILED
 
 
 def _compare(run: _Run, goal: Compare, env: Env, rest: Work) -> Any:
@@ -575,6 +568,9 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
 
 
 def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
+    if is_bound(pattern):
+        return lambda item: same_for(run.units, item, pattern)
+
     def matches(item: Term) -> bool:
         mark = len(run.trail)
         fits = unify(pattern, item, run.trail)

@@ -17,12 +17,12 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop, Units
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, Builder, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
-from nomospace.law.runtime import Stop, Units
 from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 

@@ -10,28 +10,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from nomospace.law.budget import Stop, Units, same_for, spend
 from nomospace.law.holes import Open
-from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.tree import RESERVED, UNITS
-from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, Compound, Term, is_ground, same, show
+from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, Compound, Term, is_ground, show
 from nomospace.terms.order import sort_terms
 from nomospace.terms.values import Var
-
-Units: TypeAlias = list[int]
-"""A one-item list: the units spent on the event so far."""
-
-
-class Stop(Exception):
-    """Ends the evaluation of an event: the ruling is empty and an `exception` event follows.
-
-    `operation` is the one that cannot be carried out, or `None` when the evaluation itself
-    stopped; then the exception's first argument is `ruling(Event)`.
-    """
-
-    def __init__(self, reason: str, operation: Term | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.operation = operation
 
 
 class _Unset:
@@ -42,13 +26,6 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
-
-
-def spend(units: Units, count: int) -> None:
-    """Count units, and stop the evaluation when they are used up."""
-    units[0] += count
-    if units[0] > UNITS_MAX:
-        raise Stop("budget")
 
 
 # -- arithmetic ------------------------------------------------------------------------------
@@ -229,7 +206,7 @@ def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     if items.__class__ is tuple:
         for item in items:
             spend(units, 1)
-            if wanted is UNSET or same(item, wanted):
+            if wanted is UNSET or same_for(units, item, wanted):
                 yield item, items
 
 

@@ -128,15 +128,27 @@ def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
         kind = left.__class__
         if kind is not Compound and kind is not tuple:
             return left is right or (kind is right.__class__ and bool(left == right))
+    return weigh(a, b)[0]
+
+
+def weigh(a: Term, b: Term) -> tuple[bool, int]:
+    """Whether two lists, or two compounds, are the same, and how much work it was to tell.
+
+    Work is counted in pairs of compounds or lists, and in sixteens of their items.
+    """
+    if a.__class__ is Compound:
+        if a.name != b.name:
+            return False, 1
+        a, b = a.args, b.args
     pending = [(a, b)]
     seen: set[tuple[int, int]] = set()
-    visits = 0
+    work = 0
     while pending:
         x, y = pending.pop()
         if len(x) != len(y):
-            return False
-        visits += 1
-        if visits > 1_000:
+            return False, work
+        work += 1 + len(x) // 16
+        if work > 64:
             if (id(x), id(y)) in seen:
                 continue
             seen.add((id(x), id(y)))
@@ -145,16 +157,16 @@ def _same_parts(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
                 continue
             kind = left.__class__
             if kind is not right.__class__:
-                return False
+                return False, work
             if kind is Compound:
                 if left.name != right.name:
-                    return False
+                    return False, work
                 pending.append((left.args, right.args))
             elif kind is tuple:
                 pending.append((left, right))
             elif left != right:
-                return False
-    return True
+                return False, work
+    return True, work
 
 
 class _Hashed:

@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Final
 from nomospace.errors import LawError
 from nomospace.law import CompiledLaw, load
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop
 from nomospace.law.interpret import Outcome, Trace
 from nomospace.law.parse import parse
-from nomospace.law.runtime import Stop
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
 from nomospace.testing.generate import HOME, Case, make_cases, make_law

@@ -27,8 +27,9 @@ from nomospace.control import (
 )
 from nomospace.law import CompiledLaw
 from nomospace.law.bag import Bag
+from nomospace.law.budget import Stop
 from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
-from nomospace.law.runtime import Stop, arith2, micros
+from nomospace.law.runtime import arith2, micros
 from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term, match, oversize, same
 from nomospace.testing.differential import alike

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from nomospace.bench import Row, Run, bench
@@ -54,6 +55,8 @@ def law(run: Run) -> Iterator[Row]:
     run.say("the whole of handle")
     handled = _handle(run)
     yield handled
+    run.say("laws that run away")
+    yield _runaway(run)
     run.say("a thousand rules")
     yield from _thousand(run)
     run.say("a cold load")
@@ -206,6 +209,37 @@ def _handle(run: Run) -> Row:
         goal=at_most(6, "µs"),
         how="a layman's alarm: event made, ruled on, state changed, obligation laid, "
         "effects and journal record made",
+    )
+
+
+def _runaway(run: Run) -> Row:
+    """The slowest to be stopped of all the laws that run away."""
+    from nomospace.control import Membership, sent
+    from nomospace.law import load
+    from nomospace.testing.runaways import RUNAWAYS, law_text
+
+    def timed(predicate: str) -> Sample:
+        law = load(law_text(predicate))
+
+        def sample(_seconds: float) -> float:
+            member = Membership(law, HOME)
+            start = perf_counter_ns()
+            effects = member.handle(sent(HOME, "go", "bob@ward"), now=NOW_US)
+            took = perf_counter_ns() - start
+            if len(effects) != 3:
+                raise Bug(story=(f"a law that runs away gave {effects}",))
+            return took
+
+        return sample
+
+    best = run.interleave({what: timed(go) for what, (_, go) in RUNAWAYS.items()})
+    slowest = max(best, key=lambda what: best[what])
+    return Row(
+        what="a law that runs away, until its exception has been ruled on",
+        unit="ms",
+        ours=best[slowest] / PER_MS,
+        goal=at_most(50, "ms"),
+        how=f"{len(RUNAWAYS)} such laws, the slowest of them: one that {slowest}",
     )
 
 

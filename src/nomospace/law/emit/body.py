@@ -412,7 +412,7 @@ class BodyCode:
                 key = terms.constants.add(f"{terms.constants.namespace[value.expr]}/0")
                 self._loop(f"for {item} in {bag}.buckets.get({key}, ()):")
             else:
-                self._loop(f"for {item} in equals({bag}, {value.expr}):")
+                self._loop(f"for {item} in equals({bag}, {value.expr}, u):")
             self._spend()
         self.goals(rest, scope, ops, inside, done)
         self._end_loop()
@@ -473,7 +473,7 @@ class BodyCode:
         else:
             self.w.line(f"{', '.join(parts)} = {item}.args")
         for index in bound:
-            terms.match(args[index], Ref(parts[index]), scope, "continue", charged=False)
+            terms.match(args[index], Ref(parts[index]), scope, "continue")
         self._spend()
         for index, arg in enumerate(args):
             if index not in bound:
@@ -560,7 +560,7 @@ class BodyCode:
         pattern = terms.pattern_expr(unwanted, scope)
         name = self.w.fresh()
         matcher = "equal_to" if not scope.holes_in(unwanted) else "matching"
-        self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}), u)")
+        self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}, u), u)")
         self.w.line(f"if {name} is None: {at.fail}")
         terms.unify(left, Ref(name, False, tuple), scope, at.fail)
 

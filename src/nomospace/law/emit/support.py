@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from nomospace.law.bag import Bag, key_of
+from nomospace.law.budget import Stop, Units, same_for, spend
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
     UNSET,
-    Stop,
-    Units,
     arith1,
     arith2,
     calculate,
     delete_matching,
     finish,
     seconds,
-    spend,
 )
 from nomospace.terms import Compound, Term, Var, match, same
 
@@ -54,21 +52,26 @@ def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     return items + tail
 
 
-def equals(bag: Bag, value: Term) -> Iterator[Term]:
+def unlike(units: Units, a: Term, b: Term) -> bool:
+    """Whether two values differ, paid for."""
+    return not same_for(units, a, b)
+
+
+def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
     """The terms of a bag that are this very value."""
     for term in bag.of(key_of(value)):
-        if same(term, value):
+        if same_for(units, term, value):
             yield term
 
 
-def matching(pattern: Term) -> Callable[[Term], bool]:
+def matching(pattern: Term, units: Units) -> Callable[[Term], bool]:
     """Whether an item fits a pattern."""
     return lambda item: match(pattern, item)
 
 
-def equal_to(value: Term) -> Callable[[Term], bool]:
+def equal_to(value: Term, units: Units) -> Callable[[Term], bool]:
     """Whether an item is this very value."""
-    return lambda item: same(item, value)
+    return lambda item: same_for(units, item, value)
 
 
 def push(linked: Any, operation: Term) -> Any:
@@ -116,6 +119,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "seconds": seconds,
     "spend": spend,
     "tuple": tuple,
+    "unlike": unlike,
     "str": str,
     "int": int,
     "float": float,

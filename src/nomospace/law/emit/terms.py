@@ -147,7 +147,7 @@ class TermCode:
 
     # -- comparing -------------------------------------------------------------------------
 
-    def differs(self, a: Ref, b: Ref) -> str | None:
+    def differs(self, a: Ref, b: Ref, *, charged: bool = True) -> str | None:
         """A condition that holds when two values differ; `None` when they are known equal."""
         if a.expr == b.expr:
             return None
@@ -167,9 +167,10 @@ class TermCode:
         x, y = a.expr, b.expr
         if a.kind is str or b.kind is str:
             return f"{x} != {y}"  # a string equals nothing but that string
+        deep = f"unlike(u, {x}, {y})" if charged else f"not same({x}, {y})"
         return (
             f"({x} is not {y} and ({x}.__class__ is not {y}.__class__ or "
-            f"(not same({x}, {y}) if {x}.__class__ is tuple else {x} != {y})))"
+            f"({deep} if {x}.__class__ is tuple or {x}.__class__ is C else {x} != {y})))"
         )
 
     def match(
@@ -181,7 +182,7 @@ class TermCode:
             scope.holes[symbol] = value
             return
         if isinstance(symbol, Ref):
-            condition = self.differs(symbol, value)
+            condition = self.differs(symbol, value, charged=charged)
             if condition is not None:
                 self._fail_if(condition, fail)
             return

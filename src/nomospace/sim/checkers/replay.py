@@ -13,7 +13,7 @@ from typing import Final
 from nomospace.control import Ruling
 from nomospace.law import CompiledLaw
 from nomospace.law.bag import Bag
-from nomospace.law.runtime import Stop
+from nomospace.law.budget import Stop
 from nomospace.sim.checkers import Verdict, no, yes
 from nomospace.sim.history import Happening
 from nomospace.sim.world import World
