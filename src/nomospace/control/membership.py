@@ -283,7 +283,10 @@ class Membership:
                 effects.append(Deliver(args[0], args[1]))
             elif name == "imposeObligation":
                 unit = UNITS[args[2]] if len(args) == 3 else 1_000_000
-                self._impose(args[0], now + micros(args[1], unit), delta)
+                amount = args[1]
+                small = amount.__class__ is int and -1_000_000 < amount < 1_000_000
+                after = amount * unit if small else micros(amount, unit)
+                self._impose(args[0], now + after, delta)
             elif not self._change(name, args, delta, effects):
                 unmet.append(index)
 

@@ -1,7 +1,7 @@
 """The budget of one event: what is spent is counted, and at its end the evaluation stops.
 
 Comparing is free up to `COMPARED_FREE`, which no message of ordinary size reaches; past it, each
-part compared costs a unit. A law may hold terms as large as it likes, but not look at them for
+part compared costs two units. A law may hold terms as large as it likes, but not look at them for
 nothing.
 """
 
@@ -51,5 +51,5 @@ def same_for(units: Units, a: Term, b: Term) -> bool:
         return bool(a == b)
     equal, work = weigh(a, b)
     if work > COMPARED_FREE:
-        spend(units, work - COMPARED_FREE)
+        spend(units, 2 * (work - COMPARED_FREE))
     return equal

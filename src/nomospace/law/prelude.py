@@ -7,7 +7,7 @@ Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a he
 and each candidate of `@CS` costs one unit; built-ins cost as told here. A candidate is a term that
 agrees with the pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart
 that way, costs one unit for each 100 items of `T`. Calls that nest deeper than `NESTED_MAX` use the
-budget up. Comparing what is large costs a unit a part (`law.budget`). A value with unbound
+budget up. Comparing what is large costs two units a part (`law.budget`). A value with unbound
 variables in it has at most 200 parts, and costs one unit for each 100 of them whenever a goal
 names it.
 

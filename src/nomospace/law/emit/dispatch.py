@@ -43,6 +43,7 @@ class DispatchCode:
         self.lines: list[str] = []
         self._tables: list[tuple[str, dict[Any, str]]] = []
         self._chains: dict[tuple[int, ...], str] = {}
+        self._picks: dict[str, list[str]] = {}
 
     def write(self) -> list[str]:
         self.lines += [f"def nothing({PARAMETERS}): return None"]
@@ -98,23 +99,20 @@ class DispatchCode:
     def _branches(
         self, branches: dict[str, list[tuple[int, Rule]]], key: str, x: str, rest: str
     ) -> list[str]:
-        """Lines that go on with the rules for a key: a look-up, or for few rules, their code."""
-        if len(branches) > INLINE_MAX or any(
-            len(rules) != 1 or rules[0][0] not in self.bodies for rules in branches.values()
-        ):
+        """Lines that go on with the rules for a key: a look-up, or where they are few, the code."""
+        if len(branches) > INLINE_MAX:
             table = self._table({k: self._picker(v, x) for k, v in branches.items()})
-            if rest != "nothing":
-                return [f"        return {table}.get({key}, {rest})({PARAMETERS})"]
-            return [  # the quicker look-up, where a miss is a refusal
-                f"        try: f = {table}[{key}]",
-                "        except KeyError: return None",
-                f"        return f({PARAMETERS})",
-            ]
-        lines = [f"        key = {key}"]
+            return _indent(_look_up(table, key, rest), 2)
+        lines = [f"key = {key}"] if branches else []
         for name, rules in branches.items():
-            lines.append(f"        if key == {self.constants.add(name)}:")
-            lines += [f"        {line}" for line in self.bodies[rules[0][0]][1:]]
-        return [*lines, f"        return {rest}({PARAMETERS})"]
+            lines.append(f"if key == {self.constants.add(name)}:")
+            if len(rules) == 1 and rules[0][0] in self.bodies:
+                lines += self.bodies[rules[0][0]][1:]  # indented once, as in its own function
+                continue
+            function = self._picker(rules, x)
+            code = self._picks.get(function, [f"return {function}({PARAMETERS})"])
+            lines += _indent(code, 1)
+        return _indent([*lines, f"return {rest}({PARAMETERS})"], 2)
 
     def _call(self, rules: list[tuple[int, Rule]]) -> str:
         return f"{self._chain(rules)}({PARAMETERS})"
@@ -163,17 +161,33 @@ class DispatchCode:
             for kind in (str, int)
         }
         rest = self._chain(others)
-        self.lines.append(f"def {name}({PARAMETERS}):")
-        self.lines.append(f"    v = {x}")
-        for step in path:
-            self.lines.append(f"    if v.__class__ is not C or len(v.args) <= {step}:")
-            self.lines.append(f"        return {rest}({PARAMETERS})")
-            self.lines.append(f"    v = v.args[{step}]")
+        steps = "".join([f".args[{step}]" for step in path])
+        code = [
+            f"try: v = {x}{steps}",
+            f"except (AttributeError, IndexError): return {rest}({PARAMETERS})",
+        ]
         for kind, table in tables.items():
-            self.lines.append(f"    if v.__class__ is {kind.__name__}:")
-            self.lines.append(f"        return {table}.get(v, {rest})({PARAMETERS})")
-        self.lines.append(f"    return {rest}({PARAMETERS})")
+            code.append(f"if v.__class__ is {kind.__name__}:")
+            code += _indent(_look_up(table, "v", rest), 1)
+        code.append(f"return {rest}({PARAMETERS})")
+        self._picks[name] = code
+        self.lines += [f"def {name}({PARAMETERS}):", *_indent(code, 1)]
         return name
+
+
+def _look_up(table: str, key: str, rest: str) -> list[str]:
+    """Lines that go on with what a table has for a key."""
+    if rest != "nothing":
+        return [f"return {table}.get({key}, {rest})({PARAMETERS})"]
+    return [  # quicker, where a miss is a refusal
+        f"try: f = {table}[{key}]",
+        "except KeyError: return None",
+        f"return f({PARAMETERS})",
+    ]
+
+
+def _indent(lines: list[str], levels: int) -> list[str]:
+    return ["    " * levels + line for line in lines]
 
 
 def _outline(node: Node) -> tuple[str, Any]:
