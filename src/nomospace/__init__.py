@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from nomospace.errors import NomospaceError as NomospaceError
     from nomospace.errors import PeerError as PeerError
     from nomospace.errors import Unavailable as Unavailable
-    from nomospace.law import CompiledLaw as Law  # noqa: F401
+    from nomospace.law import CompiledLaw
     from nomospace.terms import Compound as Compound
     from nomospace.terms import show as show
     from nomospace.terms import t as t
     from nomospace.terms import term as term
+
+    Law = CompiledLaw
 
 
 def __getattr__(name: str) -> object:

@@ -164,7 +164,7 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units | None = None) -> bool:
     """Make two values equal by binding variables, or fail with some bound: see the trail.
 
     With `units`, it is paid for: comparing what is large, and taking a list apart with `[H|T]`,
-    which copies it and costs one unit per 100 items of T.
+    which copies it and costs one unit per 300 items of T.
     """
     pending = [(a, b)]
     while pending:
@@ -205,8 +205,8 @@ def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units | None) -
             return False  # the whole list has too few items for the other
         count = min(len(x_items), len(y_items))
         copied = max(len(x_items), len(y_items)) - count
-        if units is not None and copied >= 100:
-            spend(units, copied // 100)
+        if units is not None and copied >= 300:
+            spend(units, copied // 300)
         pending.append((_rest(x_items[count:], x_tail), _rest(y_items[count:], y_tail)))
         pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
         return True

@@ -32,7 +32,7 @@ from nomospace.law.holes import (
     resolve,
     unify,
 )
-from nomospace.law.prelude import BUILTINS, NESTED_MAX, OPERATIONS_MAX
+from nomospace.law.prelude import BUILTINS, NESTED_MAX, OPERATIONS_MAX, SPINE_ENOUGH
 from nomospace.law.runtime import (
     COMPARE,
     SOLUTIONS,
@@ -306,7 +306,7 @@ class _Run:
         return True
 
     def build(self, node: Node, env: Env) -> Any:
-        """The value of a node in this clause. `[H|T]` costs one unit per 100 items of T."""
+        """The value of a node in this clause. `[H|T]` costs one unit per 300 items of T."""
         if isinstance(node, Listing | Struct):
             cost = list_cost(node, env)
             if cost:
@@ -334,7 +334,7 @@ def list_cost(node: Node, env: Env) -> int:
             if isinstance(item.tail, Variable) and item.tail.name in env:
                 tail = resolve(env[item.tail.name])
                 if tail.__class__ is tuple:
-                    cost += len(tail) // 100
+                    cost += len(tail) // 300
                 elif is_bound(tail):
                     raise Stop("typeError")  # a list ends in a list
             elif isinstance(item.tail, Variable):
@@ -552,6 +552,8 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
     builtin = BUILTINS[goal.name, len(args)]
     ground = [is_bound(arg) for arg in args]
     if not any(all(ground[at] for at in needs) for needs in builtin.needs):
+        if goal.name in SPINE_ENOUGH:
+            return _open_list_builtin(run, goal, args, ground, env, rest)
         raise Stop("notGround")
     if goal.name == "delete":
         left = delete_matching(args[0], _matcher(run, args[1]), run.units)
@@ -567,17 +569,52 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
     return _FAILED
 
 
-def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
-    if is_bound(pattern):
-        return lambda item: same_for(run.units, item, pattern)
+def _open_list_builtin(
+    run: _Run, goal: Call, args: tuple[Any, ...], ground: list[bool], env: Env, rest: Work
+) -> Any:
+    """A list built-in on lists of known length with unbound items: their items are unified."""
+    is_list = [arg.__class__ is Open and arg.name == LIST for arg in args]
+    builtin = BUILTINS[goal.name, len(args)]
+    known = [a or b for a, b in zip(ground, is_list, strict=True)]
+    if not any(all(known[at] for at in needs) for needs in builtin.needs):
+        raise Stop("notGround")
+    given = [
+        arg.args if open_list else arg if bound else UNSET
+        for arg, open_list, bound in zip(args, is_list, ground, strict=True)
+    ]
+    if goal.name == "delete":
+        left = delete_matching(given[0], _unifier(run, args[1]), run.units)
+        assert left is not None
+        return rest if run.attempt(args[2], make(LIST, left)) else _FAILED
+    if goal.name == "member":
+        given[0] = UNSET  # what is looked for is unified with each item
 
-    def matches(item: Term) -> bool:
+    def answers() -> Iterator[Work]:
+        for answer in SOLUTIONS[goal.name](tuple(given), run.units):
+            values = tuple([make(LIST, v) if v.__class__ is tuple else v for v in answer])
+            if run.attempt_all(args, values):
+                yield TrueGoal(goal.span), env, rest
+
+    run.choose(answers())
+    return _FAILED
+
+
+def _unifier(run: _Run, pattern: Any) -> Callable[[Any], bool]:
+    """Whether an item can be made equal to a pattern; nothing stays bound."""
+
+    def matches(item: Any) -> bool:
         mark = len(run.trail)
         fits = unify(pattern, item, run.trail)
         undo(run.trail, mark)
         return fits
 
     return matches
+
+
+def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
+    if is_bound(pattern):
+        return lambda item: same_for(run.units, item, pattern)
+    return _unifier(run, pattern)
 
 
 _STEPS: dict[type, Any] = {

@@ -106,13 +106,7 @@ class _Parser:
             rule.comment = comment_after(self.source.text, rule.span.end)
         law.rules = tuple(self.rules)
         law.helpers = {key: tuple(found) for key, found in self.helpers.items()}
-        if "law" not in law.preamble_spans and not self.faults:
-            self.fault(
-                "preamble-no-name",
-                "the law has no name",
-                Span(0, 1),
-                "begin it with a clause such as law(ward).",
-            )
+        law.name = law.name or "unnamed"
         self.faults.sort(key=lambda fault: fault.span)
         return law, self.faults
 

@@ -1,12 +1,13 @@
 """The built-in predicates of the law language: what each needs, gives and costs.
 
 Modes: `+` must be bound when called, `-` is bound by the call, `?` either. A call with less
-bound than any of its modes asks for ends the evaluation with `notGround`.
+bound than any of its modes asks for ends the evaluation with `notGround`. Of a list that `member`,
+`append`, `delete`, `length`, `nth0` or `reverse` need, the items may be unbound.
 
 Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a helper predicate
 and each candidate of `@CS` costs one unit; built-ins cost as told here. A candidate is a term that
 agrees with the pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart
-that way, costs one unit for each 100 items of `T`. Calls that nest deeper than `NESTED_MAX` use the
+that way, costs one unit for each 300 items of `T`. Calls that nest deeper than `NESTED_MAX` use the
 budget up. Comparing what is large costs two units a part (`law.budget`). A value with unbound
 variables in it has at most 200 parts, and costs one unit for each 100 of them whenever a goal
 names it.
@@ -36,7 +37,7 @@ from typing import Final, NamedTuple
 
 UNITS_MAX: Final = 100_000
 """The evaluation budget of one event."""
-NESTED_MAX: Final = 20_000
+NESTED_MAX: Final = 40_000
 """How deep calls of helpers may nest; a last goal of a clause nests no deeper than the clause."""
 OPERATIONS_MAX: Final = 10_000
 """The most operations a ruling may have."""
@@ -70,6 +71,9 @@ BUILTINS: Final[dict[tuple[str, int], Builtin]] = {
     ("atom_number", 2): Builtin(((0,), (1,)), (0, 1), False),
 }
 """Name and number of arguments of every built-in but `findall`, which is a goal of its own."""
+
+SPINE_ENOUGH: Final = frozenset(("member", "append", "delete", "length", "nth0", "reverse"))
+"""Built-ins that need a list of known length; its items may be unbound."""
 
 FUNCTIONS: Final[dict[tuple[str, int], str]] = {
     ("+", 2): "sum",

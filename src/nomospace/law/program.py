@@ -265,12 +265,14 @@ def examine(source: Source) -> tuple[Law, list[Diagnostic]]:
     """Read and check a text: the law, and all that is to be said of it, in the order of the text.
 
     A text with errors of form is checked as far as it could be read. Only errors count then, and
-    not a missing predicate, which may stand in a clause that could not be read.
+    not a missing predicate when it may stand in a clause that could not be read.
     """
     tree, found = parse_source(source)
     if not found:
         return tree, check(tree)
-    more = [d for d in check(tree) if d.severity == "error" and d.code != "unknown-predicate"]
+    more = [d for d in check(tree) if d.severity == "error"]
+    if not all(d.code.startswith("preamble-") for d in found):
+        more = [d for d in more if d.code != "unknown-predicate"]
     return tree, sorted([*found, *more], key=lambda d: d.span)
 
 
@@ -286,7 +288,7 @@ def parse_source(source: Source) -> tuple[Law, list[Diagnostic]]:
 def read_source(path: str) -> Source:
     """A law's file as a source; raises `LawFile` when it cannot be read."""
     try:
-        return Source(Path(path).read_text(encoding="utf-8"), path)
+        return Source(Path(path).read_text(encoding="utf-8-sig"), path)
     except UnicodeDecodeError as error:
         raise LawFile(path=path, why=f"it is not UTF-8 text (byte {error.start})") from None
     except OSError as error:

@@ -125,16 +125,16 @@ def arith2(name: str, a: Term, b: Term) -> int | float:
     """One binary function of two numbers."""
     try:
         return _checked(BINARY[name](_number(a), _number(b)))
-    except OverflowError:
-        raise Stop("tooLarge") from None
+    except OverflowError:  # an integer that no float can hold
+        raise Stop("typeError") from None
 
 
 def arith1(name: str, a: Term) -> int | float:
     """One unary function of a number."""
     try:
         return _checked(UNARY[name](_number(a)))
-    except OverflowError:
-        raise Stop("tooLarge") from None
+    except OverflowError:  # an integer that no float can hold
+        raise Stop("typeError") from None
 
 
 def calculate(value: Term, units: Units) -> int | float:

@@ -43,9 +43,12 @@ class NotGround(CallerError):
     variable: str
 
     def __str__(self) -> str:
+        what = f"the term {self.text[:80]!r} holds the variable {self.variable}"
+        if self.variable == "_":
+            return f"{what}, and a value must be ground; write a value in its place"
         return (
-            f"the term {self.text[:80]!r} holds the variable {self.variable}, and a value must be "
-            f"ground; write '{self.variable}' in quotes if a string was meant"
+            f"{what}, and a value must be ground; write '{self.variable}' in quotes if a string "
+            "was meant"
         )
 
 
@@ -57,7 +60,7 @@ def term(text: str) -> Term:
     """
     read, variables = pattern(text)
     if variables:
-        raise NotGround(text=text, variable=next(iter(variables)))
+        raise NotGround(text=text, variable=next(iter(variables)).partition("#")[0])
     return read
 
 

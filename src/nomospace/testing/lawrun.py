@@ -116,7 +116,7 @@ def _json(line: bytes) -> dict[str, Any]:
     if len(line) > LINE_BYTES_MAX:
         raise _Wrong(f"it is longer than the limit of {LINE_BYTES_MAX:,} bytes")
     try:
-        text = line.decode()
+        text = line.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as error:
         raise _Wrong(f"it is not UTF-8 text (byte {error.start})") from None
     try:
@@ -165,11 +165,12 @@ def _need(data: dict[str, Any], key: str) -> Any:
 
 
 def _known(data: dict[str, Any], keys: tuple[str, ...], what: str) -> None:
+    """Refuse what looks like a slip for a key that is not there; anything else is the writer's."""
     for key in data:
         if key not in keys:
-            near = get_close_matches(key, keys, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"its keys are {', '.join(keys)}"
-            raise _Wrong(f'{what} has no "{key[:80]}"; {hint}')
+            near = [other for other in get_close_matches(key, keys, n=2) if other not in data]
+            if near:
+                raise _Wrong(f'{what} has no "{key[:80]}"; did you mean "{near[0]}"?')
 
 
 def _time(value: Any) -> int:

@@ -217,8 +217,8 @@ PAIRS: list[tuple[str, str, str]] = [
     ),
     (
         "unbound-variable",
-        "sent(X, M, Y) :- length([A], N), do(signal(N)).",
-        "sent(X, M, Y) :- member(A, M), length([A], N), do(signal(N)).",
+        "sent(X, M, Y) :- length(A, N), do(signal(N)).",
+        "sent(X, M, Y) :- length([A, A], N), do(signal(N)).",
     ),
     (
         "unbound-variable",

@@ -31,7 +31,7 @@ from nomospace.law.checks.known import (
 )
 from nomospace.law.checks.operations import needs
 from nomospace.law.checks.report import HOME, MESSAGE_EVENTS, PEER, Key, Report, listed
-from nomospace.law.prelude import BUILTINS, Builtin
+from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, Builtin
 from nomospace.law.tree import (
     Call,
     Clause,
@@ -542,10 +542,14 @@ class _Walker:
     def _call_builtin(self, goal: Call, builtin: Builtin, path: Known) -> None:
         """A built-in needs all of one mode's arguments ground, and makes what it binds ground."""
         worst: list[tuple[Mark, Variable | None, Node | None]] = []
+        open_items = False
         for mode in builtin.needs:
             blamed: tuple[Mark, Variable | None, Node | None] = (GROUND, None, None)
             for at in mode:
                 mark, variable = path.mark(goal.args[at])
+                if goal.name in SPINE_ENOUGH and path.ref(goal.args[at])[1] is not FREE:
+                    open_items = open_items or mark is not GROUND
+                    continue  # its items may be unbound, and stay so
                 if mark.value > blamed[0].value:
                     blamed = mark, variable, goal.args[at]
             worst.append(blamed)
@@ -562,7 +566,12 @@ class _Walker:
             where = f"where {goal.name}/{len(goal.args)} needs {modes}"
             name = node.name if isinstance(node, Variable) else variable.name
             self.note(goal, "need", mark.value, node.span, name, variable.name, where)
-        path.ground(*(goal.args[at] for at in builtin.binds))
+        for at in builtin.binds:
+            node = goal.args[at]
+            if open_items and at not in _NUMBERS.get(goal.name, ()):
+                path.blur(node)
+            else:
+                path.ground(node)
 
     def _call_helper(self, goal: Call, key: Key, path: Known) -> bool:
         marks = self._marks(goal.args, path)
@@ -586,6 +595,10 @@ class _Walker:
         """How a call's arguments stand. An argument is free only if no other shares it."""
         open_at = [path.open_names(node) for node in args]
         return tuple(_mark_of(path, at, node, open_at) for at, node in enumerate(args))
+
+
+_NUMBERS: Final = {"length": (1,), "nth0": (0,)}
+"""What a list built-in gives a value whatever the items are."""
 
 
 def _mark_of(path: Known, at: int, node: Node, open_at: list[dict[str, Mark]]) -> Mark:

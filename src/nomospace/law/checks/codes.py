@@ -43,7 +43,6 @@ _ERRORS: Final = {
     "law-too-long": "a law with too many clauses",
     "preamble-form": "a clause of the preamble in the wrong form",
     "preamble-later": "a clause of the preamble that is not supported yet",
-    "preamble-no-name": "a law without a name",
     "preamble-twice": "a clause of the preamble that stands twice",
     "unknown-event": "a rule for an event that does not exist",
     # the checks
@@ -72,6 +71,7 @@ _WARNINGS: Final = {
     "never-sensed": "a control-state term that nothing looks at",
     "not-a-number": "arithmetic on something that is no number",
     "possibly-unbound": "a variable that may have no value where one is needed",
+    "preamble-no-name": "a law without a name",
     "singleton-variable": "a variable that stands only once",
     "unaccepted-forward": "a forwarded message that no arrived rule accepts",
     "unbound-comparison": "a comparison that a variable without a value decides",

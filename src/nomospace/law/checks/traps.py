@@ -51,6 +51,13 @@ def check(report: Report) -> None:
             elif isinstance(goal, Call):
                 _unevaluated(report, *goal.args)
     _placeholders(report)
+    if report.law.language == "law" and "law" not in report.law.preamble_spans:
+        report.add(
+            "preamble-no-name",
+            "the law has no name",
+            Span(0, 1),
+            "begin it with a clause such as law(ward).",
+        )
 
 
 def _bare_ids(report: Report, nodes: tuple[Node, ...]) -> None:

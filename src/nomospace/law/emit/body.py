@@ -40,7 +40,7 @@ from nomospace.law.emit.paths import (
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import Writer
-from nomospace.law.prelude import BUILTINS, UNITS_MAX
+from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
 from nomospace.law.tree import (
     Call,
     Clock,
@@ -513,6 +513,8 @@ class BodyCode:
         builtin = BUILTINS[goal.name, len(symbols)]
         bound = [not scope.holes_in(symbol) for symbol in symbols]
         if not any(all(bound[index] for index in needs) for needs in builtin.needs):
+            if goal.name in SPINE_ENOUGH and any(isinstance(s, Shape) for s in symbols):
+                raise Uncompilable("a list built-in on a list with unbound items")
             self.w.line("raise Stop('notGround')")
             return
         given = [
@@ -554,6 +556,8 @@ class BodyCode:
         terms = self.terms
         items, unwanted, left = symbols
         if scope.holes_in(items):
+            if isinstance(items, Shape):
+                raise Uncompilable("a list built-in on a list with unbound items")
             self.w.line("raise Stop('notGround')")
             raise Dead
         source = terms.value(items, scope).expr

@@ -40,7 +40,7 @@ def cost(units: Units, *tails: Term) -> None:
     for tail in tails:
         if tail.__class__ is not tuple:
             raise Retreat  # a list ends in a list: the interpreter says what becomes of it
-        total += len(tail) // 100
+        total += len(tail) // 300
     if total:
         spend(units, total)
 

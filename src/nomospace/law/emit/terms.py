@@ -248,7 +248,7 @@ class TermCode:
             return
         self._fail_if(f"{x}.__class__ is not tuple or len({x}) < {count}", fail)
         if charged:
-            self.w.line(f"if len({x}) > {count + 99}: spend(u, (len({x}) - {count}) // 100)")
+            self.w.line(f"if len({x}) > {count + 299}: spend(u, (len({x}) - {count}) // 300)")
         for index, arg in enumerate(shape.args):
             part = self.w.fresh()
             self.w.line(f"{part} = {x}[{index}]")
