@@ -353,12 +353,15 @@ class _Layout:
         elif isinstance(node, Struct) and is_infix(node):
             left, right = node.args
             operator = infix_text(node.name, spaced=True)
+            allowed = INFIX[node.name]
             if self._breaks(right):
-                lead += self._flat(left, INFIX[node.name].left) + operator
-                self._term(right, indent, column, lead, suffix, start)
+                opened, closed = _brackets(right, allowed.right)
+                lead += self._flat(left, allowed.left) + operator + opened
+                self._term(right, indent, column, lead, closed + suffix, start)
             else:
-                suffix = operator + self._flat(right, INFIX[node.name].right) + suffix
-                self._term(left, indent, column, lead, suffix, start)
+                opened, closed = _brackets(left, allowed.left)
+                suffix = closed + operator + self._flat(right, allowed.right) + suffix
+                self._term(left, indent, column, lead + opened, suffix, start)
         elif isinstance(node, Struct):
             opening = f"{lead}{functor_text(node)}("
             if len(node.args) == 1 and self._breaks(node.args[0]):
@@ -414,6 +417,12 @@ class _Layout:
             self._add(column, one, start)
         else:
             self._term(node, column, column, lead, suffix, start)
+
+
+def _brackets(node: Node, allowed: int) -> tuple[str, str]:
+    """The brackets an operand needs: its operator may bind less tightly than its place allows."""
+    needed = isinstance(node, Struct) and is_infix(node) and INFIX[node.name].priority > allowed
+    return ("(", ")") if needed else ("", "")
 
 
 def _conjuncts(node: Node) -> list[Node]:

@@ -104,3 +104,11 @@ def test_a_law_that_layout_would_push_over_the_limit_is_refused() -> None:
     assert len(text) == 1_000_000
     with pytest.raises(Faulty, match="laid out"):
         format_law(text)
+
+
+def test_an_operand_that_is_broken_keeps_its_brackets() -> None:
+    """Found by fuzzing: a comment breaks the term at its last list, inside `m*(Z/[L])`."""
+    text = "law(l).\nquit :- p(Z, (m /**/ * (Z / [L]), Z)), p(a, b).\np(_, _).\n"
+    once = format_law(text)
+    assert "m * (Z / [" in once
+    assert format_law(once) == once
