@@ -445,13 +445,8 @@ def _source(name: str) -> Source:
 
 def _load(name: str) -> CompiledLaw:
     from nomospace.law.program import load_source
-    from nomospace.terms import Faulty
 
-    source = _source(name)
-    try:
-        return load_source(source)
-    except Faulty:
-        raise Faulty(source=source, diagnostics=tuple(_findings(source))) from None
+    return load_source(_source(name))
 
 
 def _stdin() -> BinaryIO:

@@ -39,7 +39,7 @@ from nomospace.law.emit.paths import (
 )
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
-from nomospace.law.emit.writer import Writer
+from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
 from nomospace.law.tree import (
     Call,
@@ -423,7 +423,7 @@ class BodyCode:
         self.w.line(head)
         self.w.depth += 1
         self.w.blocks += 1
-        if self.w.blocks > 17:
+        if self.w.blocks > BLOCKS_MAX:
             raise Uncompilable("loops nest too deep")
 
     def _end_loop(self) -> None:

@@ -11,8 +11,8 @@ from typing import Final
 
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.writer import Constants, Writer
-from nomospace.law.tree import Const, Listing, Node, Struct, Variable, variables_in
-from nomospace.terms import Compound
+from nomospace.law.tree import Const, Listing, Node, Struct, Variable
+from nomospace.terms import Compound, same
 
 NODE_DEPTH_MAX: Final = 40
 """Deeper terms in a law's text are left to the interpreter."""
@@ -156,7 +156,7 @@ class TermCode:
         if a.constant:
             value = self.constants.namespace[a.expr]
             if b.constant:
-                return None if _same(value, self.constants.namespace[b.expr]) else "True"
+                return None if same(value, self.constants.namespace[b.expr]) else "True"
             if value is None or value is True or value is False:
                 return f"{b.expr} is not {value}"
             if value.__class__ in (str, bytes):
@@ -299,16 +299,3 @@ class TermCode:
 
 class Dead(Exception):
     """Code after this point is never reached: what was just written fails for certain."""
-
-
-def _same(a: object, b: object) -> bool:
-    from nomospace.terms import same
-
-    return same(a, b)
-
-
-def new_variables(node: Node, scope: Scope) -> bool:
-    """Whether a node has a variable that is unbound here."""
-    return any(
-        v.name == "_" or scope.holes_in(scope.names.get(v.name, Hole())) for v in variables_in(node)
-    )
