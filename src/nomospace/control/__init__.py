@@ -20,6 +20,7 @@ from nomospace.control.events import (
 )
 from nomospace.control.explain import Explanation, explain
 from nomospace.control.membership import Membership, ReservedRole, Snapshot, TooOld, adopt
+from nomospace.control.redo import redo
 
 __all__ = [
     "TICK",
@@ -44,5 +45,6 @@ __all__ = [
     "certificate",
     "certified",
     "explain",
+    "redo",
     "sent",
 ]

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from nomospace.control import Effect, Membership, Ruling, Snapshot
+from nomospace.control import Effect, Membership, Ruling, Snapshot, redo
 from nomospace.law import CompiledLaw
-from nomospace.terms import Term
 
 PacketId = tuple[str, int, int]
 
@@ -79,41 +78,3 @@ class Disk:
         assert stored.unfinished is not None
         ruling, orders, _ = stored.unfinished
         stored.unfinished = (ruling, orders, upto) if upto < len(orders) else None
-
-
-def redo(base: Snapshot, log: Sequence[Ruling]) -> Snapshot:
-    """A membership as its rulings changed it."""
-    state: dict[int, Term] = dict(base.state)
-    pending: dict[int, tuple[Term, int]] = {p: (term, due) for p, term, due in base.obligations}
-    next_place, next_obligation, ended = base.next_place, base.next_obligation, base.ended
-    for ruling in log:
-        for kind, place, old, new in ruling.delta:
-            if kind == "+":
-                state[place] = old
-                next_place = place + 1
-            elif kind == "-":
-                del state[place]
-            elif kind == "<-":
-                state[place] = new
-            elif kind == "due":
-                pending[place] = (old, new)
-                next_obligation = place + 1
-            elif kind == "undue":
-                del pending[place]
-            else:
-                assert kind == "quit", kind
-                ended = True
-    return Snapshot(
-        base.home,
-        base.law,
-        log[-1].seq if log else base.seq,
-        next_place,
-        next_obligation,
-        tuple(sorted(state.items(), key=_place)),
-        tuple([(p, *pending[p]) for p in sorted(pending)]),
-        ended,
-    )
-
-
-def _place(item: tuple[int, Term]) -> int:
-    return item[0]

@@ -1,0 +1,232 @@
+"""What a host is told: calls of its agents, frames of its neighbours, the time, where it is.
+
+A `Call` is one operation of one agent; its `op` is a number that the driver chose and never uses
+again on this host. Most calls are answered at once, a waiting `Seek` when there is a tuple for it;
+every call is answered exactly once, with a value or an error (see `effects.Answer`), unless its
+agent leaves first.
+
+Locations: an agent id has an `@`, a host's name has none; the empty string leaves a place open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.law import CompiledLaw
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+TAKE: Final = "take"
+READ: Final = "read"
+TAKE_NOWAIT: Final = "take_nowait"
+READ_NOWAIT: Final = "read_nowait"
+TAKE_ALL: Final = "take_all"
+READ_ALL: Final = "read_all"
+
+WAITING: Final = (TAKE, READ)
+TAKING: Final = (TAKE, TAKE_NOWAIT, TAKE_ALL)
+BULK: Final = (TAKE_ALL, READ_ALL)
+
+ONCE: Final = "once"
+ONCE_PER_TUPLE: Final = "once-per-tuple"
+STRONG: Final = "strong"
+WEAK: Final = "weak"
+
+
+class Open(msgspec.Struct, frozen=True):
+    """Have an interface space of this name, private at first; under a law, or under none."""
+
+    space: str
+    law: CompiledLaw | None = None
+    durable: bool = True
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Share (or part) several interface spaces in one atomic step."""
+
+    spaces: tuple[str, ...]
+    shared: bool = True
+
+
+class Out(msgspec.Struct, frozen=True, gc=False):
+    """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set."""
+
+    space: str
+    fields: tuple[Term, ...]
+    to: str = ""
+    ttl_us: int = 0
+
+
+class OutMany(msgspec.Struct, frozen=True, gc=False):
+    """Write several tuples in one atomic step."""
+
+    space: str
+    rows: tuple[tuple[Term, ...], ...]
+    to: str = ""
+    ttl_us: int = 0
+
+
+class Seek(msgspec.Struct, frozen=True, gc=False):
+    """Read or take what a template matches: one or all, waiting or not, here or there."""
+
+    space: str
+    how: str
+    template: Template
+    at: str = ""
+    dest: str = ""
+    lease_us: int = 0
+
+
+class Cancel(msgspec.Struct, frozen=True, gc=False):
+    """Wait no longer for an earlier `Seek`. It is answered with `Cancelled`, unless it was served."""
+
+    op: int
+
+
+class Settle(msgspec.Struct, frozen=True, gc=False):
+    """Acknowledge a tuple taken under a lease (`done`), or give it back."""
+
+    space: str
+    lease: str
+    done: bool = True
+
+
+class React(msgspec.Struct, frozen=True):
+    """Register a reaction; answered with its id.
+
+    A strong one brings its listener, a plain function that is called inside the host's step with a
+    `Firing`. A weak one is told through `effects.Fire`.
+    """
+
+    space: str
+    template: Template
+    mode: str = ONCE_PER_TUPLE
+    strength: str = WEAK
+    at: str = ""
+    dest: str = ""
+    listener: Callable[[Any], None] | None = None
+
+
+class Adjust(msgspec.Struct, frozen=True):
+    """`disable`, `enable` (it forgets what it reacted to) or `remove` a reaction."""
+
+    reaction: str
+    what: str
+
+
+class Reactions(msgspec.Struct, frozen=True):
+    """Ask for the registered reactions of the agent."""
+
+
+class Adopt(msgspec.Struct, frozen=True):
+    """Adopt a law; answered with the ruling on the adoption. Twice is a second membership."""
+
+    law: CompiledLaw
+    args: tuple[Term, ...] = ()
+
+
+class Tell(msgspec.Struct, frozen=True):
+    """Send a message to an agent or a space under a law; answered with the ruling."""
+
+    law: str
+    message: Term
+    to: str
+
+
+Request: TypeAlias = (
+    Open
+    | Share
+    | Out
+    | OutMany
+    | Seek
+    | Cancel
+    | Settle
+    | React
+    | Adjust
+    | Reactions
+    | Adopt
+    | Tell
+)
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """One operation of one agent of this host."""
+
+    op: int
+    agent: str
+    request: Request
+
+
+class Arrive(msgspec.Struct, frozen=True):
+    """An agent comes to this host: new, or with all that it carries."""
+
+    agent: str
+    bundle: Bundle | None = None
+
+
+class Depart(msgspec.Struct, frozen=True):
+    """An agent leaves this host with all that it carries; answered with `effects.Packed`."""
+
+    agent: str
+
+
+class Engage(msgspec.Struct, frozen=True):
+    """Join whom the policy lets this host join."""
+
+
+class Disengage(msgspec.Struct, frozen=True):
+    """Leave the group by announcement, and stay alone."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The host is at another place now, in metres."""
+
+    position: tuple[float, float]
+
+
+class Heard(msgspec.Struct, frozen=True, gc=False):
+    """A frame came from a neighbour."""
+
+    neighbour: str
+    frame: Any
+
+
+class Tick(msgspec.Struct, frozen=True, gc=False):
+    """Time has passed."""
+
+
+Event: TypeAlias = Call | Arrive | Depart | Engage | Disengage | Moved | Heard | Tick
+
+
+class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A tuple with all that rides along hidden, as it travels and as it is stored."""
+
+    fields: tuple[Term, ...]
+    writer: str
+    count: int
+    cur: str
+    dest: str
+    expires: int = 0
+    deliveries: int = 0
+
+
+class Its(msgspec.Struct, frozen=True):
+    """An agent's interface space on the move: private, with its tuples."""
+
+    name: str
+    shared: bool
+    law: str
+    rows: tuple[Row, ...]
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What a moving agent carries: its spaces, the counter of its tuples, its reactions."""
+
+    agent: str
+    count: int
+    spaces: tuple[Its, ...] = ()
+    reactions: tuple[Any, ...] = ()
+    memberships: tuple[Any, ...] = ()

@@ -1,0 +1,90 @@
+"""What a host orders: write down, transmit, answer, fire, take note.
+
+Effects come in the order they must be done. `Persist` stands first: nothing after it may be seen
+by anyone before it is on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from nomospace.control import Ruling
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import Bundle
+from nomospace.terms import Term
+
+
+class Persist(msgspec.Struct, frozen=True, gc=False):
+    """Write these changes down, all or none (see `changes`)."""
+
+    changes: tuple[Any, ...]
+
+
+class Transmit(msgspec.Struct, frozen=True, gc=False):
+    """Bring a frame to a neighbour, or (`to` is `None`) to everyone who can hear. It may get lost."""
+
+    to: str | None
+    frame: Any
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A tuple that answers a `Seek`. `source` is the agent that held it."""
+
+    fields: tuple[Term, ...]
+    writer: str
+    count: int
+    source: str
+    deliveries: int = 0
+    lease: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """A call is answered: with a value, or with an error.
+
+    The value of a `Seek` is a `Found` or `None`, for the bulk forms a tuple of `Found`.
+    """
+
+    op: int
+    value: Any = None
+    error: NomospaceError | None = None
+
+
+class Fire(msgspec.Struct, frozen=True, gc=False):
+    """A weak reaction fires: run its listener some time from now."""
+
+    agent: str
+    reaction: str
+    tuple: Found
+
+
+class Mail(msgspec.Struct, frozen=True, gc=False):
+    """A message of a community is delivered to an agent of this host."""
+
+    agent: str
+    law: str
+    sender: str
+    message: Term
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A departing agent's bundle. The host holds nothing of it any more."""
+
+    bundle: Bundle
+
+
+class Ruled(msgspec.Struct, frozen=True, gc=False):
+    """A controller of this host ruled: for whoever watches, and for the journal."""
+
+    ruling: Ruling
+
+
+class Note(msgspec.Struct, frozen=True, gc=False):
+    """Something happened that an operator may want to know: a word, and its facts."""
+
+    what: str
+    facts: dict[str, Any]
+
+
+Effect: TypeAlias = Persist | Transmit | Answer | Fire | Mail | Packed | Ruled | Note

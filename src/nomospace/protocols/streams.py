@@ -1,0 +1,154 @@
+"""Streams: what one host says to another arrives once and in order, while they are engaged.
+
+A stream belongs to a *session*: the view in which two hosts met. Both ends open it when they
+engage and drop it, with all that is under way, when one of them leaves the other's group or comes
+back from a restart; whoever uses a stream sets up again what must outlive it (see `transfers` for
+what may never be lost). Inside a session nothing is lost, doubled or overtaken, whatever the links
+do: data are numbered, acknowledged and sent again.
+
+| told                  | state of the pair | what follows                                        |
+| --------------------- | ----------------- | --------------------------------------------------- |
+| `open(peer, session)` | any               | an empty stream of that session                     |
+| `close(peer)`         | any               | no stream                                           |
+| `send(peer, body)`    | open              | `Data`, now and every `RETRY_US` until acknowledged |
+| `Data` of the session | open              | bodies in order; `Ack`                              |
+| `Data` of another     | any               | nothing: the other end sends it again when we agree |
+| `Ack` of the session  | open              | what it covers is forgotten                         |
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+Session: TypeAlias = tuple[int, str]
+"""The id of the view in which two hosts met."""
+
+RETRY_US: Final = 400_000
+"""How long an unacknowledged message waits before it is sent again."""
+BURST_MAX: Final = 64
+"""How many unacknowledged messages are sent again at a time."""
+AHEAD_MAX: Final = 1_024
+"""How far ahead of the next message a receiver keeps what overtook it."""
+QUEUE_MAX: Final = 100_000
+"""How many messages may wait for one peer; `full` says so before."""
+
+
+class Data(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="data"):
+    """One message of a stream, numbered from 1; `ack` is the last one got from the other end."""
+
+    session: Session
+    number: int
+    ack: int
+    body: Any
+
+
+class Ack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
+    """Everything up to here has come."""
+
+    session: Session
+    ack: int
+
+
+Frame: TypeAlias = Data | Ack
+
+
+class _Stream:
+    """Both directions of one pair in one session."""
+
+    __slots__ = ("ahead", "got", "retry_at", "sent", "session", "unacked")
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.sent = 0
+        self.got = 0
+        self.unacked: deque[tuple[int, Any]] = deque()
+        self.ahead: dict[int, Any] = {}
+        self.retry_at = 0
+
+
+class Streams:
+    """The streams of one host, one for each peer it is engaged with.
+
+    >>> here, there = Streams(), Streams()
+    >>> here.open("b", (1, "a")); there.open("a", (1, "a"))
+    >>> frame = here.send("b", "hello", now=0)
+    >>> there.receive("a", frame, now=0)
+    (['hello'], Ack(session=(1, 'a'), ack=1))
+    >>> there.receive("a", frame, now=5)  # a repeat is acknowledged again and not delivered
+    ([], Ack(session=(1, 'a'), ack=1))
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Stream] = {}
+
+    def open(self, peer: str, session: Session) -> None:
+        """Begin an empty stream; what was under way in an older session is forgotten."""
+        self._streams[peer] = _Stream(session)
+
+    def close(self, peer: str) -> None:
+        """End the stream to a peer, if there is one."""
+        self._streams.pop(peer, None)
+
+    def peers(self) -> list[str]:
+        """Whom there is a stream to."""
+        return list(self._streams)
+
+    def full(self, peer: str) -> bool:
+        """Whether so much waits for a peer that it must be given no more to do."""
+        stream = self._streams.get(peer)
+        return stream is not None and len(stream.unacked) >= QUEUE_MAX
+
+    def idle(self) -> bool:
+        """Whether everything that was sent has come."""
+        return not any(stream.unacked for stream in self._streams.values())
+
+    def send(self, peer: str, body: Any, *, now: int) -> Frame:
+        """Number a message and keep it until the peer has it; the frame to relay now."""
+        stream = self._streams[peer]
+        stream.sent += 1
+        if not stream.unacked:
+            stream.retry_at = now + RETRY_US
+        stream.unacked.append((stream.sent, body))
+        return Data(stream.session, stream.sent, stream.got, body)
+
+    def receive(self, peer: str, frame: Frame, *, now: int) -> tuple[list[Any], Frame | None]:
+        """What a frame brings, in order, and the frame to answer with."""
+        stream = self._streams.get(peer)
+        if stream is None or stream.session != frame.session:
+            return [], None
+        unacked = stream.unacked
+        while unacked and unacked[0][0] <= frame.ack:
+            unacked.popleft()
+            stream.retry_at = now + RETRY_US
+        if not isinstance(frame, Data):
+            return [], None
+        bodies: list[Any] = []
+        if frame.number == stream.got + 1:
+            stream.got += 1
+            bodies.append(frame.body)
+            while stream.got + 1 in stream.ahead:
+                stream.got += 1
+                bodies.append(stream.ahead.pop(stream.got))
+        elif stream.got < frame.number <= stream.got + AHEAD_MAX:
+            stream.ahead[frame.number] = frame.body
+        return bodies, Ack(stream.session, stream.got)
+
+    def retries(self, *, now: int) -> list[tuple[str, Frame]]:
+        """What must be sent again by now."""
+        again: list[tuple[str, Frame]] = []
+        for peer, stream in self._streams.items():
+            if stream.unacked and stream.retry_at <= now:
+                stream.retry_at = now + RETRY_US
+                for place, (number, body) in enumerate(stream.unacked):
+                    if place == BURST_MAX:
+                        break
+                    again.append((peer, Data(stream.session, number, stream.got, body)))
+        return again
+
+    def next_deadline(self) -> int | None:
+        """When something must next be sent again."""
+        due = [stream.retry_at for stream in self._streams.values() if stream.unacked]
+        return min(due) if due else None

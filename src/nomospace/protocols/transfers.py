@@ -1,0 +1,104 @@
+"""Transfers: a tuple passes from one host to another exactly once, whatever crashes in between.
+
+The sender takes the tuple out of its space and notes the transfer in one durable step; from then
+on the tuple is nobody's but the transfer's. The receiver places it and notes the number in one
+durable step, and only then says `Taken`. Numbers run without gaps for each ordered pair of hosts
+and for ever, so the receiver need remember one number for each sender. Whenever two hosts meet
+again, the sender says everything again that was not `Taken`, in order; what came already is
+acknowledged once more and not placed again.
+
+| told                  | at the   | what follows                                             |
+| --------------------- | -------- | -------------------------------------------------------- |
+| `give(peer, what)`    | sender   | a number; the caller makes it durable, then sends        |
+| `Transfer(n, what)`   | receiver | `n` is the next: place it, durable, then `Taken(n)`      |
+| the same again        | receiver | `Taken(n)` only                                          |
+| one that skips        | receiver | nothing: the sender will begin with the one that is next |
+| `Taken(n)`            | sender   | everything up to `n` is forgotten, durably               |
+| the pair meets again  | sender   | all that is pending is sent again, in order              |
+
+A tuple whose receiver never comes back stays with its transfer: that is the price of never being
+in two places. A receiver that has no use for a tuple any more sends it back as a transfer of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+PENDING_MAX: Final = 100_000
+"""How many transfers may be under way to one peer."""
+
+
+class Transfer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer"):
+    """Take this over; `number` counts the sender's transfers to this receiver from 1."""
+
+    number: int
+    what: Any
+
+
+class Taken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="taken"):
+    """Everything up to this number has been placed."""
+
+    number: int
+
+
+class Transfers:
+    """The transfers of one host: what it has given and not yet been rid of, what it has got.
+
+    >>> here = Transfers()
+    >>> number = here.give("b", "a tuple")
+    >>> here.pending("b")
+    [(1, 'a tuple')]
+    >>> here.taken("b", 1), here.pending("b")
+    (True, [])
+    """
+
+    def __init__(
+        self,
+        *,
+        numbers: Mapping[str, int] | None = None,
+        pending: Mapping[str, Mapping[int, Any]] | None = None,
+        got: Mapping[str, int] | None = None,
+    ) -> None:
+        self._numbers = dict(numbers or {})
+        self._pending = {peer: dict(waiting) for peer, waiting in (pending or {}).items()}
+        self._got = dict(got or {})
+
+    def give(self, peer: str, what: Any) -> int:
+        """Note something for a peer and say under which number."""
+        number = self._numbers.get(peer, 0) + 1
+        self._numbers[peer] = number
+        self._pending.setdefault(peer, {})[number] = what
+        return number
+
+    def full(self, peer: str) -> bool:
+        """Whether so much is under way to a peer that it must be given no more."""
+        return len(self._pending.get(peer, ())) >= PENDING_MAX
+
+    def pending(self, peer: str) -> list[tuple[int, Any]]:
+        """What a peer has not said to have, oldest first."""
+        return list(self._pending.get(peer, {}).items())
+
+    def taken(self, peer: str, number: int) -> bool:
+        """The peer has everything up to a number; whether that is news."""
+        waiting = self._pending.get(peer, {})
+        known = [n for n in waiting if n <= number]
+        for n in known:
+            del waiting[n]
+        return bool(known)
+
+    def is_next(self, peer: str, number: int) -> bool:
+        """Whether a transfer from a peer is the one to be placed now."""
+        return number == self._got.get(peer, 0) + 1
+
+    def place(self, peer: str, number: int) -> None:
+        """The transfer has been placed."""
+        assert self.is_next(peer, number), "transfers are placed in order"
+        self._got[peer] = number
+
+    def got(self, peer: str) -> int:
+        """The last transfer of a peer that has been placed."""
+        return self._got.get(peer, 0)
