@@ -11,8 +11,9 @@ from nomospace.sim.faults import Crash, Cut, Fault, Storm, schedule
 from nomospace.sim.history import Delivery, Happening, History, Packet, verdict_of
 from nomospace.sim.network import Link, Network
 from nomospace.sim.runner import Outcome, Report, play, run
+from nomospace.sim.simulation import START_US, Simulation
 from nomospace.sim.workloads import Workload, find, registry, workload
-from nomospace.sim.world import START_US, Agent, Certificate, Host, Me, World
+from nomospace.sim.world import Agent, Certificate, Host, Me, World
 
 __all__ = [
     "HOUR_US",
@@ -36,6 +37,7 @@ __all__ = [
     "Outcome",
     "Packet",
     "Report",
+    "Simulation",
     "Storm",
     "Verdict",
     "Workload",

@@ -12,9 +12,8 @@ from traceback import format_exception
 from typing import Any
 
 from nomospace.sim.checkers import Verdict
-from nomospace.sim.history import SENT
+from nomospace.sim.simulation import Simulation
 from nomospace.sim.workloads import Workload, find
-from nomospace.sim.world import World
 
 
 @dataclass(frozen=True)
@@ -67,13 +66,13 @@ class Report:
         }
 
 
-def play(workload: Workload, seed: int) -> tuple[World | None, Outcome]:
+def play(workload: Workload, seed: int) -> tuple[Simulation | None, Outcome]:
     """Run one world to its end and ask every checker.
 
     An error of ours in the middle of a world is a no, with its last lines: the other seeds go on.
     """
     began = perf_counter()
-    world: World | None = None
+    world: Simulation | None = None
     try:
         world = workload.build(seed)
         world.run()
@@ -82,7 +81,7 @@ def play(workload: Workload, seed: int) -> tuple[World | None, Outcome]:
         last = tuple(list(world.history)[-5:]) if world is not None else ()
         says = "".join(format_exception(error)).strip()
         verdicts = (Verdict("the world runs without an error", "no", 1, says, last),)
-    messages = world.history.count(SENT) if world is not None else 0
+    messages = world.messages if world is not None else 0
     return world, Outcome(seed, verdicts, messages, perf_counter() - began)
 
 

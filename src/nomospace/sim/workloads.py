@@ -26,9 +26,9 @@ from nomospace.sim.checkers.obligations import fire_once
 from nomospace.sim.checkers.quiet import comes_to_rest
 from nomospace.sim.checkers.replay import rulings_replay
 from nomospace.sim.checkers.state import survives_crashes
-from nomospace.sim.world import World
+from nomospace.sim.simulation import Simulation
 
-Builder: TypeAlias = Callable[[int], World]
+Builder: TypeAlias = Callable[[int], Simulation]
 
 EVERYWHERE: Final[tuple[Checker, ...]] = (
     comes_to_rest,
@@ -39,7 +39,7 @@ EVERYWHERE: Final[tuple[Checker, ...]] = (
     arrivals_were_sent,
     strangers_are_barred,
 )
-"""What must hold in every world, whatever its law."""
+"""What must hold in every world of agents behind controllers, whatever its law."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,12 +69,16 @@ registry: Final[dict[str, Workload]] = {}
 
 
 def workload(
-    name: str, about: str, *, checkers: tuple[Checker, ...]
+    name: str,
+    about: str,
+    *,
+    checkers: tuple[Checker, ...],
+    everywhere: tuple[Checker, ...] = EVERYWHERE,
 ) -> Callable[[Builder], Builder]:
     """Register a builder of worlds; `checkers` come besides those that hold everywhere."""
 
     def register(build: Builder) -> Builder:
-        registry[name] = Workload(name, about, build, EVERYWHERE + checkers, build.__module__)
+        registry[name] = Workload(name, about, build, everywhere + checkers, build.__module__)
         return build
 
     return register

@@ -6,9 +6,6 @@ and before the note that it was done. Orders not noted as done are carried out a
 restart; packets have ids and disks remember them, so none is ruled on twice. The network may lose
 packets for good: nothing sends again what it lost.
 
-One seed gives one history. Every user of chance draws from a stream of its own, named by its
-purpose, so that a new agent does not change what the others draw.
-
 Programs of agents are told deliveries and timers and answer through `Me`. What they keep outside
 `Me.memory` is lost in a crash, like the process it stands for.
 """
@@ -17,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any, ClassVar, Final, TypeAlias
 
 from nomospace.control import (
@@ -41,16 +37,13 @@ from nomospace.control import (
 )
 from nomospace.errors import CallerError
 from nomospace.law import CompiledLaw
-from nomospace.sim.clock import HOUR_US, SECOND_US, Clock
+from nomospace.sim.clock import SECOND_US
 from nomospace.sim.disk import Disk, PacketId
-from nomospace.sim.faults import TRAP_US, Crash, Cut, Fault, Storm, schedule
+from nomospace.sim.faults import TRAP_US, Crash, schedule
 from nomospace.sim.history import (
     BARRED,
     CRASHED,
-    CUT,
     DELIVERED,
-    HEALED,
-    JOINED,
     LOST,
     RELEASED,
     REPEATED,
@@ -58,17 +51,14 @@ from nomospace.sim.history import (
     RULED,
     SENT,
     SIGNALLED,
-    WEATHER,
     Delivery,
-    History,
     MemberState,
     Packet,
 )
-from nomospace.sim.network import Link, Network
+from nomospace.sim.network import Link
+from nomospace.sim.simulation import START_US, Simulation
 from nomospace.terms import Compound, Term
 
-START_US: Final = 8 * HOUR_US
-"""Worlds begin at eight in the morning."""
 ACTS_MAX: Final = 100_000
 """The most acts of a world's clock in one run; a world that needs more is not going to be quiet."""
 
@@ -177,25 +167,16 @@ class Host:
         return self._world.clock.now + self.skew_us
 
 
-class World:
+class World(Simulation):
     """Hosts, agents, a network and a history, all from one seed."""
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
-        self.seed = seed
-        self.clock = Clock(start_us=START_US)
-        self.history = History()
-        self.network = Network(self.rng("network"), link)
+        super().__init__(seed, link=link)
         self.hosts: dict[str, Host] = {}
         self.laws: dict[str, CompiledLaw] = {}
         self.where: dict[str, Host] = {}
-        self.healed_at: int | None = None
-        self.quiet = False
         self._programs: dict[str, Program] = {}
         self._issued: set[Certificate] = set()
-
-    def rng(self, purpose: str) -> Random:
-        """A stream of chance of its own for each purpose."""
-        return Random(f"{self.seed}/{purpose}")
 
     # -- setting up ------------------------------------------------------------------------
 
@@ -415,51 +396,22 @@ class World:
         faults = schedule(self.rng("faults"), tuple(self.hosts), start_us=start_us, end_us=end_us)
         self.plan(faults, heal_at_us=end_us)
 
-    def plan(self, faults: Sequence[Fault], *, heal_at_us: int | None) -> None:
-        """Arrange faults, and the moment from which there are none."""
-        for fault in faults:
-            self.clock.at(fault.at, self._fault, fault)
-        if heal_at_us is not None:
-            self.clock.at(heal_at_us, self.heal)
-
-    def _fault(self, fault: Fault) -> None:
-        if self.healed_at is not None:
+    def crash(self, fault: Crash) -> None:
+        """Crash a host, at once or in the middle of its next work."""
+        host = self.hosts[fault.host]
+        if not host.up or host.steps_left is not None:
             return
-        if isinstance(fault, Crash):
-            host = self.hosts[fault.host]
-            if not host.up or host.steps_left is not None:
-                return
-            host.down_us = fault.down_us
-            if fault.steps:
-                host.steps_left = fault.steps
-                # A host with nothing to do crashes all the same, a little later.
-                self.clock.after(TRAP_US, self._crash_at_last, host, host.life)
-            else:
-                self._crash(host)
-        elif isinstance(fault, Cut):
-            self.network.cut(fault.side)
-            self.history.add(self.clock.now, CUT, " ".join(fault.side))
-            self.clock.after(fault.for_us, self._join, fault)
+        host.down_us = fault.down_us
+        if fault.steps:
+            host.steps_left = fault.steps
+            # A host with nothing to do crashes all the same, a little later.
+            self.clock.after(TRAP_US, self._crash_at_last, host, host.life)
         else:
-            self._weather(fault.link)
-            self.clock.after(fault.for_us, self._calm, fault)
+            self._crash(host)
 
     def _crash_at_last(self, host: Host, life: int) -> None:
         if host.life == life and host.steps_left is not None:
             self._crash(host)
-
-    def _join(self, fault: Cut) -> None:
-        if self.healed_at is None:
-            self.network.join(fault.side)
-            self.history.add(self.clock.now, JOINED, " ".join(fault.side))
-
-    def _calm(self, fault: Storm) -> None:
-        if self.healed_at is None and self.network.usual is fault.link:  # no later one came
-            self._weather(self.network.fair)
-
-    def _weather(self, link: Link) -> None:
-        self.network.usual = link
-        self.history.add(self.clock.now, WEATHER, "network", str(link))
 
     def _crash(self, host: Host) -> None:
         must = tuple(
@@ -493,14 +445,11 @@ class World:
             if not host.up:
                 return
 
-    def heal(self) -> None:
-        """End every fault: hosts come back, the network is whole."""
-        self.healed_at = self.clock.now
-        self.network.heal()
+    def bring_back(self) -> None:
+        """Start every host that is down; traps that were not sprung are gone."""
         for host in self.hosts.values():
             host.steps_left = None
             self._restart(host, host.life)
-        self.history.add(self.clock.now, HEALED, "world")
 
 
 def _as_it_is(member: Membership) -> MemberState:

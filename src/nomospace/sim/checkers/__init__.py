@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from nomospace.sim.history import Happening
-
-if TYPE_CHECKING:
-    from nomospace.sim.world import World
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,8 @@ class Verdict:
         return "\n".join(lines)
 
 
-Checker: TypeAlias = Callable[["World"], Verdict]
+Checker: TypeAlias = Callable[[Any], Verdict]
+"""It knows the kind of world that it judges."""
 
 
 def yes(property: str, cases: int) -> Verdict:
