@@ -97,7 +97,27 @@ class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": 
         return f"term({show(self)!r})"
 
 
+FORMAL: Final = "formal"
+"""The functor of a formal: a ground term that stands for a hole in a template."""
+TYPE_FORMALS: Final[dict[type, Any]] = {
+    int: Compound(FORMAL, ("int",)),
+    float: Compound(FORMAL, ("float",)),
+    str: Compound(FORMAL, ("str",)),
+    bool: Compound(FORMAL, ("bool",)),
+    bytes: Compound(FORMAL, ("bytes",)),
+    list: Compound(FORMAL, ("list",)),
+    tuple: Compound(FORMAL, ("list",)),
+    type(None): None,  # a type with one value is that value
+}
+"""What a Python type means in a template."""
+_TYPES_WHY: Final = (
+    "a type stands for a hole, and only templates have holes; give a value",
+    "templates know int, float, str, bool, bytes, list, tuple and type(None); use one, or ANY",
+)
+
 Atomic: TypeAlias = bool | int | float | str | bytes | None
+ATOMIC: Final = (str, int, float, bool, bytes, type(None))
+"""The classes of values that have no parts."""
 Term: TypeAlias = Any
 """None, bool, int, float, str, bytes, a tuple of terms, or a Compound (a pattern: or a Var)."""
 
@@ -231,7 +251,8 @@ def freeze(value: Any, *, variables: bool = False) -> Term:
     """Turn a plain Python value into a term, or say why it is none.
 
     Lists become tuples, subclasses of the plain types become the plain types. The result is
-    ground unless `variables` allows holes, and within the limits.
+    ground unless `variables` allows holes, and within the limits. Where holes are allowed, a
+    type stands for its formal: `int` becomes `formal(int)`.
 
     >>> freeze(["job", 17, t.room(3)])
     ('job', 17, term('room(3)'))
@@ -277,6 +298,10 @@ def _freeze_atomic(value: Any, variables: bool) -> Term:
         if variables:
             return value
         raise NotATerm(value=f"the variable {value.name}", why="a value must be ground")
+    if isinstance(value, type):
+        if variables and value in TYPE_FORMALS:
+            return TYPE_FORMALS[value]
+        raise NotATerm(value=f"the type {value.__name__}", why=_TYPES_WHY[variables])
     raise NotATerm(
         value=f"{type(value).__name__} {str(value)[:60]!r}",
         why="use None, bool, int, float, str, bytes, list, tuple or t.name(…)",

@@ -1,0 +1,162 @@
+"""Features: what a tuple shows of itself, as pairs of a path and a key that an index can hold.
+
+A template knows which features a tuple must show to match (`Template.features`); an index that
+is kept over a path finds the tuples with a key there at once. Every feature is necessary and
+none is enough: what an index finds is still put to `Template.matches`.
+
+| path | key |
+| --- | --- |
+| `(pos,)` | the atomic value of a field, as `key_of` has it |
+| `(pos, "/")` | `(name, n)` of a compound, `("[]", n)` of a list |
+| `(pos, "?")` | the name of the value's Python class: `int`, `str`, `tuple`, `Compound`, … |
+| `(pos, name, n, i)` | the atomic argument `i` of a compound `name/n`; of a list, name `[]` |
+| `(pos, "=", q)` | `True` where two fields are equal |
+
+After `(pos, name, n, i)` may stand a further `name, n, i`, up to three of them, and after any of
+these the `"/"` or `"?"`. The length of a path tells its sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from nomospace.terms.objects import MISSING
+from nomospace.terms.values import Compound, Term
+from nomospace.terms.values import same as same_term
+
+Path: TypeAlias = tuple[Any, ...]
+Key: TypeAlias = Any
+Fields: TypeAlias = tuple[Term, ...]
+
+LEVELS_MAX: Final = 3
+"""How deep a path may lead into a field."""
+EAGER_ARGS_MAX: Final = 15
+"""Arguments of a field that `features_of` looks at; with the functor, 16 features at most."""
+LIST: Final = "[]"
+"""The name of a list in a path."""
+_EXTRACTORS_MAX: Final = 4_096
+
+_TRUE: Final = (bool, True)
+_FALSE: Final = (bool, False)
+
+
+def key_of(value: Term) -> Key:
+    """The key of an atomic value: itself where Python tells it from others, else wrapped.
+
+    >>> len({key_of(1), key_of(1.0), key_of(True)})
+    3
+    """
+    kind = value.__class__
+    if kind is bool:
+        return _TRUE if value else _FALSE
+    return (float, value) if kind is float else value
+
+
+def features_of(fields: Fields) -> list[tuple[Path, Key]]:
+    """The features that a tuple shows at once: its atomic values, functors and first arguments.
+
+    Whether a path is among them hangs on the path alone (`is_eager`), so an index that takes
+    these in as tuples come is complete for every eager path.
+
+    >>> from nomospace.terms import t
+    >>> features_of(("job", t.room(3)))
+    [((0,), 'job'), ((1, '/'), ('room', 1)), ((1, 'room', 1, 0), 3)]
+    """
+    found: list[tuple[Path, Key]] = []
+    for pos, value in enumerate(fields):
+        kind = value.__class__
+        if kind is str or kind is int:
+            found.append(((pos,), value))
+        elif kind is Compound or kind is tuple:
+            name, parts = (value.name, value.args) if kind is Compound else (LIST, value)
+            width = len(parts)
+            found.append(((pos, "/"), (name, width)))
+            for i, part in enumerate(parts[:EAGER_ARGS_MAX]):
+                if part.__class__ is not Compound and part.__class__ is not tuple:
+                    found.append(((pos, name, width, i), key_of(part)))
+        else:
+            found.append(((pos,), key_of(value)))
+    return found
+
+
+def is_eager(path: Path) -> bool:
+    """Whether `features_of` gives a path's key for every tuple that has one.
+
+    >>> is_eager((0,)), is_eager((0, "f", 20, 14)), is_eager((0, "f", 20, 15)), is_eager((0, "?"))
+    (True, True, False, False)
+    """
+    size = len(path)
+    if size == 4:
+        return bool(path[3] < EAGER_ARGS_MAX)
+    return size == 1 or (size == 2 and path[1] == "/")
+
+
+@lru_cache(maxsize=_EXTRACTORS_MAX)
+def feature(path: Path) -> Callable[[Fields], Key]:
+    """The function that gives a tuple's key at a path, or `MISSING` where it has none.
+
+    >>> from nomospace.terms import t
+    >>> get = feature((1, "room", 1, 0))
+    >>> get(("job", t.room(3))), get(("job", t.room(t.blue(3)))), get(("job",))
+    (3, MISSING, MISSING)
+    """
+    pos, size = path[0], len(path)
+    if size == 3:
+        return _equality(pos, path[2])
+    steps = tuple((path[at], path[at + 1], path[at + 2]) for at in range(1, size - 2, 3))
+    assert len(steps) <= LEVELS_MAX, path
+    last = _FINALS[path[-1]] if size % 3 == 2 else _atomic_key
+    if not steps:
+
+        def direct(fields: Fields) -> Key:
+            return last(fields[pos]) if pos < len(fields) else MISSING
+
+        return direct
+
+    def walk(fields: Fields) -> Key:
+        if pos >= len(fields):
+            return MISSING
+        value = fields[pos]
+        for name, width, i in steps:
+            kind = value.__class__
+            if kind is Compound:
+                if value.name != name or len(value.args) != width:
+                    return MISSING
+                value = value.args[i]
+            elif kind is tuple and name == LIST and len(value) == width:
+                value = value[i]
+            else:
+                return MISSING
+        return last(value)
+
+    return walk
+
+
+def _equality(left: int, right: int) -> Callable[[Fields], Key]:
+    def compare(fields: Fields) -> Key:
+        if left < len(fields) and right < len(fields) and same_term(fields[left], fields[right]):
+            return True
+        return MISSING
+
+    return compare
+
+
+def _atomic_key(value: Term) -> Key:
+    kind = value.__class__
+    return MISSING if kind is Compound or kind is tuple else key_of(value)
+
+
+def _functor(value: Term) -> Key:
+    kind = value.__class__
+    if kind is Compound:
+        return value.name, len(value.args)
+    return (LIST, len(value)) if kind is tuple else MISSING
+
+
+def _class_name(value: Term) -> Key:
+    return value.__class__.__name__
+
+
+_FINALS: Final[dict[str, Callable[[Term], Key]]] = {"/": _functor, "?": _class_name}

@@ -1,0 +1,123 @@
+"""Whether a tuple fits a template: patterns compiled to closures.
+
+The parts that are most quickly told apart are not here: a template looks at the number of fields
+and at its atomic actuals first. What is left has one check for each field that is no `ANY`. A
+pattern with patterns inside looks at functor and width, then inside. Fields under one name of
+`same(…)` are compared last, when every place they stand in is known to exist.
+
+The patterns have been looked over by the time they come here: formals are well formed, and none
+stands so deep that Python's stack would matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nomospace.terms.features import Fields, Path
+from nomospace.terms.formals import (
+    KINDS,
+    Formal,
+    accepts,
+    bounded_classes,
+    formals_in,
+    is_formal,
+    read_formal,
+)
+from nomospace.terms.objects import is_object
+from nomospace.terms.predicate import compiled
+from nomospace.terms.values import ATOMIC, Compound, Term, same
+
+Check: TypeAlias = Callable[[Term], bool]
+Test: TypeAlias = Callable[[Fields], bool]
+
+
+def compile_fit(patterns: Fields) -> Test:
+    """The test of all patterns but the atomic actuals, for tuples of the right width.
+
+    >>> from nomospace.terms import ANY, t
+    >>> fits = compile_fit(("job", t.room(ANY)))
+    >>> fits(("job", t.room(3))), fits(("job", t.hall(3)))
+    (True, False)
+    """
+    alike: dict[str, list[Path]] = {}
+    checks: list[tuple[int, Check]] = []
+    for pos, pattern in enumerate(patterns):
+        if pattern.__class__ not in ATOMIC:
+            check = _check(pattern, (pos,), alike)
+            if check is not None:
+                checks.append((pos, check))
+    pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
+
+    def fits(fields: Fields) -> bool:
+        for pos, check in checks:
+            if not check(fields[pos]):
+                return False
+        return not pairs or all(same(_at(fields, one), _at(fields, other)) for one, other in pairs)
+
+    return fits
+
+
+def _at(value: Term, path: Path) -> Term:
+    for i in path:
+        value = value.args[i] if value.__class__ is Compound else value[i]
+    return value
+
+
+def _check(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check | None:
+    """The check of one pattern; `None` where everything fits."""
+    if is_formal(pattern):
+        formal = read_formal(pattern)
+        if formal.same is not None:
+            alike.setdefault(formal.same, []).append(path)
+        return _check_formal(formal)
+    if pattern.__class__ in ATOMIC or not formals_in(pattern):
+        return lambda value: same(pattern, value)
+    is_list = pattern.__class__ is tuple
+    parts = pattern if is_list else pattern.args
+    inside = _check_parts(parts, path, alike)
+    if is_list:
+        return lambda value: value.__class__ is tuple and inside(value)
+    name = pattern.name
+    return lambda value: value.__class__ is Compound and value.name == name and inside(value.args)
+
+
+def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Test:
+    width = len(parts)
+    checks: list[tuple[int, Check]] = []
+    for i, part in enumerate(parts):
+        check = _check(part, (*path, i), alike)
+        if check is not None:
+            checks.append((i, check))
+    if len(checks) == 1:  # the commonest, without a generator
+        at, only = checks[0]
+        return lambda values: len(values) == width and only(values[at])
+    return lambda values: len(values) == width and all(check(values[i]) for i, check in checks)
+
+
+def _check_formal(formal: Formal) -> Check | None:
+    if formal.class_name is not None:
+        return _check_class(formal.class_name, formal.predicate)
+    classes = KINDS[formal.kind]
+    if formal.bounds is not None:
+        low, high = formal.bounds
+        fitting = tuple([kind for kind in bounded_classes(low) if not classes or kind in classes])
+        return lambda value: value.__class__ in fitting and low <= value <= high
+    if formal.predicate is not None:
+        test = compiled(formal.predicate, field=True)
+        if not classes:
+            return test
+        return lambda value: value.__class__ in classes and test(value)
+    if not classes:
+        return None
+    if len(classes) == 1:
+        only = classes[0]
+        return lambda value: value.__class__ is only
+    return lambda value: value.__class__ in classes
+
+
+def _check_class(name: str, predicate: str | None) -> Check:
+    if predicate is None:
+        return lambda value: is_object(value) and accepts(name, value.args[0])
+    test = compiled(predicate, field=False)
+    return lambda value: is_object(value) and accepts(name, value.args[0]) and test(value)

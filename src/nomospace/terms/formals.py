@@ -1,0 +1,232 @@
+"""Formals: the holes of a template, and what may stand in them.
+
+A formal is a ground term, so that laws, wires and stores carry it as they carry any value, and a
+law can look at what an agent asks for:
+
+    formal(Kind)                    Kind: any int float number str bool bytes list class(Name)
+    formal(Kind, between(L, H))     numbers by value, or strings; both ends belong to it
+    formal(Kind, same(Name))        equal to every other field under that name
+    formal(Kind, "text")            a predicate: on the field, or on the properties of an object
+
+The functor is reserved: whatever is called `formal` is a formal, and one of another form is an
+error wherever it comes from. So no tuple can hold one, and no tuple can pass for a template.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+from nomospace.errors import CallerError
+from nomospace.terms.predicate import parse
+from nomospace.terms.text import show
+from nomospace.terms.values import FORMAL, TYPE_FORMALS, Compound, Term, Var, freeze
+
+ANY: Final = Compound(FORMAL, ("any",))
+"""The formal that everything fits, `None` among it."""
+
+KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "any": (),
+    "int": (int,),
+    "float": (float,),
+    "number": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "bytes": (bytes,),
+    "list": (tuple,),
+}
+"""The classes that a value of each kind may have: exactly these, so `True` is no `int`."""
+_INTERNED: Final[dict[str, Compound]] = {
+    "any": ANY,
+    **{formal.args[0]: formal for formal in TYPE_FORMALS.values() if formal is not None},
+}
+
+
+@dataclass(eq=False, kw_only=True)
+class BadFormal(CallerError):
+    """A formal has a form that means nothing."""
+
+    code: ClassVar[str] = "template.bad-formal"
+    formal: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.formal} is no formal: {self.why}"
+
+
+class Formal(NamedTuple):
+    """A formal that has been read: a kind or a class, and at most one constraint."""
+
+    kind: str
+    """One of `KINDS`; `any` beside a class."""
+    class_name: str | None = None
+    bounds: tuple[Any, Any] | None = None
+    same: str | None = None
+    predicate: str | None = None
+
+
+def between(low: Any, high: Any) -> Compound:
+    """A number, or a string, from `low` to `high`, both included.
+
+    The kind follows from the ends: two integers admit integers, two floats floats, one of each
+    any number; two strings admit strings, in the order of their characters.
+
+    >>> between(1, 10), between(0, 0.5)
+    (term('formal(int,between(1,10))'), term('formal(number,between(0,0.5))'))
+    """
+    kinds = {low.__class__, high.__class__}
+    kind = low.__class__.__name__ if len(kinds) == 1 else "number"
+    made = Compound(FORMAL, (kind, Compound("between", (freeze(low), freeze(high)))))
+    read_formal(made)
+    return made
+
+
+def where(text: str) -> Compound:
+    """A field of which a predicate holds: `"> 5"`, `">= 1 and < 9"`, `"in [1, 2]"`, `"!= 'x'"`.
+
+    The predicate is read here, so a fault shows where it was written.
+
+    >>> where(">= 1 and < 9")
+    term("formal(any,'>= 1 and < 9')")
+    """
+    made = Compound(FORMAL, ("any", freeze(text)))
+    read_formal(made)
+    return made
+
+
+def same(name: str) -> Compound:
+    """A field equal to all others under the same name, at any depth; used once it is `ANY`.
+
+    >>> same("x")
+    term('formal(any,same(x))')
+    """
+    made = Compound(FORMAL, ("any", Compound("same", (freeze(name),))))
+    read_formal(made)
+    return made
+
+
+def a(class_name: str, predicate: str = "") -> Compound:
+    """An object of a class, of which a predicate holds if one is given.
+
+    >>> a("Car", "price.amount < 5000")
+    term("formal(class('Car'),'price.amount < 5000')")
+    """
+    kind = Compound("class", (freeze(class_name),))
+    made = Compound(FORMAL, (kind,) if predicate == "" else (kind, freeze(predicate)))
+    read_formal(made)
+    return made
+
+
+def accepts(template_class: str, tuple_class: str) -> bool:
+    """Whether an object of one class may stand where a template asks for another.
+
+    The one place that knows how classes relate. `Template.features` asks for the very name too,
+    which is right for as long as this does.
+
+    >>> accepts("Car", "Car"), accepts("Vehicle", "Car")
+    (True, False)
+    """
+    return template_class == tuple_class
+
+
+def is_formal(term: Term) -> bool:
+    """Whether a term is called `formal`; `read_formal` says whether it means something.
+
+    >>> is_formal(ANY), is_formal("formal")
+    (True, False)
+    """
+    return term.__class__ is Compound and term.name == FORMAL
+
+
+def read_formal(term: Compound) -> Formal:
+    """Read a formal, or raise `BadFormal` or `FaultyPredicate`: nothing is taken on trust.
+
+    >>> read_formal(between(1, 10))
+    Formal(kind='int', class_name=None, bounds=(1, 10), same=None, predicate=None)
+    """
+    if len(term.args) > 2:
+        raise _bad(term, "it has a kind and at most one constraint")
+    kind: Term = term.args[0]
+    class_name: Term = None
+    if kind.__class__ is Compound and kind.name == "class" and len(kind.args) == 1:
+        kind, class_name = "any", kind.args[0]
+        if class_name.__class__ is not str or not class_name:
+            raise _bad(term, "a class is named by a string")
+    elif kind.__class__ is not str or kind not in KINDS:
+        raise _bad(term, f"its kind is one of {', '.join(KINDS)} and class(Name)")
+    if len(term.args) == 1:
+        return Formal(kind, class_name)
+    constraint = term.args[1]
+    if constraint.__class__ is str:
+        parse(constraint, field=class_name is None)
+        return Formal(kind, class_name, predicate=constraint)
+    if constraint.__class__ is Compound and class_name is None:
+        parts = constraint.args
+        if constraint.name == "same" and len(parts) == 1:
+            if parts[0].__class__ is not str:
+                raise _bad(term, "same(…) takes a name, which is a string")
+            return Formal(kind, same=parts[0])
+        if constraint.name == "between" and len(parts) == 2:
+            _check_bounds(term, parts[0], parts[1])
+            return Formal(kind, bounds=(parts[0], parts[1]))
+    raise _bad(
+        term,
+        "beside a class stands a predicate's text"
+        if class_name is not None
+        else "its constraint is between(L, H), same(Name) or a predicate's text",
+    )
+
+
+def formals_in(value: Term) -> list[tuple[Term, int]]:
+    """Formals in a frozen term with their depth, outermost only, from left to right.
+
+    A variable counts as one: it has no business in a template either.
+    """
+    if value.__class__ is not Compound and value.__class__ is not tuple:
+        return []
+    found: list[tuple[Term, int]] = []
+    todo: list[tuple[Term, int]] = [(value, 1)]
+    while todo:
+        item, depth = todo.pop()
+        kind = item.__class__
+        if kind is tuple:
+            parts = item
+        elif kind is not Compound:
+            if kind is Var:
+                found.append((item, depth))
+            continue
+        elif item.name == FORMAL:
+            found.append((item, depth))
+            continue
+        else:
+            parts = item.args
+        todo.extend([(part, depth + 1) for part in reversed(parts)])
+    return found
+
+
+def interned(term: Compound) -> Compound:
+    """The one object that stands for a formal without constraint, so that `is ANY` will do."""
+    kind = term.args[0]
+    if len(term.args) == 1 and kind.__class__ is str:
+        return _INTERNED.get(kind, term)
+    return term
+
+
+def bounded_classes(bound: Term) -> tuple[type, ...]:
+    """The classes whose values compare with a bound: numbers with numbers, strings with strings."""
+    return (str,) if bound.__class__ is str else (int, float)
+
+
+def _check_bounds(term: Compound, low: Term, high: Term) -> None:
+    for bound in (low, high):
+        if bound.__class__ not in (int, float, str):
+            raise _bad(term, "between(…) takes two numbers or two strings")
+    if bounded_classes(low) != bounded_classes(high):
+        raise _bad(term, "a number and a string have no values between them")
+    if low > high:
+        raise _bad(term, f"it is empty, {show(low)} comes after {show(high)}; turn them round")
+
+
+def _bad(term: Compound, why: str) -> BadFormal:
+    words = show(term)
+    return BadFormal(formal=words if len(words) <= 80 else f"{words[:77]}...", why=why)

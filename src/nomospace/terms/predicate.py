@@ -1,0 +1,470 @@
+"""Predicates: the small language of conditions in templates, as in `price.amount < 5000`.
+
+    predicate  := all { "or" all }
+    all        := one { "and" one }
+    one        := "not" one | "(" predicate ")" | operand comparison | comparison
+    comparison := ("=" | "!=" | "<" | "<=" | ">" | ">=") operand | "in" "[" literal, … "]"
+    operand    := path | literal
+    path       := name { "." name }
+    literal    := number | 'string' | "string" | true | false | null
+
+There are two sorts. An *object* predicate speaks of an object's properties by their paths. A
+*field* predicate speaks of the field itself, which is not named: `> 5`, `>= 1 and < 9`.
+
+A predicate is true or false, never an error, whatever it meets. Numbers compare by value,
+whole or not; strings and bytes compare by their characters. A comparison is false where a
+property is missing and where the kinds differ: `'7' < 8`, but `'7' != 8` too. Only with `null`
+is every value comparable, by `=` and `!=`, so `price != null` asks for a price that is known.
+`not` turns what it stands before, so `not (price < 5)` holds where there is no price.
+
+Text becomes a tree (`parse`) and the tree a closure (`compiled`); both are remembered for the
+texts used most. A fault is shown with its place, as faults of laws are.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+
+from nomospace.errors import CallerError
+from nomospace.terms.objects import MISSING, property_of
+from nomospace.terms.source import Diagnostic, Source, Span
+from nomospace.terms.values import INT_BITS_MAX, Compound, Term, same
+
+PREDICATE_CHARS_MAX: Final = 4_000
+"""The longest predicate, in characters; what needs more is a law's business."""
+PREDICATE_DEPTH_MAX: Final = 40
+"""How deep brackets and `not` may nest."""
+_REMEMBERED_MAX: Final = 512
+
+
+class Path(NamedTuple):
+    """Names that lead from an object to a value; none at all mean the field itself."""
+
+    names: tuple[str, ...]
+
+
+class Literal(NamedTuple):
+    """A value written in the predicate."""
+
+    value: bool | int | float | str | None
+
+
+class Compare(NamedTuple):
+    """One comparison of two operands."""
+
+    left: Path | Literal
+    sign: str
+    right: Path | Literal
+
+
+class Among(NamedTuple):
+    """Whether an operand is one of some values."""
+
+    left: Path | Literal
+    values: tuple[bool | int | float | str | None, ...]
+
+
+class Every(NamedTuple):
+    """All parts hold: `and`."""
+
+    parts: tuple[Predicate, ...]
+
+
+class Some(NamedTuple):
+    """At least one part holds: `or`."""
+
+    parts: tuple[Predicate, ...]
+
+
+class Negated(NamedTuple):
+    """The part does not hold: `not`."""
+
+    part: Predicate
+
+
+Predicate: TypeAlias = Compare | Among | Every | Some | Negated
+Test: TypeAlias = Callable[[Term], bool]
+
+ITSELF: Final = Path(())
+"""What a field predicate speaks of."""
+
+
+@dataclass(eq=False, kw_only=True)
+class FaultyPredicate(CallerError):
+    """A predicate's text cannot be read."""
+
+    code: ClassVar[str] = "predicate.faulty"
+    source: Source
+    diagnostic: Diagnostic
+
+    def __str__(self) -> str:
+        return self.diagnostic.render(self.source)
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def parse(text: str, *, field: bool) -> Predicate:
+    """Read a predicate on a field, or else on an object.
+
+    >>> parse("price.amount < 5000", field=False)
+    Compare(left=Path(names=('price', 'amount')), sign='<', right=Literal(value=5000))
+    >>> parse("> five", field=True)
+    Traceback (most recent call last):
+    nomospace.terms.predicate.FaultyPredicate: <predicate>:1:3: error [predicate.name] \
+a predicate on a field cannot name `five`
+      1 | > five
+        |   ^^^^
+          help: put strings in quotes; for properties use a("Class", "…")
+    """
+    return _Parser(text, field).whole()
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def compiled(text: str, *, field: bool) -> Test:
+    """The predicate as a function of the field, or of the object.
+
+    >>> small = compiled("> 5 and <= 9", field=True)
+    >>> small(7), small(7.5), small(5), small("7")
+    (True, True, False, False)
+    """
+    return _test(parse(text, field=field))
+
+
+# Reading.
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+      | (?P<word>[^\W\d]\w*)
+      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+      | (?P<sign><=|>=|!=|[=<>])
+      | (?P<mark>[()\[\],.])""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORDS: Final = {"and", "or", "not", "in", "true", "false", "null"}
+_VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+
+
+class _Token(NamedTuple):
+    kind: str  # number, word (a name), string, sign, mark, end; a keyword is of its own kind
+    text: str
+    span: Span
+
+
+class _Parser:
+    def __init__(self, text: str, field: bool) -> None:
+        self.source = Source(text, "<predicate>")
+        self.field = field
+        self.at = 0
+        self.depth = 0
+        if len(text) > PREDICATE_CHARS_MAX:
+            raise self.fault(
+                "size",
+                f"a predicate of {len(text):,} characters is over {PREDICATE_CHARS_MAX:,}",
+                Span(PREDICATE_CHARS_MAX, len(text)),
+                "split the template, or let a law decide",
+            )
+        self.tokens = self.scan(text)
+
+    def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyPredicate:
+        found = Diagnostic(code=f"predicate.{code}", message=message, span=span, help=help)
+        return FaultyPredicate(source=self.source, diagnostic=found)
+
+    def scan(self, text: str) -> list[_Token]:
+        tokens: list[_Token] = []
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                if text[at] in "'\"":
+                    raise self.fault("string", "this string has no end", Span(at, len(text)))
+                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
+                raise self.fault(
+                    "character",
+                    f"`{shown}` has no meaning in a predicate",
+                    Span(at, at + 1),
+                    "write and, or, not, in, = != < <= > >=, brackets, names and values",
+                )
+            kind, word = found.lastgroup, found.group()
+            assert kind is not None
+            if kind == "word" and word in _WORDS:
+                kind = word
+            if kind != "space":
+                tokens.append(_Token(kind, word, Span(at, found.end())))
+            at = found.end()
+        tokens.append(_Token("end", "", Span(len(text), len(text) + 1)))
+        return tokens
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.at]
+
+    def next(self) -> _Token:
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def sees(self, text: str) -> bool:
+        return self.here.text == text and self.here.kind not in ("string", "end")
+
+    def skip(self, text: str, why: str) -> None:
+        if not self.sees(text):
+            raise self.unexpected(f"`{text}` {why}")
+        self.at += 1
+
+    def unexpected(self, wanted: str, help: str = "") -> FaultyPredicate:
+        token = self.here
+        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
+        if token.text == "=" and self.at and self.tokens[self.at - 1].text == "=":
+            help = "equality is a single ="
+        return self.fault("syntax", f"here should stand {wanted}, not {found}", token.span, help)
+
+    def whole(self) -> Predicate:
+        found = self.some()
+        if self.here.kind != "end":
+            raise self.unexpected("`and`, `or` or the end")
+        return found
+
+    def some(self) -> Predicate:
+        parts = [self.every()]
+        while self.sees("or"):
+            self.at += 1
+            parts.append(self.every())
+        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+
+    def every(self) -> Predicate:
+        parts = [self.one()]
+        while self.sees("and"):
+            self.at += 1
+            parts.append(self.one())
+        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+    def one(self) -> Predicate:
+        token = self.here
+        if token.kind != "not" and not self.sees("("):
+            return self.comparison()
+        self.depth += 1
+        if self.depth > PREDICATE_DEPTH_MAX:
+            raise self.fault(
+                "depth",
+                f"brackets and `not` are nested over {PREDICATE_DEPTH_MAX} deep",
+                token.span,
+                "write it flatter",
+            )
+        self.at += 1
+        found: Predicate
+        if token.kind == "not":
+            found = Negated(self.one())
+        else:
+            found = self.some()
+            self.skip(")", "for the bracket that was opened")
+        self.depth -= 1
+        return found
+
+    def comparison(self) -> Predicate:
+        left: Path | Literal = ITSELF
+        if not self.field:
+            left = self.operand()
+        elif self.here.kind not in ("sign", "in"):
+            if self.here.kind == "word":
+                raise self.named()
+            raise self.unexpected("a comparison such as `> 5`", "the field itself is not named")
+        if self.here.kind == "in":
+            self.at += 1
+            return Among(left, self.listed())
+        if self.here.kind != "sign":
+            raise self.unexpected(
+                "a comparison such as `= 5` or `in [1, 2]`",
+                "for a property that is true or false write `= true`; for `not in`, `not (… in …)`",
+            )
+        sign = self.next().text
+        return Compare(left, sign, self.operand())
+
+    def operand(self) -> Path | Literal:
+        if self.here.kind != "word":
+            return Literal(self.literal("a value" if self.field else "a property or a value"))
+        if self.field:
+            raise self.named()
+        names = [self.next().text]
+        while self.sees("."):
+            self.at += 1
+            if not (self.here.kind == "word" or self.here.kind in _WORDS):
+                raise self.unexpected("the name of a property")
+            names.append(self.next().text)
+        return Path(tuple(names))
+
+    def named(self) -> FaultyPredicate:
+        return self.fault(
+            "name",
+            f"a predicate on a field cannot name `{self.here.text[:40]}`",
+            self.here.span,
+            'put strings in quotes; for properties use a("Class", "…")',
+        )
+
+    def listed(self) -> tuple[bool | int | float | str | None, ...]:
+        self.skip("[", "after `in`")
+        values = [self.literal("a value")]
+        while self.sees(","):
+            self.at += 1
+            values.append(self.literal("a value"))
+        self.skip("]", "or a comma")
+        return tuple(values)
+
+    def literal(self, wanted: str) -> bool | int | float | str | None:
+        token = self.here
+        if token.kind in _VALUES:
+            self.at += 1
+            return _VALUES[token.kind]
+        if token.kind == "string":
+            self.at += 1
+            return self.unquoted(token)
+        if token.kind == "number":
+            self.at += 1
+            return self.number(token)
+        raise self.unexpected(wanted)
+
+    def number(self, token: _Token) -> int | float:
+        if token.text.lstrip("-").isdigit():
+            whole = int(token.text)
+            if whole.bit_length() <= INT_BITS_MAX:
+                return whole
+        else:
+            real = float(token.text)
+            if math.isfinite(real):
+                return real or 0.0
+        raise self.fault("number", "this number is too large", token.span)
+
+    def unquoted(self, token: _Token) -> str:
+        def plain(found: re.Match[str]) -> str:
+            letter = found.group(1)
+            if letter not in _ESCAPES:
+                start = token.span.start + 1 + found.start()
+                raise self.fault(
+                    "string",
+                    f"`\\{letter}` has no meaning in a string",
+                    Span(start, start + 2),
+                    "there are \\n, \\t, \\', \\\" and \\\\",
+                )
+            return _ESCAPES[letter]
+
+        return re.sub(r"\\(.)", plain, token.text[1:-1], flags=re.DOTALL)
+
+
+# Deciding.
+
+_SIGNS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ORDERED: Final = (int, float, str, bytes)
+
+
+def holds(left: Term, sign: str, right: Term) -> bool:
+    """One comparison, by the rules above.
+
+    >>> holds(1, "=", 1.0), holds("7", "<", 8), holds(5, "!=", None), holds(MISSING, "!=", None)
+    (True, False, True, False)
+    """
+    if left is MISSING or right is MISSING:
+        return False
+    kind, other = left.__class__, right.__class__
+    if kind is float:
+        kind = int
+    if other is float:
+        other = int
+    if kind is other and kind in _ORDERED:
+        return _SIGNS[sign](left, right)
+    if kind is other or left is None or right is None:  # nothing else has an order
+        return sign in ("=", "!=") and same(left, right) is (sign == "=")
+    return False
+
+
+def _test(node: Predicate) -> Test:
+    match node:
+        case Compare(left, sign, right):
+            return _comparing(left, sign, right)
+        case Among(left, values):
+            return _among(left, values)
+        case Every(parts):
+            return _every([_test(part) for part in parts])
+        case Some(parts):
+            return _some([_test(part) for part in parts])
+        case Negated(part):
+            inner = _test(part)
+            return lambda subject: not inner(subject)
+
+
+def _every(tests: list[Test]) -> Test:
+    if len(tests) == 2:  # the commonest, without a generator
+        left, right = tests
+        return lambda subject: left(subject) and right(subject)
+    return lambda subject: all(test(subject) for test in tests)
+
+
+def _some(tests: list[Test]) -> Test:
+    return lambda subject: any(test(subject) for test in tests)
+
+
+def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Test:
+    if isinstance(left, Literal) and not isinstance(right, Literal):
+        left, sign, right = right, _TURNED[sign], left
+    get = _getting(left)
+    if not isinstance(right, Literal):
+        other = _getting(right)
+        return lambda subject: holds(get(subject), sign, other(subject))
+    value = right.value
+    kinds: tuple[type, ...] = ()
+    if value.__class__ is str:
+        kinds = (str,)
+    elif value.__class__ in (int, float):
+        kinds = (int, float)
+    else:
+        return lambda subject: holds(get(subject), sign, value)
+    compare = _SIGNS[sign]
+    return lambda subject: (found := get(subject)).__class__ in kinds and compare(found, value)
+
+
+def _among(left: Path | Literal, values: tuple[bool | int | float | str | None, ...]) -> Test:
+    get = _getting(left)
+    # Python's own equality of numbers is ours here, but for booleans, which stand apart.
+    plain = frozenset(value for value in values if value.__class__ is not bool)
+    truths = tuple(value for value in values if value.__class__ is bool)
+
+    def check(subject: Term) -> bool:
+        found = get(subject)
+        kind = found.__class__
+        if kind is bool:
+            return found in truths
+        return kind is not Compound and kind is not tuple and found in plain
+
+    return check
+
+
+def _getting(operand: Path | Literal) -> Callable[[Term], Term]:
+    if isinstance(operand, Literal):
+        value = operand.value
+        return lambda subject: value
+    names = operand.names
+    if not names:
+        return lambda subject: subject
+    if len(names) == 1:
+        name = names[0]
+        return lambda subject: property_of(subject, name)
+
+    def walk(subject: Term) -> Term:
+        for name in names:
+            subject = property_of(subject, name)
+        return subject
+
+    return walk

@@ -1,0 +1,336 @@
+"""Templates: what an agent asks a space for, and the tuples it may be given.
+
+A template is a tuple of patterns. A pattern is an actual, which matches its equal; a formal
+(`nomospace.terms.formals`); or a compound or list with patterns inside. As a formal is a ground
+term, a template is one too: `Template.term` is what laws see and wires carry, and
+`Template.from_term` reads it back.
+
+Matching is exact: `1`, `1.0` and `True` are three values, `None` is a value and no wildcard,
+`True` does not fit the formal `int`, and a template of three fields matches tuples of three.
+
+A template is read once. What indexes want to know is found then (`equal`, `features`, `ranges`:
+all necessary for a match, never enough); the test itself is made on first use, and most templates,
+which hold nothing but atomic actuals and `ANY`, need none beyond a few comparisons.
+
+Templates follow section 2 of `002_…` (LIME), which takes Linda's over: formals are typed, and
+neither Linda nor LIME looks inside a field. Here patterns do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
+
+import msgspec
+
+from nomospace.errors import CallerError
+from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
+from nomospace.terms.fit import Test, compile_fit
+from nomospace.terms.formals import (
+    ANY,
+    BadFormal,
+    a,
+    accepts,
+    between,
+    formals_in,
+    interned,
+    is_formal,
+    read_formal,
+    same,
+    where,
+)
+from nomospace.terms.hints import formal_bounds, formal_features, shape_features
+from nomospace.terms.objects import MISSING, obj
+from nomospace.terms.text import show
+from nomospace.terms.values import (
+    ATOMIC,
+    INT_BITS_MAX,
+    Compound,
+    Term,
+    Var,
+    check_size,
+    freeze,
+)
+from nomospace.terms.values import same as same_term
+
+__all__ = [
+    "ANY",
+    "MISSING",
+    "PATTERN_DEPTH_MAX",
+    "WIDTH_MAX",
+    "BadFormal",
+    "BadWidth",
+    "FormalInTuple",
+    "Key",
+    "NotAPattern",
+    "Path",
+    "Template",
+    "a",
+    "accepts",
+    "between",
+    "feature",
+    "features_of",
+    "freeze_tuple",
+    "is_eager",
+    "key_of",
+    "obj",
+    "same",
+    "where",
+]
+
+WIDTH_MAX: Final = 64
+"""The most fields that a tuple or a template has."""
+PATTERN_DEPTH_MAX: Final = 32
+"""How deep in a template a formal may stand; actuals may be as deep as any term."""
+
+_SHORT: Final = 200
+"""Strings up to here need no look at the size of the whole: 64 of them are far below the limit."""
+_AT: Final[tuple[Path, ...]] = tuple((pos,) for pos in range(WIDTH_MAX))
+
+Range: TypeAlias = tuple[int, Term | None, Term | None]
+
+
+@dataclass(eq=False, kw_only=True)
+class BadWidth(CallerError):
+    """A tuple or a template has no field, or too many."""
+
+    code: ClassVar[str] = "tuple.width"
+    what: str
+    width: int
+
+    def __str__(self) -> str:
+        return (
+            f"a {self.what} of {self.width:,} fields cannot be: it has 1 to {WIDTH_MAX}; "
+            f"{'give at least one' if self.width == 0 else 'put some of them in a list'}"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class FormalInTuple(CallerError):
+    """A formal was to be written into a space."""
+
+    code: ClassVar[str] = "tuple.formal"
+    position: int
+    formal: str
+
+    def __str__(self) -> str:
+        return (
+            f"field {self.position} holds {self.formal}: formals stand in templates only, and "
+            "`formal` is their name alone; give a value, or rename the compound"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAPattern(CallerError):
+    """A template or a tuple was given in a form that is none."""
+
+    code: ClassVar[str] = "template.not-a-pattern"
+    value: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.value}: {self.why}"
+
+
+def freeze_tuple(fields: Sequence[object]) -> Fields:
+    """Turn Python values into a tuple as a space holds it, or say why that cannot be.
+
+    Within the limits of width and size, and without formals at any depth: otherwise a tuple
+    could pass for a template where laws look at it.
+
+    >>> freeze_tuple(["job", 17, [1, 2]])
+    ('job', 17, (1, 2))
+    >>> freeze_tuple(("job", ANY))
+    Traceback (most recent call last):
+    nomospace.terms.templates.FormalInTuple: field 1 holds formal(any): formals stand in \
+templates only, and `formal` is their name alone; give a value, or rename the compound
+    """
+    if (fields.__class__ is tuple or fields.__class__ is list) and 0 < len(fields) <= WIDTH_MAX:
+        for field in fields:
+            kind = field.__class__
+            if kind is str:
+                if len(field) > _SHORT or not field.isascii():
+                    break
+            elif kind is int:
+                if field.bit_length() > INT_BITS_MAX:
+                    break
+            elif kind is not bool and field is not None:
+                break
+        else:
+            return tuple(fields)
+    frozen = _freeze_fields(fields, "tuple", holes=False)
+    for pos, value in enumerate(frozen):
+        for formal, _ in formals_in(value):
+            raise FormalInTuple(position=pos, formal=_brief(formal))
+    return frozen
+
+
+class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A tuple of patterns, read and ready to match.
+
+    >>> jobs = Template.of(["job", int, between(1, 10)])
+    >>> jobs.matches(("job", 17, 3)), jobs.matches(("job", True, 3)), jobs.matches(("job", 17))
+    (True, False, False)
+    >>> jobs.equal, jobs.ranges
+    (((0, 'job'),), ((2, 1, 10),))
+    >>> jobs
+    Template.of(term('[job,formal(int),formal(int,between(1,10))]'))
+    """
+
+    term: Fields
+    """The template as a list term: what a law sees."""
+    arity: int
+    plain: bool
+    """Whether there are only atomic actuals and `ANY`: then `equal` and `arity` say it all."""
+    equal: tuple[tuple[int, Term], ...]
+    """Positions and the atomic actuals that stand there."""
+    features: tuple[tuple[Path, Key], ...]
+    """What every tuple that matches shows (`nomospace.terms.features`); has all of `equal`."""
+    ranges: tuple[Range, ...]
+    """Positions with the least and greatest value there, both included, `None` for no bound."""
+    _rest: Test | None = None
+
+    @classmethod
+    def of(cls, patterns: Sequence[object]) -> Template:
+        """Read a template from Python patterns: values, types, formals, and nests of these.
+
+        >>> Template.of(("job", ANY, [str, None]))
+        Template.of(term('[job,formal(any),[formal(str),null]]'))
+        """
+        if patterns.__class__ is tuple or patterns.__class__ is list:
+            width = len(patterns)
+            if 0 < width <= WIDTH_MAX:
+                equal = []
+                features: list[tuple[Path, Key]] = []
+                for pos, pattern in enumerate(patterns):
+                    kind = pattern.__class__
+                    if kind is str:
+                        if len(pattern) > _SHORT or not pattern.isascii():
+                            break
+                        equal.append((pos, pattern))
+                        features.append((_AT[pos], pattern))
+                    elif kind is int:
+                        if pattern.bit_length() > INT_BITS_MAX:
+                            break
+                        equal.append((pos, pattern))
+                        features.append((_AT[pos], pattern))
+                    elif pattern is not ANY:
+                        break
+                else:
+                    return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
+        return _read(_freeze_fields(patterns, "template", holes=True))
+
+    @classmethod
+    def from_term(cls, term: Term) -> Template:
+        """Read a template from its list term, as laws and wires carry it; trusts nothing.
+
+        >>> Template.from_term(Template.of(["job", int]).term) == Template.of(["job", int])
+        True
+        """
+        return _read(_freeze_fields(term, "template", holes=False))
+
+    def matches(self, fields: Fields) -> bool:
+        """Whether a tuple, frozen before, is one that the template asks for."""
+        if len(fields) != self.arity:
+            return False
+        for pos, value in self.equal:
+            field = fields[pos]
+            if field is not value and (field.__class__ is not value.__class__ or field != value):
+                return False
+        if self.plain:
+            return True
+        rest = self._rest
+        if rest is None:
+            rest = compile_fit(self.term)
+            msgspec.structs.force_setattr(self, "_rest", rest)
+        return rest(fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Template) and same_term(self.term, other.term)
+
+    def __ne__(self, other: object) -> bool:  # the base class has one of its own, by identity
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.term)
+
+    def __repr__(self) -> str:
+        return f"Template.of(term({show(self.term)!r}))"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Template.from_term, (self.term,)
+
+
+def _freeze_fields(fields: Any, what: str, *, holes: bool) -> Fields:
+    if not isinstance(fields, tuple | list):
+        raise NotAPattern(
+            value=f"{type(fields).__name__} {_brief(fields)}",
+            why=f"a {what} is a list or tuple of fields; put brackets round a single one",
+        )
+    if not 0 < len(fields) <= WIDTH_MAX:
+        raise BadWidth(what=what, width=len(fields))
+    frozen = tuple([freeze(field, variables=holes) for field in fields])
+    check_size(frozen)
+    return frozen
+
+
+def _no_variables(found: Var) -> NotAPattern:
+    return NotAPattern(
+        value=f"the variable {found.name}",
+        why="templates have formals, not variables; use ANY or same(…)",
+    )
+
+
+def _brief(value: object) -> str:
+    words = show(value) if isinstance(value, Compound) else repr(value)
+    return words if len(words) <= 60 else f"{words[:57]}..."
+
+
+def _read(frozen: Fields) -> Template:
+    """Look every formal over, and note what indexes can use."""
+    plain = True
+    equal: list[tuple[int, Term]] = []
+    features: list[tuple[Path, Key]] = []
+    ranges: list[Range] = []
+    alike: dict[str, int] = {}  # a name of `same(…)` and its first position
+    fields = list(frozen)
+    for pos, field in enumerate(frozen):
+        if field.__class__ is Var:
+            raise _no_variables(field)
+        if field.__class__ in ATOMIC:
+            equal.append((pos, field))
+            features.append((_AT[pos], key_of(field)))
+            continue
+        if not is_formal(field):
+            plain = False
+            _check_holes(field)
+            features += shape_features(field, _AT[pos])
+            continue
+        fields[pos] = field = interned(field)
+        if field is ANY:
+            continue
+        plain = False
+        formal = read_formal(field)
+        features += formal_features(formal, _AT[pos])
+        if formal.same is not None:
+            first = alike.setdefault(formal.same, pos)
+            if first != pos:
+                features.append(((first, "=", pos), True))
+        low, high = formal_bounds(formal)
+        if low is not None or high is not None:
+            ranges.append((pos, low, high))
+    return Template(tuple(fields), len(fields), plain, tuple(equal), tuple(features), tuple(ranges))
+
+
+def _check_holes(value: Term) -> None:
+    for formal, depth in formals_in(value):
+        if formal.__class__ is Var:
+            raise _no_variables(formal)
+        read_formal(formal)
+        if depth > PATTERN_DEPTH_MAX:
+            raise NotAPattern(
+                value=_brief(formal),
+                why=f"it stands {depth} levels deep, over the limit of {PATTERN_DEPTH_MAX}; "
+                "ask for less and look at the rest yourself",
+            )
