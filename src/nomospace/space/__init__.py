@@ -1,0 +1,54 @@
+"""The tuple space engine: tuples, indexes, waiters, leases, reactions run to a bounded fixed point.
+
+A pure core by direct calls: a host puts, finds and removes, and is told what that brought about.
+
+>>> from nomospace.space import TAKE, Record, Space
+>>> from nomospace.terms.templates import Template
+>>> space = Space("jobs")
+>>> space.wait("bob's", Template.of(("job", int)), TAKE)
+>>> [woken] = space.put(Record(("job", 17), "ann", 1, "ann", "ann"), now=0)
+>>> woken.ticket, woken.record.fields, len(space)
+("bob's", ('job', 17), 0)
+"""
+
+from nomospace.space.engine import (
+    FIRINGS_MAX,
+    NameTaken,
+    NotInSpace,
+    Space,
+    SpaceFull,
+)
+from nomospace.space.leases import Lease
+from nomospace.space.outcomes import Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Woken
+from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
+from nomospace.space.records import Record, TupleId
+from nomospace.space.seen import Seen
+from nomospace.space.store import TupleTwice
+from nomospace.space.watchers import OFFER, READ, TAKE
+
+__all__ = [
+    "FIRINGS_MAX",
+    "OFFER",
+    "ONCE",
+    "ONCE_PER_TUPLE",
+    "READ",
+    "TAKE",
+    "Expired",
+    "Failed",
+    "Fired",
+    "Lapsed",
+    "Lease",
+    "Mode",
+    "NameTaken",
+    "NotInSpace",
+    "Outcome",
+    "Ranaway",
+    "Reaction",
+    "Record",
+    "Seen",
+    "Space",
+    "SpaceFull",
+    "TupleId",
+    "TupleTwice",
+    "Woken",
+]

@@ -1,0 +1,595 @@
+"""One tuple space: tuples, those who wait for them, reactions, leases and expiry, in atomic steps.
+
+The rules of a step (LIME 2.2.4 and 3.2). Whatever adds a tuple, moves one, gives one back,
+registers or enables a reaction starts a step. First all it brings is in place. Then reactions run
+to the fixed point: until no enabled reaction finds a tuple that it has not met. Only then waiters
+are served, of the tuples still there, in the order these came: every `READ` that matches, then the
+first `TAKE`, which has the tuple; if nobody took it, every `OFFER` that is awake. A waiter that
+came earlier goes first. What happened is returned in the order it happened.
+
+A listener may call the space: what it does joins the running step, and its outcomes are among
+those of the step. Listeners that keep each other firing are stopped: see `FIRINGS_MAX`.
+
+There is no clock: `now`, in microseconds, is handed in. A tuple past its expiry is never found,
+and never wakes anyone, even before `lapse` has swept it out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import ClassVar, Final
+
+from nomospace.errors import CallerError, Unavailable
+from nomospace.space.leases import Lease
+from nomospace.space.outcomes import (
+    Expired,
+    Failed,
+    Fired,
+    Lapsed,
+    Outcome,
+    Ranaway,
+    Woken,
+)
+from nomospace.space.reactions import ONCE, Reaction
+from nomospace.space.records import Record, TupleId
+from nomospace.space.store import Store, TupleTwice
+from nomospace.space.timers import Timers
+from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
+from nomospace.terms.templates import Template
+
+FIRINGS_MAX: Final = 10_000
+"""Firings in one step on what listeners themselves brought; past it, the busiest is disabled.
+
+Firings on the tuples that a step started with are not counted: there is an end to them."""
+RUNAWAYS_MAX: Final = 16
+"""Reactions disabled in one step. Past it listeners register new ones faster than can be stopped,
+and the step ends: what they brought stays, and nothing more reacts to it."""
+LAPSES_MAX: Final = 10_000
+"""Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
+
+
+@dataclass(eq=False, kw_only=True)
+class SpaceFull(Unavailable):
+    """A space holds as much of a thing as it may."""
+
+    code: ClassVar[str] = "space.full"
+    space: str
+    what: str
+    limit: int
+
+    def __str__(self) -> str:
+        return (
+            f"space {self.space!r} holds {self.limit:,} {self.what}, which is its limit; "
+            "take some out, or make the space with a higher one"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotInSpace(CallerError):
+    """A record was named that does not lie in the space."""
+
+    code: ClassVar[str] = "space.not-in-space"
+    space: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is not in space {self.space!r}; look it up first"
+
+
+@dataclass(eq=False, kw_only=True)
+class NameTaken(CallerError):
+    """A ticket or a reaction's id is in use."""
+
+    code: ClassVar[str] = "space.name-taken"
+    space: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is in use in space {self.space!r}; give each its own"
+
+
+class Space:
+    """A tuple space of one host, or a private one of an agent.
+
+    Takes and gives records as they are; copies nothing. A record belongs to the space from `put`
+    until it is removed, taken by a waiter, settled or expired.
+
+    >>> from nomospace.terms.templates import ANY
+    >>> space = Space("jobs")
+    >>> space.put(Record(("job", 17), "ann", 1, "ann", "ann"), now=0)
+    []
+    >>> space.find(Template.of(("job", ANY))).fields
+    ('job', 17)
+    """
+
+    __slots__ = (
+        "_agenda",
+        "_expiries",
+        "_fresh",
+        "_inside",
+        "_leases",
+        "_lent",
+        "_next_order",
+        "_offers",
+        "_reacting",
+        "_reactions",
+        "_reads",
+        "_runaways",
+        "_running",
+        "_store",
+        "_takes",
+        "_tally",
+        "_told",
+        "_waiters",
+        "name",
+        "reactions_max",
+        "tuples_max",
+        "waiters_max",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        tuples_max: int = 10_000_000,
+        waiters_max: int = 1_000_000,
+        reactions_max: int = 1_000_000,
+    ) -> None:
+        self.name = name
+        self.tuples_max = tuples_max
+        self.waiters_max = waiters_max
+        self.reactions_max = reactions_max
+        self._store = Store()
+        self._next_order = 1  # of records, waiters and reactions alike; never given twice
+        self._lent: dict[TupleId, Lease] = {}
+        self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
+        self._expiries: Timers[Record] = Timers(when=attrgetter("expires"))
+        self._waiters: dict[Hashable, Waiter] = {}
+        self._reads: Watchers[Waiter] = Watchers()
+        self._takes: Watchers[Waiter] = Watchers()
+        self._offers: Watchers[Waiter] = Watchers()
+        self._reactions: dict[Hashable, Reaction] = {}
+        self._reacting: Watchers[Reaction] = Watchers()  # the enabled ones
+        # The running step: what reactions have yet to look at, and whether a listener brought it;
+        # the tuples that waiters have yet to look at; what happened so far.
+        self._running = False
+        self._inside = False
+        self._agenda: deque[tuple[Record | Reaction, bool]] = deque()
+        self._fresh: list[Record] = []
+        self._told: list[Outcome] = []
+        self._tally: dict[Reaction, int] = {}
+        self._runaways = 0
+
+    def __len__(self) -> int:
+        return self._store.size + len(self._lent)
+
+    def __repr__(self) -> str:
+        return f"<Space {self.name!r}, {len(self):,} tuples>"
+
+    def stats(self) -> dict[str, int]:
+        """How much of everything there is."""
+        return {
+            "tuples": len(self),
+            "lent": len(self._lent),
+            "waiters": len(self._waiters),
+            "reactions": len(self._reactions),
+        }
+
+    # -- tuples ------------------------------------------------------------------------------
+
+    def put(self, record: Record, *, now: int) -> list[Outcome]:
+        """Take in a tuple, as one step.
+
+        `TupleTwice` when its id is here, lent out included; `SpaceFull` past `tuples_max`.
+        """
+        self._check_new(record)
+        self._check_room(1)
+        self._enter(record)
+        return self._step(now)
+
+    def put_many(self, records: Sequence[Record], *, now: int) -> list[Outcome]:
+        """Take in several tuples, as one step: all of them or, on an error, none."""
+        self._check_room(len(records))
+        ids = {record.id for record in records}
+        for record in records:
+            self._check_new(record)
+        if len(ids) < len(records):
+            twice = next(r for i, r in enumerate(records) if r.id in {x.id for x in records[:i]})
+            raise TupleTwice(writer=twice.writer, count=twice.count, space=self.name)
+        for record in records:
+            self._enter(record)
+        return self._step(now)
+
+    def find(
+        self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
+    ) -> Record | None:
+        """The oldest tuple that matches, held by `at` and meant for `dest` where these are given.
+
+        Never one that is lent out, nor one past its expiry at `now`.
+        """
+        matches = template.matches
+        for record in self._store.candidates(template, at, dest):
+            if (
+                (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+                and matches(record.fields)
+            ):
+                return record
+        return None
+
+    def find_all(
+        self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
+    ) -> list[Record]:
+        """All tuples that `find` could give, oldest first."""
+        matches = template.matches
+        return [
+            record
+            for record in self._store.candidates(template, at, dest)
+            if (at is None or record.cur == at)
+            and (dest is None or record.dest == dest)
+            and not 0 < record.expires <= now
+            and matches(record.fields)
+        ]
+
+    def get(self, id: TupleId) -> Record | None:
+        """The tuple of that id, unless it is lent out or not here."""
+        return self._store.get(id)
+
+    def remove(self, record: Record) -> None:
+        """Take a tuple out for good. `NotInSpace` when it does not lie here."""
+        self._check_here(record)
+        self._take_out(record)
+
+    def relocate(self, record: Record, cur: str, *, now: int) -> list[Outcome]:
+        """Let another agent hold a tuple: a migration inside this space, as one step.
+
+        Those who look at what `cur` holds may find it new; a reaction that met it does not.
+        """
+        self._check_here(record)
+        if record.cur == cur:
+            return []
+        self._store.move(record, cur)
+        self._show(record)
+        return self._step(now)
+
+    def held_by(self, agent: str) -> list[Record]:
+        """The tuples an agent holds, oldest first, without those lent out."""
+        return list(self._store.held_by(agent))
+
+    def misplaced_for(self, dest: str) -> list[Record]:
+        """The tuples for an agent that another one holds, oldest first, without those lent out."""
+        return list(self._store.misplaced_for(dest))
+
+    def misplaced(self) -> Iterable[str]:
+        """The agents that misplaced tuples are for."""
+        return list(self._store.misplaced())
+
+    # -- waiters -----------------------------------------------------------------------------
+
+    def wait(
+        self,
+        ticket: Hashable,
+        template: Template,
+        how: str,
+        *,
+        at: str | None = None,
+        dest: str | None = None,
+    ) -> None:
+        """Register a blocked operation. It is served by tuples yet to come: look with `find` first.
+
+        A `READ` or a `TAKE` is served once. An `OFFER` falls asleep when it is told of a tuple,
+        and `rearm` wakes it.
+        """
+        if ticket in self._waiters:
+            raise NameTaken(space=self.name, what=f"ticket {ticket!r}")
+        if len(self._waiters) >= self.waiters_max:
+            raise SpaceFull(space=self.name, what="waiters", limit=self.waiters_max)
+        waiter = Waiter(ticket, template, how, at, dest, self._next_order)
+        self._next_order += 1
+        self._waiters[ticket] = waiter
+        self._watchers(how).add(waiter)
+
+    def rearm(self, ticket: Hashable) -> None:
+        """Wake a waiter that sleeps; it has its old turn. Look with `find` before."""
+        waiter = self._waiter(ticket)
+        if not waiter.awake:
+            waiter.awake = True
+            self._watchers(waiter.how).add(waiter)
+
+    def hush(self, ticket: Hashable) -> None:
+        """Let a waiter sleep: nothing is given to it until `rearm`."""
+        waiter = self._waiter(ticket)
+        if waiter.awake:
+            waiter.awake = False
+            self._watchers(waiter.how).drop(waiter)
+
+    def cancel(self, ticket: Hashable) -> bool:
+        """Give up waiting. False when there is no such waiter, or no more."""
+        waiter = self._waiters.get(ticket)
+        if waiter is None:
+            return False
+        self._dismiss(waiter)
+        return True
+
+    # -- reactions ---------------------------------------------------------------------------
+
+    def react(self, reaction: Reaction, *, now: int) -> list[Outcome]:
+        """Register a reaction and let it meet what is there, as one step.
+
+        What its `seen` holds it does not meet. One that is not enabled is only registered.
+        """
+        if reaction.id in self._reactions:
+            raise NameTaken(space=self.name, what=f"reaction {reaction.id!r}")
+        if len(self._reactions) >= self.reactions_max:
+            raise SpaceFull(space=self.name, what="reactions", limit=self.reactions_max)
+        reaction.order = self._next_order
+        self._next_order += 1
+        self._reactions[reaction.id] = reaction
+        if reaction.enabled:
+            self._reacting.add(reaction)
+            self._agenda.append((reaction, self._inside))
+        return self._step(now)
+
+    def enable(self, id: Hashable, *, now: int) -> list[Outcome]:
+        """Let a disabled reaction run again, on what is there too: it forgets what it has met."""
+        reaction = self._reaction(id)
+        if reaction.enabled:
+            return []
+        reaction.enabled = True
+        reaction.seen.clear()
+        self._reacting.add(reaction)
+        self._agenda.append((reaction, self._inside))
+        return self._step(now)
+
+    def disable(self, id: Hashable) -> None:
+        """Let a reaction rest; it stays registered."""
+        reaction = self._reaction(id)
+        if reaction.enabled:
+            reaction.enabled = False
+            self._reacting.drop(reaction)
+
+    def unreact(self, id: Hashable) -> bool:
+        """Remove a reaction. False when there is none of that id, or no more."""
+        reaction = self._reactions.pop(id, None)
+        if reaction is None:
+            return False
+        if reaction.enabled:
+            self._reacting.drop(reaction)
+        return True
+
+    def reactions(self) -> list[Reaction]:
+        """The registered reactions, in the order they came."""
+        return list(self._reactions.values())
+
+    # -- leases and time ---------------------------------------------------------------------
+
+    def lend(self, record: Record, taker: str, until: int) -> None:
+        """Lend a tuple out. It is not found and serves no one, and still counts as here.
+
+        Its delivery count goes up. It does not expire before it is back.
+        """
+        self._check_here(record)
+        order = record.order
+        self._take_out(record)
+        record.order = -order
+        record.deliveries += 1
+        lease = Lease(record, taker, until)
+        self._lent[record.id] = lease
+        self._leases.add(record.order, lease)
+
+    def settle(self, id: TupleId, taker: str) -> Record | None:
+        """End a lease for good: the tuple is gone. None when it is not on loan to that taker."""
+        lease = self._lent.get(id)
+        if lease is None or lease.taker != taker:
+            return None
+        self._leases.remove(lease.record.order, lease)
+        del self._lent[id]
+        lease.record.order = 0
+        return lease.record
+
+    def give_back(self, id: TupleId, taker: str, *, now: int) -> list[Outcome]:
+        """End a lease: the tuple lies in the space again, in its old place, as one step.
+
+        Nothing happens when it is not on loan to that taker.
+        """
+        lease = self._lent.get(id)
+        if lease is None or lease.taker != taker:
+            return []
+        self._leases.remove(lease.record.order, lease)
+        self._bring_back(lease, now)
+        return self._step(now)
+
+    def leases(self) -> list[Lease]:
+        """What is lent out, in the order it was lent."""
+        return list(self._lent.values())
+
+    def lapse(self, *, now: int) -> list[Outcome]:
+        """End the leases that have run out and the tuples that have expired, as one step."""
+        left = LAPSES_MAX
+        while left and (lease := self._leases.pop(now)) is not None:
+            left -= 1
+            self._told.append(Lapsed(lease.record, lease.taker))
+            self._bring_back(lease, now)
+        while left and (record := self._expiries.pop(now)) is not None:
+            left -= 1
+            self._store.drop(record)
+            record.order = 0
+            self._told.append(Expired(record))
+        return self._step(now)
+
+    def next_deadline(self) -> int | None:
+        """When `lapse` is next to be called."""
+        soonest = [
+            when for when in (self._leases.soonest(), self._expiries.soonest()) if when is not None
+        ]
+        return min(soonest, default=None)
+
+    # -- the step ----------------------------------------------------------------------------
+
+    def _step(self, now: int) -> list[Outcome]:
+        """Run what is on the agenda, unless a step is running: then that one does."""
+        if self._running:
+            return []
+        self._running = True
+        try:
+            self._run_reactions(now)
+            self._serve(now)
+        finally:
+            self._running = False
+        told, self._told = self._told, []
+        return told
+
+    def _run_reactions(self, now: int) -> None:
+        agenda = self._agenda
+        while agenda:
+            thing, inner = agenda.popleft()
+            if isinstance(thing, Record):
+                for reaction in list(self._reacting.of(thing)):
+                    self._meet(reaction, thing, inner, now)
+            elif self._is_on(thing):
+                for record in self.find_all(thing.template, at=thing.at, dest=thing.dest, now=now):
+                    self._meet(thing, record, inner, now)
+        self._tally.clear()
+        self._runaways = 0
+
+    def _is_on(self, reaction: Reaction) -> bool:
+        return reaction.enabled and self._reactions.get(reaction.id) is reaction
+
+    def _meet(self, reaction: Reaction, record: Record, inner: bool, now: int) -> None:
+        """Fire a reaction if it is still there, the tuple too, and they have not met."""
+        if (
+            record.order <= 0
+            or 0 < record.expires <= now
+            or not self._is_on(reaction)
+            or record.id in reaction.seen
+            or not watches(reaction, record)
+        ):
+            return
+        # Whatever the listener does, it has met this tuple.
+        reaction.fired += 1
+        if reaction.mode == ONCE:
+            self.unreact(reaction.id)
+        else:
+            reaction.seen.add(record.id)
+        if reaction.listener is None:
+            self._told.append(Fired(reaction, record))
+        else:
+            outer, self._inside = self._inside, True
+            try:
+                reaction.listener(reaction, record)
+            except Exception as error:
+                self._told.append(Failed(reaction, record, error))
+            finally:
+                self._inside = outer
+        if inner:
+            self._count(reaction)
+
+    def _count(self, reaction: Reaction) -> None:
+        """Count a firing on what a listener brought; past the limit, stop the busiest."""
+        tally = self._tally
+        tally[reaction] = tally.get(reaction, 0) + 1
+        if sum(tally.values()) <= FIRINGS_MAX:
+            return
+        busiest = max(tally, key=tally.__getitem__)
+        self._told.append(Ranaway(busiest, tally[busiest]))
+        if self._is_on(busiest):
+            self.disable(busiest.id)
+        tally.clear()
+        self._runaways += 1
+        if self._runaways >= RUNAWAYS_MAX:
+            self._agenda.clear()
+
+    def _serve(self, now: int) -> None:
+        fresh, self._fresh = self._fresh, []
+        for record in fresh:
+            if record.order <= 0 or 0 < record.expires <= now:
+                continue
+            for waiter in [one for one in self._reads.of(record) if watches(one, record)]:
+                self._dismiss(waiter)
+                self._told.append(Woken(waiter.ticket, record))
+            taker = next((one for one in self._takes.of(record) if watches(one, record)), None)
+            if taker is not None:
+                self._dismiss(taker)
+                self._take_out(record)
+                self._told.append(Woken(taker.ticket, record))
+                continue
+            for waiter in [one for one in self._offers.of(record) if watches(one, record)]:
+                self.hush(waiter.ticket)
+                self._told.append(Woken(waiter.ticket, record))
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _check_new(self, record: Record) -> None:
+        if self._store.get(record.id) is not None or record.id in self._lent:
+            raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
+
+    def _check_room(self, more: int) -> None:
+        if len(self) + more > self.tuples_max:
+            raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
+
+    def _check_here(self, record: Record) -> None:
+        if record.order <= 0 or self._store.get(record.id) is not record:
+            raise NotInSpace(space=self.name, what=f"tuple {record.count} of {record.writer!r}")
+
+    def _enter(self, record: Record) -> None:
+        record.order = self._next_order
+        self._next_order += 1
+        self._insert(record)
+
+    def _insert(self, record: Record) -> None:
+        self._store.add(record)
+        if record.expires:
+            self._expiries.add(record.order, record)
+        self._show(record)
+
+    def _show(self, record: Record) -> None:
+        """Let reactions, then waiters, look at a tuple that is new or has moved."""
+        if self._reactions:
+            self._agenda.append((record, self._inside))
+        if self._waiters:
+            self._fresh.append(record)
+
+    def _take_out(self, record: Record) -> None:
+        self._store.drop(record)
+        if record.expires:
+            self._expiries.remove(record.order, record)
+        record.order = 0
+
+    def _bring_back(self, lease: Lease, now: int) -> None:
+        record = lease.record
+        del self._lent[record.id]
+        if 0 < record.expires <= now:
+            record.order = 0
+            self._told.append(Expired(record))
+        else:
+            record.order = -record.order
+            self._insert(record)
+
+    def _watchers(self, how: str) -> Watchers[Waiter]:
+        if how == TAKE:
+            return self._takes
+        if how == READ:
+            return self._reads
+        assert how == OFFER, f"{how!r} is no way to wait"
+        return self._offers
+
+    def _waiter(self, ticket: Hashable) -> Waiter:
+        waiter = self._waiters.get(ticket)
+        if waiter is None:
+            raise NotInSpace(space=self.name, what=f"the waiter of ticket {ticket!r}")
+        return waiter
+
+    def _dismiss(self, waiter: Waiter) -> None:
+        del self._waiters[waiter.ticket]
+        if waiter.awake:
+            self._watchers(waiter.how).drop(waiter)
+
+    def _reaction(self, id: Hashable) -> Reaction:
+        reaction = self._reactions.get(id)
+        if reaction is None:
+            raise NotInSpace(space=self.name, what=f"reaction {id!r}")
+        return reaction

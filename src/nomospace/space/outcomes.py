@@ -1,0 +1,58 @@
+"""What a step of a space brought about, told in the order it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from nomospace.space.records import Record
+
+if TYPE_CHECKING:
+    from nomospace.space.reactions import Reaction
+
+
+class Woken(msgspec.Struct, frozen=True):
+    """A waiter is served. For a `TAKE` the record has left the space; else it still lies there."""
+
+    ticket: Hashable
+    record: Record
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """A reaction without a listener has met a tuple; whoever asked for it is to be told."""
+
+    reaction: Reaction
+    record: Record
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A listener raised. The tuple counts as reacted to, and the step went on without it."""
+
+    reaction: Reaction
+    record: Record
+    error: Exception
+
+
+class Ranaway(msgspec.Struct, frozen=True):
+    """Listeners kept each other firing; the one that fired most was disabled to end it."""
+
+    reaction: Reaction
+    firings: int
+
+
+class Lapsed(msgspec.Struct, frozen=True):
+    """A lease ran out; the record lies in the space again."""
+
+    record: Record
+    taker: str
+
+
+class Expired(msgspec.Struct, frozen=True):
+    """A record reached its expiry and has left the space."""
+
+    record: Record
+
+
+Outcome: TypeAlias = Woken | Fired | Failed | Ranaway | Lapsed | Expired
