@@ -379,14 +379,14 @@ class Space:
         record.deliveries += 1
         lease = Lease(record, taker, until)
         self._lent[record.id] = lease
-        self._leases.add(record.order, lease)
+        self._leases.add(order, lease)
 
     def settle(self, id: TupleId, taker: str) -> Record | None:
         """End a lease for good: the tuple is gone. None when it is not on loan to that taker."""
         lease = self._lent.get(id)
         if lease is None or lease.taker != taker:
             return None
-        self._leases.remove(lease.record.order, lease)
+        self._leases.remove(-lease.record.order, lease)
         del self._lent[id]
         lease.record.order = 0
         return lease.record
@@ -399,7 +399,7 @@ class Space:
         lease = self._lent.get(id)
         if lease is None or lease.taker != taker:
             return []
-        self._leases.remove(lease.record.order, lease)
+        self._leases.remove(-lease.record.order, lease)
         self._bring_back(lease, now)
         return self._step(now)
 
