@@ -91,6 +91,7 @@ TRANSITIONS: Final[dict[tuple[Phase, Cause], Phase]] = {
     (PREPARED, Cause.ABORTED): STABLE,  # Thaw
     (PREPARED, Cause.LEADERLESS): STABLE,  # Thaw
     (PREPARED, Cause.WAITED): STABLE,  # Thaw
+    (EXCHANGING, Cause.LEADERLESS): STABLE,  # Thaw
     (EXCHANGING, Cause.WAITED): STABLE,  # Thaw
     (EXCHANGING, Cause.EXCHANGED): STABLE,  # Installed
 }
@@ -117,7 +118,16 @@ _UNTOLD: Final = object()
 class Round:
     """A proposal, as its leader knows it."""
 
-    __slots__ = ("again_at", "commit", "committed_at", "id", "members", "ready", "started_at")
+    __slots__ = (
+        "again_at",
+        "commit",
+        "committed_at",
+        "id",
+        "members",
+        "ready",
+        "started_at",
+        "wait",
+    )
 
     def __init__(self, id: ViewId, members: tuple[str, ...], now: int) -> None:
         self.id = id
@@ -126,6 +136,7 @@ class Round:
         self.commit: Commit | None = None
         self.started_at = now
         self.committed_at = now
+        self.wait = RETRY
         self.again_at = now + RETRY
 
 
@@ -150,6 +161,7 @@ class Engagement:
         "_joining",
         "_links",
         "_number",
+        "_owing",
         "_pause_until",
         "_prepared_at",
         "_round",
@@ -182,6 +194,7 @@ class Engagement:
         self._component = self._links.component
         self._changed_at = now
         self._failures = 0
+        self._owing = False
         self._pause_until = now
         self._due = now
 
@@ -219,7 +232,7 @@ class Engagement:
         >>> from nomospace.protocols import TICK
         >>> core = Engagement("ann", life=1, now=0)
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
-        [Hello(host='ann', life=1, beat=1, heard={}, vector={'ann': 0}, info=None)]
+        [Hello(host='ann', life=1, beat=1, heard={}, vector={'ann': 1}, info=None)]
         """
         effects: list[Effect] = []
         links = self._links
@@ -342,6 +355,7 @@ class Engagement:
     # -- a leader --------------------------------------------------------------------------
 
     def _propose(self, now: int, effects: list[Effect]) -> None:
+        self._drop_round(effects)
         adverts = self._links.adverts.values()
         self._number = max(self._number, self.promised[0], *[one.view[0] for one in adverts]) + 1
         id = (self._number, self.host)
@@ -368,6 +382,7 @@ class Engagement:
                     {host: one.from_view for host, one in ready},
                     {host: one.entry for host, one in ready},
                 )
+                self._owing = True
                 round.committed_at = now
                 round.again_at = now + RETRY
                 for host in round.members:
@@ -390,8 +405,13 @@ class Engagement:
                 self._thaw(Cause.ABORTED, effects)
 
     def _agreed(self) -> bool:
-        """Whether the component is the view of this host and of all in it."""
-        if self.view.members != self._component:
+        """Whether the component is the view of this host and of all in it.
+
+        A view that this host has committed and not seen home may have left members waiting for
+        an exchange that will not come, while all adverts show the view before it: one more
+        proposal frees them.
+        """
+        if self._owing or self.view.members != self._component:
             return False
         adverts = self._links.adverts
         return all(adverts[host].view == self.view.id for host in self._component)
@@ -407,17 +427,17 @@ class Engagement:
             self._changed_at = now
             self._failures = 0
             self._pause_until = now
-        due = links.deadline()
         if self.phase is not STABLE:
-            due = min(due, self._watch(now, effects))
+            self._watch(now, effects)
         if self._round is not None:
             self._press_on(self._round, now, effects)
-        if self._component[0] == self.host and self._should_propose():
-            if now >= (at := max(self._changed_at + SETTLE, self._pause_until)):
-                self._drop_round(effects)
-                self._propose(now, effects)
-            else:
-                due = min(due, at)
+        propose_at = self._propose_at()
+        if propose_at is not None and propose_at <= now:
+            self._propose(now, effects)
+            propose_at = None
+        due = links.deadline()
+        if propose_at is not None:
+            due = min(due, propose_at)
         if self._round is not None:
             due = min(due, self._round.again_at)
         if self.phase is not STABLE:
@@ -428,44 +448,58 @@ class Engagement:
         until = self._frozen_at + FROZEN_MAX
         return min(until, self._prepared_at + PREPARED_MAX) if self.phase is PREPARED else until
 
-    def _watch(self, now: int, effects: list[Effect]) -> int:
+    def _watch(self, now: int, effects: list[Effect]) -> None:
         """A frozen host goes on in its old view when nobody will lead it into the new one."""
         if now >= self._frozen_until():
             self._thaw(Cause.WAITED, effects)
         elif not self._links.reaches(self.promised[1]):
             self._thaw(Cause.LEADERLESS, effects)
-        return self._frozen_until()
 
     def _press_on(self, round: Round, now: int, effects: list[Effect]) -> None:
         """Send again what was not answered; drop a proposal that cannot be or is done."""
         if self.promised != round.id:
             self._drop_round(effects)
-            return
-        if round.commit is None:
-            if round.members != self._component:
-                self._drop_round(effects)
-            elif now >= round.started_at + ROUND:
-                self._give_up(now, effects)
-            elif now >= round.again_at:
-                round.again_at = min(now + RETRY, round.started_at + ROUND)
-                prepare = Prepare(round.id, round.members)
-                for host in round.members:
-                    if host not in round.ready:
-                        self._say(host, prepare, effects)
-            return
+        elif round.commit is not None:
+            self._see_home(round, round.commit, now, effects)
+        elif round.members != self._component:
+            self._drop_round(effects)
+        elif now >= round.started_at + ROUND:
+            self._give_up(now, effects)
+        elif now >= round.again_at:
+            round.again_at = min(now + RETRY, round.started_at + ROUND)
+            prepare = Prepare(round.id, round.members)
+            for host in round.members:
+                if host not in round.ready:
+                    self._say(host, prepare, effects)
+
+    def _see_home(self, round: Round, commit: Commit, now: int, effects: list[Effect]) -> None:
+        """After the commit, until the adverts of all who can be reached show the view."""
         adverts = self._links.adverts
         shown = [(host, adverts[host].view) for host in round.members if self.reaches(host)]
         behind = [host for host, view in shown if view < round.id]
-        if not behind or (self.phase is STABLE and self.view.id != round.id):
-            self._round = None  # done, or given up by this very host
-        elif any(view > round.id for _, view in shown) or now >= round.committed_at + GRACE:
+        if any(view > round.id for _, view in shown):
+            self._give_up(now, effects)  # one has restarted, or was elsewhere meanwhile
+        elif not behind:
+            self._round = None
+            self._owing = False
+            self._failures = 0
+        elif self.phase is STABLE and self.view.id != round.id:
+            self._give_up(now, effects)  # this very host was frozen for too long
+        elif now >= round.committed_at + GRACE:
             self._give_up(now, effects)
         elif now >= round.again_at:
-            round.again_at = now + RETRY
+            round.wait = min(round.wait * 2, PAUSE_MAX)  # commits are large, exchanges take time
+            round.again_at = now + round.wait
             for host in behind:
-                self._say(host, round.commit, effects)
+                self._say(host, commit, effects)
 
-    def _should_propose(self) -> bool:
+    def _propose_at(self) -> int | None:
+        """When this host should propose, if it should."""
+        if self._component[0] != self.host:
+            return None
         if self._round is not None:
-            return self._round.members != self._component
-        return not self._agreed()
+            if self._round.members == self._component:
+                return None
+        elif self._agreed():
+            return None
+        return max(self._changed_at + SETTLE, self._pause_until)

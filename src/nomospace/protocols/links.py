@@ -5,7 +5,8 @@ came within `LOSS`. A link counts when both ends hear each other and the policie
 it: a hello names only those whose link its sender would have, so one look at a neighbour's hello
 settles it, and a link that ends is soon unlisted by both ends.
 
-Each host has an *advert*: its links and its installed view, under a version that grows. Adverts
+Each host has an *advert*: its links and its installed view, under a version that grows: the time,
+or one more than the last, and the life, so that no two lives give the same version. Adverts
 are flooded over links when they change. What a flood missed is mended by hellos: each one tells
 which versions its sender holds, and a linked neighbour sends the newer ones of its component. An
 edge is in the graph when the adverts of both ends list each other. The component of a host is
@@ -39,6 +40,8 @@ HOSTS_MAX: Final = 1_000
 """The most hosts, and the most neighbours, that a host knows."""
 ADVERTS_MAX: Final = 64
 """The most adverts in one frame."""
+LIVES: Final = 256
+"""Lives in a row whose adverts are told apart by their version alone."""
 HOPS_SPARE: Final = 4
 """A relayed body may take this many hops more than there are members, while ways change."""
 
@@ -99,11 +102,12 @@ class Links:
         self.willing = self.policy.willing
         self.info: Any = None
         self.neighbours: dict[str, Neighbour] = {}
-        self.adverts: dict[str, Advert] = {host: Advert(host, now, (), view)}
+        version = now * LIVES + life % LIVES
+        self.adverts: dict[str, Advert] = {host: Advert(host, version, (), view)}
         self.component: tuple[str, ...] = (host,)
         self._ways: dict[str, str] = {}
         self._unreached: dict[str, int] = {}
-        self._vector: dict[str, int] = {host: now}
+        self._vector: dict[str, int] = {host: version}
         self._vector_sent: dict[str, int] | None = None
         self._heard: dict[str, int] | None = None
         self._beat = 0
@@ -146,9 +150,7 @@ class Links:
         if one is None or hello.life != one.life:
             if one is None and len(self.neighbours) >= HOSTS_MAX:
                 return False
-            was_linked = one is not None and one.linked
             one = self.neighbours[name] = Neighbour(hello.life)
-            one.linked = was_linked
             self._heard = None
         first = one.beat < 0
         one.beat = hello.beat
@@ -161,7 +163,7 @@ class Links:
         held = hello.vector.get(self.host, -1)
         mine = self.adverts[self.host]
         if held > mine.version:  # an advert of an earlier life, by a clock that ran ahead
-            self._advertise(mine.view, held, effects)
+            self._advertise(mine.view, held // LIVES + 1, effects)
         self._relink(now, effects)
         if one.linked:
             self._tell_missing(name, hello.vector, effects)
@@ -201,10 +203,10 @@ class Links:
         """Let the advert carry a newly installed view."""
         self._advertise(view, now, effects)
 
-    def _advertise(self, view: ViewId, at_least: int, effects: list[Effect]) -> None:
-        version = max(self.adverts[self.host].version + 1, at_least)
+    def _advertise(self, view: ViewId, now: int, effects: list[Effect]) -> None:
+        stamp = max(self.adverts[self.host].version // LIVES + 1, now)
         linked = tuple(sorted([name for name, one in self.neighbours.items() if one.linked]))
-        advert = Advert(self.host, version, linked, view)
+        advert = Advert(self.host, stamp * LIVES + self.life % LIVES, linked, view)
         self._hold(advert)
         self._flood((advert,), None, effects)
         self._draw()
@@ -219,7 +221,7 @@ class Links:
             if held is not None and held.version >= advert.version:
                 continue
             if advert.host == self.host:
-                self._advertise(self.adverts[self.host].view, advert.version + 1, effects)
+                self._advertise(self.adverts[self.host].view, advert.version // LIVES + 1, effects)
             elif held is not None or self._has_room():
                 self._hold(advert)
                 news.append(advert)
@@ -254,9 +256,20 @@ class Links:
                 effects.append(Transmit(name, Adverts(news)))
 
     def _tell_missing(self, name: str, vector: dict[str, int], effects: list[Effect]) -> None:
-        """Send a neighbour what it lacks of this component; others' adverts are not news."""
-        held = [self.adverts[host] for host in self.component]
-        lacks = [one for one in held if vector.get(one.host, -1) < one.version]
+        """Send a neighbour what it lacks.
+
+        Of hosts out of reach, only what is newer than what it has. It may be the trace of a
+        former life whose clock ran ahead; the way to its host goes through whoever has less.
+        """
+        lacks = []
+        for host, version in self._vector.items():
+            held = vector.get(host)
+            if held is None:
+                if not self.reaches(host):
+                    continue
+            elif held >= version:
+                continue
+            lacks.append(self.adverts[host])
         effects += [
             Transmit(name, Adverts(tuple(lacks[at : at + ADVERTS_MAX])))
             for at in range(0, len(lacks), ADVERTS_MAX)
