@@ -108,6 +108,17 @@ def feature(path: Path) -> Callable[[Fields], Key]:
     steps = tuple((path[at], path[at + 1], path[at + 2]) for at in range(1, size - 2, 3))
     assert len(steps) <= LEVELS_MAX, path
     last = _FINALS[path[-1]] if size % 3 == 2 else _atomic_key
+    if size == 1:
+
+        def plain(fields: Fields) -> Key:
+            if pos >= len(fields):
+                return MISSING
+            value = fields[pos]
+            if value.__class__ is str or value.__class__ is int:
+                return value
+            return _atomic_key(value)
+
+        return plain
     if not steps:
 
         def direct(fields: Fields) -> Key:
@@ -145,6 +156,8 @@ def _equality(left: int, right: int) -> Callable[[Fields], Key]:
 
 def _atomic_key(value: Term) -> Key:
     kind = value.__class__
+    if kind is str or kind is int:
+        return value
     return MISSING if kind is Compound or kind is tuple else key_of(value)
 
 

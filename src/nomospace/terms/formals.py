@@ -65,6 +65,9 @@ class Formal(NamedTuple):
     predicate: str | None = None
 
 
+_SIMPLE: Final = {kind: Formal(kind) for kind in KINDS}
+
+
 def between(low: Any, high: Any) -> Compound:
     """A number, or a string, from `low` to `high`, both included.
 
@@ -144,10 +147,12 @@ def read_formal(term: Compound) -> Formal:
     >>> read_formal(between(1, 10))
     Formal(kind='int', class_name=None, bounds=(1, 10), same=None, predicate=None)
     """
-    if len(term.args) > 2:
-        raise _bad(term, "it has a kind and at most one constraint")
     kind: Term = term.args[0]
     class_name: Term = None
+    if len(term.args) == 1 and kind.__class__ is str and kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if len(term.args) > 2:
+        raise _bad(term, "it has a kind and at most one constraint")
     if kind.__class__ is Compound and kind.name == "class" and len(kind.args) == 1:
         kind, class_name = "any", kind.args[0]
         if class_name.__class__ is not str or not class_name:

@@ -6,6 +6,7 @@ of them. So wherever something is hard to tell, there is no hint, and `Template.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.terms.features import LEVELS_MAX, LIST, Key, Path, key_of
@@ -16,6 +17,7 @@ from nomospace.terms.values import ATOMIC, Term
 
 FEATURES_PER_FIELD_MAX: Final = 16
 """The most features that one field of a template gives."""
+_REMEMBERED_MAX: Final = 512
 
 Feature: TypeAlias = tuple[Path, Key]
 
@@ -107,11 +109,16 @@ class _Comparison(NamedTuple):
     sign: str
 
 
-def _comparisons(formal: Formal) -> list[_Comparison]:
-    """The comparisons that must all hold for a field predicate to hold."""
-    if formal.predicate is None:
-        return []
-    tree = parse(formal.predicate, field=True)
+def _comparisons(formal: Formal) -> tuple[_Comparison, ...]:
+    """The comparisons that must all hold for a formal's field predicate to hold."""
+    if formal.predicate is None or formal.class_name is not None:
+        return ()
+    return _conjuncts(formal.predicate)
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def _conjuncts(predicate: str) -> tuple[_Comparison, ...]:
+    tree = parse(predicate, field=True)
     found = []
     for part in tree.parts if isinstance(tree, Every) else (tree,):
         if isinstance(part, Among):
@@ -119,4 +126,4 @@ def _comparisons(formal: Formal) -> list[_Comparison]:
         elif isinstance(part, Compare):
             assert isinstance(part.right, Literal)  # there are no paths on a field
             found.append(_Comparison((part.right.value,), part.sign))
-    return found
+    return tuple(found)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
@@ -46,6 +47,8 @@ from nomospace.terms.text import show
 from nomospace.terms.values import (
     ATOMIC,
     INT_BITS_MAX,
+    PARTIAL,
+    TYPE_FORMALS,
     Compound,
     Term,
     Var,
@@ -86,6 +89,10 @@ PATTERN_DEPTH_MAX: Final = 32
 
 _SHORT: Final = 200
 """Strings up to here need no look at the size of the whole: 64 of them are far below the limit."""
+_LIGHT: Final = 20_000
+_LIGHT_LEVELS: Final = 8
+_HEAVY: Final = 10**9
+_SMALL_INT: Final = 2**63
 _AT: Final[tuple[Path, ...]] = tuple((pos,) for pos in range(WIDTH_MAX))
 
 Range: TypeAlias = tuple[int, Term | None, Term | None]
@@ -147,7 +154,7 @@ def freeze_tuple(fields: Sequence[object]) -> Fields:
 templates only, and `formal` is their name alone; give a value, or rename the compound
     """
     if (fields.__class__ is tuple or fields.__class__ is list) and 0 < len(fields) <= WIDTH_MAX:
-        for field in fields:
+        for field in fields:  # what most tuples are made of; `_freeze_fields` does the same
             kind = field.__class__
             if kind is str:
                 if len(field) > _SHORT or not field.isascii():
@@ -159,7 +166,7 @@ templates only, and `formal` is their name alone; give a value, or rename the co
                 break
         else:
             return tuple(fields)
-    frozen = _freeze_fields(fields, "tuple", holes=False)
+    frozen = _freeze_fields(fields, "tuple")
     for pos, value in enumerate(frozen):
         for formal, _ in formals_in(value):
             raise FormalInTuple(position=pos, formal=_brief(formal))
@@ -219,7 +226,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                         break
                 else:
                     return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
-        return _read(_freeze_fields(patterns, "template", holes=True))
+        return _read(_freeze_fields(patterns, "template", types=True))
 
     @classmethod
     def from_term(cls, term: Term) -> Template:
@@ -228,7 +235,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         >>> Template.from_term(Template.of(["job", int]).term) == Template.of(["job", int])
         True
         """
-        return _read(_freeze_fields(term, "template", holes=False))
+        return _read(_freeze_fields(term, "template"))
 
     def matches(self, fields: Fields) -> bool:
         """Whether a tuple, frozen before, is one that the template asks for."""
@@ -262,7 +269,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return Template.from_term, (self.term,)
 
 
-def _freeze_fields(fields: Any, what: str, *, holes: bool) -> Fields:
+def _freeze_fields(fields: Any, what: str, *, types: bool = False) -> Fields:
     if not isinstance(fields, tuple | list):
         raise NotAPattern(
             value=f"{type(fields).__name__} {_brief(fields)}",
@@ -270,9 +277,50 @@ def _freeze_fields(fields: Any, what: str, *, holes: bool) -> Fields:
         )
     if not 0 < len(fields) <= WIDTH_MAX:
         raise BadWidth(what=what, width=len(fields))
-    frozen = tuple([freeze(field, variables=holes) for field in fields])
+    if types:
+        fields = [TYPE_FORMALS.get(f, f) if f.__class__ is type else f for f in fields]
+    weight = 0
+    for field in fields:
+        weight += _weight(field, _LIGHT_LEVELS)
+    if weight <= _LIGHT:
+        return tuple(fields)
+    frozen = tuple([freeze(field, variables=types) for field in fields])
     check_size(frozen)
     return frozen
+
+
+def _weight(value: Any, levels: int) -> int:
+    """At least the bytes of a value that is a small term already; `_HEAVY` for all others.
+
+    Most fields are: they need no freezing, only this look, which is much quicker.
+    """
+    kind = value.__class__
+    if kind is str:
+        if value.isascii():
+            return 10 + len(value)
+        return 10 + 4 * len(value) if value.isprintable() else _HEAVY  # no half surrogate pairs
+    if kind is int:
+        return 10 if -_SMALL_INT < value < _SMALL_INT else _HEAVY
+    if value is None or kind is bool:
+        return 10
+    if kind is float:
+        return 10 if value and isfinite(value) else _HEAVY  # there is a zero that is made another
+    if kind is bytes:
+        return 10 + len(value)
+    weight = 10
+    if kind is Compound:
+        weight += _weight(value.name, 0)
+        if value.name == PARTIAL or not value.args:
+            return _HEAVY
+        value = value.args
+        kind = value.__class__
+    if kind is not tuple or levels == 0:
+        return _HEAVY
+    for part in value:
+        weight += _weight(part, levels - 1)
+        if weight > _LIGHT:
+            return _HEAVY
+    return weight
 
 
 def _no_variables(found: Var) -> NotAPattern:
