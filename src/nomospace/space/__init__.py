@@ -19,7 +19,7 @@ from nomospace.space.engine import (
     SpaceFull,
 )
 from nomospace.space.leases import Lease
-from nomospace.space.outcomes import Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Woken
+from nomospace.space.outcomes import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Woken
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
 from nomospace.space.seen import Seen
@@ -33,6 +33,7 @@ __all__ = [
     "ONCE_PER_TUPLE",
     "READ",
     "TAKE",
+    "Dead",
     "Expired",
     "Failed",
     "Fired",

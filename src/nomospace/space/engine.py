@@ -25,6 +25,7 @@ from typing import ClassVar, Final
 from nomospace.errors import CallerError, Unavailable
 from nomospace.space.leases import Lease
 from nomospace.space.outcomes import (
+    Dead,
     Expired,
     Failed,
     Fired,
@@ -124,6 +125,7 @@ class Space:
         "_tally",
         "_told",
         "_waiters",
+        "deliveries_max",
         "name",
         "reactions_max",
         "tuples_max",
@@ -137,11 +139,13 @@ class Space:
         tuples_max: int = 10_000_000,
         waiters_max: int = 1_000_000,
         reactions_max: int = 1_000_000,
+        deliveries_max: int = 0,
     ) -> None:
         self.name = name
         self.tuples_max = tuples_max
         self.waiters_max = waiters_max
         self.reactions_max = reactions_max
+        self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
         self._store = Store()
         self._next_order = 1  # of records, waiters and reactions alike; never given twice
         self._lent: dict[TupleId, Lease] = {}
@@ -394,6 +398,8 @@ class Space:
     def give_back(self, id: TupleId, taker: str, *, now: int) -> list[Outcome]:
         """End a lease: the tuple lies in the space again, in its old place, as one step.
 
+        One that was lent `deliveries_max` times leaves the space instead (`Dead`).
+
         Nothing happens when it is not on loan to that taker.
         """
         lease = self._lent.get(id)
@@ -565,6 +571,9 @@ class Space:
         if 0 < record.expires <= now:
             record.order = 0
             self._told.append(Expired(record))
+        elif 0 < self.deliveries_max <= record.deliveries:
+            record.order = 0
+            self._told.append(Dead(record))
         else:
             record.order = -record.order
             self._insert(record)

@@ -55,4 +55,10 @@ class Expired(msgspec.Struct, frozen=True):
     record: Record
 
 
-Outcome: TypeAlias = Woken | Fired | Failed | Ranaway | Lapsed | Expired
+class Dead(msgspec.Struct, frozen=True):
+    """A record came back from its last lease and has left the space: a dead letter."""
+
+    record: Record
+
+
+Outcome: TypeAlias = Woken | Fired | Failed | Ranaway | Lapsed | Expired | Dead
