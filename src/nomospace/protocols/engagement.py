@@ -100,7 +100,7 @@ TRANSITIONS: Final[dict[tuple[Phase, Cause], Phase]] = {
 SETTLE: Final = 300_000
 """A leader proposes when its component was the same for this long."""
 RETRY: Final = 400_000
-"""Between two sendings of a `Prepare` or `Commit` that is not answered yet."""
+"""Between two sendings of a `Prepare` or `Ready` that is not answered yet."""
 ROUND: Final = 5_000_000
 """How long a leader waits until all are ready."""
 PREPARED_MAX: Final = 8_000_000
@@ -152,6 +152,7 @@ class Engagement:
     """
 
     __slots__ = (
+        "_ask_at",
         "_changed_at",
         "_component",
         "_due",
@@ -186,6 +187,7 @@ class Engagement:
         self.promised: ViewId = self.view.id
         self._links = Links(host, life=life, policy=policy, view=self.view.id, now=now)
         self._entry: Any = _UNTOLD
+        self._ask_at = now
         self._joining: View | None = None
         self._frozen_at = now
         self._prepared_at = now
@@ -308,7 +310,7 @@ class Engagement:
             effects += [Floor(body.id[0]), Freeze(body.id)]
         elif body.id == self.promised and self.phase is PREPARED:
             if self._entry is not _UNTOLD:
-                self._say(leader, Ready(body.id, self.view.id, self._entry), effects)
+                self._say(leader, self._ready(), effects)
         elif not self._is_past(body.id):
             self._say(leader, Nack(body.id, self.promised), effects)
 
@@ -320,11 +322,14 @@ class Engagement:
         if self.phase is not PREPARED or self._entry is not _UNTOLD:
             return
         self._entry = directory
-        ready = Ready(self.promised, self.view.id, directory)
+        self._ask_at = now + RETRY
         if self.promised[1] == self.host:
-            self._gather(self.host, ready, now, effects)
+            self._gather(self.host, self._ready(), now, effects)
         else:
-            self._say(self.promised[1], ready, effects)
+            self._say(self.promised[1], self._ready(), effects)
+
+    def _ready(self) -> Ready:
+        return Ready(self.promised, self.view.id, self._entry)
 
     def _commit(self, body: Commit, effects: list[Effect]) -> None:
         if self._is_past(body.id):
@@ -442,6 +447,8 @@ class Engagement:
             due = min(due, self._round.again_at)
         if self.phase is not STABLE:
             due = min(due, self._frozen_until())
+            if self._waits_for_word():
+                due = min(due, self._ask_at)
         self._due = due
 
     def _frozen_until(self) -> int:
@@ -454,6 +461,14 @@ class Engagement:
             self._thaw(Cause.WAITED, effects)
         elif not self._links.reaches(self.promised[1]):
             self._thaw(Cause.LEADERLESS, effects)
+        elif self._waits_for_word() and now >= self._ask_at:
+            self._ask_at = now + RETRY  # the leader answers with what it decided meanwhile
+            self._say(self.promised[1], self._ready(), effects)
+
+    def _waits_for_word(self) -> bool:
+        """Whether this host is ready and another leads."""
+        told = self.phase is PREPARED and self._entry is not _UNTOLD
+        return told and self.promised[1] != self.host
 
     def _press_on(self, round: Round, now: int, effects: list[Effect]) -> None:
         """Send again what was not answered; drop a proposal that cannot be or is done."""
