@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -177,7 +179,7 @@ class Node:
                     self.frozen_at = world.now
                 entry = ("entry", self.name, self.life, effect.view_id[0])
                 self.entry = entry
-                self.later(world.rng.choice((0, 0, 5_000, 150_000)), lambda e=entry: self.inform(e))
+                self.later(world.rng.choice((0, 0, 5_000, 150_000)), partial(self.inform, entry))
             elif isinstance(effect, Exchange):
                 assert self.frozen_at >= 0
                 assert effect.directories[self.name] == self.entry
@@ -251,6 +253,7 @@ class World:
         self.watch = Watch()
         self.step = step or (lambda node, effect: None)
         self.up: dict[tuple[str, str], None] = {}
+        self.took = 0
         self.loss = 0.0
         self.repeats = 0.0
         self.delay_max = 30_000
@@ -282,7 +285,7 @@ class World:
             for _ in range(copies):
                 if (src, dst) in self.up and self.rng.random() >= self.loss:
                     delay = self.rng.randrange(1_000, self.delay_max)
-                    self.at(self.now + delay, lambda d=dst: self.arrive(src, d, effect))
+                    self.at(self.now + delay, partial(self.arrive, src, dst, effect))
 
     def arrive(self, src: str, dst: str, effect: Transmit) -> None:
         node = self.nodes[dst]
@@ -325,9 +328,9 @@ class World:
                     return f"{core} sees {core.component()}, not {members}"
         return ""
 
-    def settle(self) -> int:
-        """Run until all is well, and see that it stays so; how long it took."""
-        took = self._until_settled()
+    def settle(self) -> None:
+        """Run until all is well, note how long it took, and see that it stays so."""
+        self.took = self._until_settled()
         self.loss = 0.0
         self.run(self.now + LOSS + HEARTBEAT)  # hellos lost before may still part two hosts
         self._until_settled()
@@ -336,9 +339,7 @@ class World:
         assert not self.unsettled(), f"it did not last: {self.unsettled()}"
         assert views == {name: node.core.view for name, node in self.nodes.items()}, "needless view"
         assert self.watch.frozen_longest <= FROZEN_MAX + SECOND // 10
-        assert all(node.frozen_at < 0 for node in self.nodes.values())
-        return took
-
+        assert all(node.frozen_at < 0 for node in self.nodes.values() if node.alive)
 
     def _until_settled(self) -> int:
         start = self.now
@@ -368,7 +369,7 @@ def play(seed: int) -> World:
         world.at(rng.randrange(2 * SECOND, until), lambda: trouble(world))
     world.run(until)
     heal(world)
-    world.took = world.settle()
+    world.settle()
     return world
 
 
@@ -406,7 +407,7 @@ def heal(world: World) -> None:
         world.join(a, b)
     if world.rng.random() < 0.3:  # at times all are one group in the end
         names = list(world.nodes)
-        for a, b in zip(names, names[1:], strict=False):
+        for a, b in pairwise(names):
             world.join(a, b)
 
 
