@@ -140,6 +140,11 @@ class Round:
         self.again_at = now + RETRY
 
 
+def _is_whole(commit: Commit) -> bool:
+    """Whether a commit speaks of each of its members; a peer may send anything."""
+    return tuple(commit.from_views) == commit.members == tuple(commit.entries)
+
+
 class Engagement:
     """One host's part in engagement, as a core: told events, answers with effects.
 
@@ -258,11 +263,9 @@ class Engagement:
         elif isinstance(event, Exchanged):
             self._install(event.view_id, now, effects)
         elif isinstance(event, Moved):
-            links.info = event.position
-            links.judge_all(now, effects)
+            links.move(event.position, now, effects)
         elif isinstance(event, (Engage, Disengage)):
-            links.willing = isinstance(event, Engage)
-            links.judge_all(now, effects)
+            links.announce(isinstance(event, Engage), now, effects)
         self._advance(now, effects)
         return effects
 
@@ -332,7 +335,7 @@ class Engagement:
         return Ready(self.promised, self.view.id, self._entry)
 
     def _commit(self, body: Commit, effects: list[Effect]) -> None:
-        if self._is_past(body.id):
+        if self._is_past(body.id) or not _is_whole(body):
             return
         if body.id != self.promised or not self._move(Cause.COMMITTED):
             self._say(body.id[1], Nack(body.id, self.promised), effects)

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.messages import Advert, Adverts, Hello, Relay, ViewId
-from nomospace.protocols.policy import Policy, Reachable
+from nomospace.protocols.policy import NotAPosition, Policy, Reachable, is_position
 
 HEARTBEAT: Final = 1_000_000
 """Between two hellos, in microseconds."""
@@ -157,19 +157,19 @@ class Links:
         one.at = now
         one.info = hello.info
         one.hears_me = hello.heard.get(self.host) == self.life
-        changed = self._judge(name, one)
+        changed = self._judge(one)
         if first or changed:  # it need not wait for the next heartbeat to know
             effects.append(Transmit(name, self._hello()))
         held = hello.vector.get(self.host, -1)
         mine = self.adverts[self.host]
         if held > mine.version:  # an advert of an earlier life, by a clock that ran ahead
-            self._advertise(mine.view, held // LIVES + 1, effects)
-        self._relink(now, effects)
+            self._advertise(mine.view, held // LIVES + 1, effects, but=name)
+        self._relink(now, effects, but=name)
         if one.linked:
             self._tell_missing(name, hello.vector, effects)
         return True
 
-    def _judge(self, name: str, one: Neighbour) -> bool:
+    def _judge(self, one: Neighbour) -> bool:
         """Ask the policy anew; whether its answer changed."""
         accepted = self.willing and self.policy.accepts(self.info, one.info, accepted=one.accepted)
         if accepted is one.accepted:
@@ -178,7 +178,7 @@ class Links:
         self._heard = None
         return True
 
-    def _relink(self, now: int, effects: list[Effect]) -> None:
+    def _relink(self, now: int, effects: list[Effect], *, but: str | None = None) -> None:
         """Advertise anew if the links are no longer those that the advert lists."""
         linked = []
         for name, one in self.neighbours.items():
@@ -187,12 +187,23 @@ class Links:
                 linked.append(name)
         mine = self.adverts[self.host]
         if tuple(sorted(linked)) != mine.neighbours:
-            self._advertise(mine.view, now, effects)
+            self._advertise(mine.view, now, effects, but=but)
 
-    def judge_all(self, now: int, effects: list[Effect]) -> None:
-        """Position or willingness changed: ask the policy about every neighbour."""
-        changed = [name for name, one in self.neighbours.items() if self._judge(name, one)]
-        if changed:
+    def announce(self, willing: bool, now: int, effects: list[Effect]) -> None:
+        """Take up links from now on, or give up all there are."""
+        self.willing = willing
+        self._judge_all(now, effects)
+
+    def move(self, position: tuple[float, ...], now: int, effects: list[Effect]) -> None:
+        """Be somewhere else; the next hello says where."""
+        if not is_position(position):
+            raise NotAPosition(position=position)
+        self.info = position
+        self._judge_all(now, effects)
+
+    def _judge_all(self, now: int, effects: list[Effect]) -> None:
+        """Ask the policy about every neighbour; who is concerned need not wait to be told."""
+        if [name for name, one in self.neighbours.items() if self._judge(one)]:
             self._hello_at = now + HEARTBEAT
             effects.append(Transmit(None, self._hello()))
         self._relink(now, effects)
@@ -203,12 +214,14 @@ class Links:
         """Let the advert carry a newly installed view."""
         self._advertise(view, now, effects)
 
-    def _advertise(self, view: ViewId, now: int, effects: list[Effect]) -> None:
+    def _advertise(
+        self, view: ViewId, now: int, effects: list[Effect], *, but: str | None = None
+    ) -> None:
         stamp = max(self.adverts[self.host].version // LIVES + 1, now)
         linked = tuple(sorted([name for name, one in self.neighbours.items() if one.linked]))
         advert = Advert(self.host, stamp * LIVES + self.life % LIVES, linked, view)
         self._hold(advert)
-        self._flood((advert,), None, effects)
+        self._flood((advert,), but, effects)
         self._draw()
 
     def hear_adverts(self, name: str, frame: Adverts, now: int, effects: list[Effect]) -> None:

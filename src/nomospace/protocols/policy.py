@@ -78,6 +78,17 @@ class NoSafeDistance(CallerError):
         )
 
 
+@dataclass(eq=False, kw_only=True)
+class NotAPosition(CallerError):
+    """A host was moved to something that is no position."""
+
+    code: ClassVar[str] = "policy.not-a-position"
+    position: Any
+
+    def __str__(self) -> str:
+        return f"{self.position!r} is no position; give two or three finite numbers, in metres"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Position:
     """Engage only within the safe distance, so that a group parts before contact can be lost.
