@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.law import CompiledLaw
+from nomospace.protocols.spaces import Row
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -81,7 +82,7 @@ class Seek(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cancel(msgspec.Struct, frozen=True, gc=False):
-    """Wait no longer for an earlier `Seek`. It is answered with `Cancelled`, unless it was served."""
+    """Wait no longer for an earlier `Seek`: it is answered with `Cancelled` if not yet served."""
 
     op: int
 
@@ -199,18 +200,6 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
 
 
 Event: TypeAlias = Call | Arrive | Depart | Engage | Disengage | Moved | Heard | Tick
-
-
-class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A tuple with all that rides along hidden, as it travels and as it is stored."""
-
-    fields: tuple[Term, ...]
-    writer: str
-    count: int
-    cur: str
-    dest: str
-    expires: int = 0
-    deliveries: int = 0
 
 
 class Its(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ class Persist(msgspec.Struct, frozen=True, gc=False):
 
 
 class Transmit(msgspec.Struct, frozen=True, gc=False):
-    """Bring a frame to a neighbour, or (`to` is `None`) to everyone who can hear. It may get lost."""
+    """Bring a frame to a neighbour, or (`None`) to everyone who can hear. It may get lost."""
 
     to: str | None
     frame: Any

@@ -92,9 +92,12 @@ class Streams:
         """End the stream to a peer, if there is one."""
         self._streams.pop(peer, None)
 
-    def peers(self) -> list[str]:
-        """Whom there is a stream to."""
-        return list(self._streams)
+    def sessions(self) -> dict[str, Session]:
+        """The session with each peer that there is a stream to."""
+        return {peer: stream.session for peer, stream in self._streams.items()}
+
+    def __contains__(self, peer: str) -> bool:
+        return peer in self._streams
 
     def full(self, peer: str) -> bool:
         """Whether so much waits for a peer that it must be given no more to do."""

@@ -1,0 +1,221 @@
+"""What a host writes down, change by change, and the state that these changes make.
+
+A `Persist` carries the changes of one step. `Durable` is the plainest store of them: what is on a
+simulated disk, and the model for real ones. A host that starts again is given its `Durable`.
+
+Waiting operations, reactions and what others watch for here are not written down: they belong to
+programs that die with the host, and come again when those do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.control import Membership, Ruling, Snapshot, redo
+from nomospace.law import CompiledLaw
+from nomospace.protocols.spaces import Row
+
+COMPACT_FROM: Final = 256
+"""So many rulings of a membership are kept as changes before they are folded into its base."""
+
+Id: TypeAlias = tuple[str, int]
+
+
+class AgentCame(msgspec.Struct, frozen=True, gc=False):
+    """An agent is here; `count` tuples carry its name."""
+
+    agent: str
+    count: int
+
+
+class AgentWent(msgspec.Struct, frozen=True, gc=False):
+    """An agent left with all its spaces and memberships."""
+
+    agent: str
+
+
+class Opened(msgspec.Struct, frozen=True, gc=False):
+    """An agent has an interface space; `law` is a hash, or empty."""
+
+    agent: str
+    space: str
+    law: str
+    shared: bool
+    durable: bool
+
+
+class TuplePut(msgspec.Struct, frozen=True, gc=False):
+    """A tuple is in a space, as this row says; an older row of it is replaced."""
+
+    space: str
+    row: Row
+
+
+class TupleGone(msgspec.Struct, frozen=True, gc=False):
+    """A tuple is in a space no more."""
+
+    space: str
+    id: Id
+
+
+class TransferGiven(msgspec.Struct, frozen=True, gc=False):
+    """Something is under way to a peer."""
+
+    peer: str
+    number: int
+    what: Any
+
+
+class TransferTaken(msgspec.Struct, frozen=True, gc=False):
+    """A peer has everything up to a number."""
+
+    peer: str
+    number: int
+
+
+class TransferPlaced(msgspec.Struct, frozen=True, gc=False):
+    """Everything up to a number has come from a peer."""
+
+    peer: str
+    number: int
+
+
+class MemberJoined(msgspec.Struct, frozen=True, gc=False):
+    """A membership begins, or comes with its agent."""
+
+    snapshot: Snapshot
+
+
+class MemberRuled(msgspec.Struct, frozen=True, gc=False):
+    """A controller ruled, and its membership changed as the ruling says."""
+
+    ruling: Ruling
+
+
+class FloorRaised(msgspec.Struct, frozen=True, gc=False):
+    """View numbers up to this one have been seen."""
+
+    number: int
+
+
+Change: TypeAlias = (
+    AgentCame
+    | AgentWent
+    | Opened
+    | TuplePut
+    | TupleGone
+    | TransferGiven
+    | TransferTaken
+    | TransferPlaced
+    | MemberJoined
+    | MemberRuled
+    | FloorRaised
+)
+
+
+class StoredMember:
+    """One membership on disk: as it was once, and the rulings since."""
+
+    __slots__ = ("base", "log")
+
+    def __init__(self, base: Snapshot) -> None:
+        self.base = base
+        self.log: list[Ruling] = []
+
+    def add(self, ruling: Ruling) -> None:
+        """One more ruling; old ones are folded into the base."""
+        self.log.append(ruling)
+        if len(self.log) >= COMPACT_FROM:
+            self.base = redo(self.base, self.log)
+            self.log.clear()
+
+    def restore(self, law: CompiledLaw) -> Membership:
+        """The membership as the disk has it."""
+        return Membership.restore(law, redo(self.base, self.log))
+
+
+class Durable:
+    """All that a host keeps through a crash.
+
+    >>> disk = Durable()
+    >>> disk.apply(AgentCame("ann@x", 0))
+    >>> disk.apply(TuplePut("jobs", Row(("job", 1), "ann@x", 1, "ann@x", "ann@x")))
+    >>> disk.agents, len(disk.tuples["jobs"])
+    ({'ann@x': 1}, 1)
+    """
+
+    def __init__(self) -> None:
+        self.agents: dict[str, int] = {}
+        self.spaces: dict[tuple[str, str], Opened] = {}
+        self.tuples: dict[str, dict[Id, Row]] = {}
+        self.members: dict[tuple[str, str], StoredMember] = {}
+        self.numbers: dict[str, int] = {}
+        self.pending: dict[str, dict[int, Any]] = {}
+        self.got: dict[str, int] = {}
+        self.floor = 0
+
+    def apply(self, change: Change) -> None:
+        """Carry one change out. Changes of one `Persist` are carried out together or not at all."""
+        _APPLY[change.__class__](self, change)
+
+    def _tuple_put(self, change: TuplePut) -> None:
+        row = change.row
+        self.tuples.setdefault(change.space, {})[row.writer, row.count] = row
+        if self.agents.get(row.writer, row.count) < row.count:
+            self.agents[row.writer] = row.count
+
+    def _tuple_gone(self, change: TupleGone) -> None:
+        self.tuples.get(change.space, {}).pop(change.id, None)
+
+    def _transfer_given(self, change: TransferGiven) -> None:
+        self.numbers[change.peer] = change.number
+        self.pending.setdefault(change.peer, {})[change.number] = change.what
+
+    def _transfer_taken(self, change: TransferTaken) -> None:
+        waiting = self.pending.get(change.peer, {})
+        for number in [n for n in waiting if n <= change.number]:
+            del waiting[number]
+
+    def _transfer_placed(self, change: TransferPlaced) -> None:
+        self.got[change.peer] = change.number
+
+    def _agent_came(self, change: AgentCame) -> None:
+        self.agents[change.agent] = max(change.count, self.agents.get(change.agent, 0))
+
+    def _agent_went(self, change: AgentWent) -> None:
+        del self.agents[change.agent]
+        for key in [key for key in self.spaces if key[0] == change.agent]:
+            del self.spaces[key]
+        for home in [home for home in self.members if home[0] == change.agent]:
+            del self.members[home]
+
+    def _opened(self, change: Opened) -> None:
+        self.spaces[change.agent, change.space] = change
+
+    def _member_joined(self, change: MemberJoined) -> None:
+        snapshot = change.snapshot
+        self.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
+
+    def _member_ruled(self, change: MemberRuled) -> None:
+        ruling = change.ruling
+        self.members[ruling.home, ruling.law].add(ruling)
+
+    def _floor_raised(self, change: FloorRaised) -> None:
+        self.floor = max(self.floor, change.number)
+
+
+_APPLY: Final[dict[type, Any]] = {
+    AgentCame: Durable._agent_came,
+    AgentWent: Durable._agent_went,
+    Opened: Durable._opened,
+    TuplePut: Durable._tuple_put,
+    TupleGone: Durable._tuple_gone,
+    TransferGiven: Durable._transfer_given,
+    TransferTaken: Durable._transfer_taken,
+    TransferPlaced: Durable._transfer_placed,
+    MemberJoined: Durable._member_joined,
+    MemberRuled: Durable._member_ruled,
+    FloorRaised: Durable._floor_raised,
+}

@@ -1,0 +1,503 @@
+"""Who holds what: the agents of a host, their interface spaces, the host-level spaces.
+
+An agent's interface space is private at first: a space of its own. When it is shared, its tuples
+lie in the host-level space of that name together with those of the other agents here (LIME 2.2,
+4.2), each marked with the agent that holds it. Sharing and parting move tuples between the two.
+
+A tuple belongs where its holder is. `place` puts it there, and sends one that is for another agent
+on to it when that agent is here or engaged and shares the space; otherwise it waits, misplaced,
+with its holder (LIME 2.2.3). A tuple whose holder moved on while it was away (out on a claim, or
+lent) is kept in *limbo*, seen by nobody, until its holder is met again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany
+from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
+from nomospace.host.effects import Packed
+from nomospace.host.problems import (
+    AgentExists,
+    NoSuchAgent,
+    NotAnAgent,
+    NotOpen,
+    OtherLaw,
+    ReadOnly,
+)
+from nomospace.host.system import SYSTEM
+from nomospace.protocols.spaces import (
+    Entry,
+    Handed,
+    Migrated,
+    Returned,
+    Row,
+    SharedSpace,
+)
+from nomospace.space import Record, Space
+from nomospace.terms import Term
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+DELIVERIES_MAX: Final = 5
+"""A tuple that came back from so many leases goes to the dead letters of its space."""
+DEAD: Final = ".dead"
+"""Dead letters of space `jobs` lie in space `jobs.dead`."""
+
+
+class Interface:
+    """An agent's interface space."""
+
+    __slots__ = ("durable", "law", "name", "private", "shared")
+
+    def __init__(self, name: str, law: str, durable: bool) -> None:
+        self.name = name
+        self.law = law
+        self.durable = durable
+        self.shared = False
+        self.private = Space(name)
+
+
+class Resident:
+    """An agent of this host. `count` numbers the tuples it writes."""
+
+    __slots__ = ("count", "id", "spaces")
+
+    def __init__(self, id: str, count: int = 0) -> None:
+        self.id = id
+        self.count = count
+        self.spaces: dict[str, Interface] = {}
+
+    def interface(self, name: str) -> Interface:
+        """Its interface space of a name; raises `NotOpen`."""
+        found = self.spaces.get(name)
+        if found is None:
+            raise NotOpen(space=name, agent=self.id)
+        return found
+
+
+class Level:
+    """The host-level space of one name: the tuples of all agents here that share it."""
+
+    __slots__ = ("law", "name", "sharers", "space")
+
+    def __init__(self, name: str, law: str) -> None:
+        self.name = name
+        self.law = law
+        self.space = Space(name)
+        self.sharers: dict[str, None] = {}
+
+
+class Holding:
+    """The agents and spaces of one host."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.residents: dict[str, Resident] = {}
+        self.levels: dict[str, Level] = {}
+        self._limbo: dict[str, list[tuple[str, str, Record]]] = {}
+        self._lines: tuple[tuple[str, ...], tuple[SharedSpace, ...]] | None = None
+
+    # -- agents ----------------------------------------------------------------------------
+
+    def resident(self, agent: str) -> Resident:
+        """An agent of this host; raises `NoSuchAgent`."""
+        found = self.residents.get(agent)
+        if found is None:
+            raise NoSuchAgent(agent=agent, host=self._host.name)
+        return found
+
+    def arrive(self, event: Arrive) -> None:
+        """An agent comes, new or with all that it carries; its spaces are shared again."""
+        host, agent = self._host, event.agent
+        if agent in self.residents:
+            host.note("agent-exists", error=AgentExists(agent=agent))
+            return
+        bundle = event.bundle or Bundle(agent, 0)
+        resident = self.residents[agent] = Resident(agent, bundle.count)
+        self._lines = None
+        host.write_down(AgentCame(agent, bundle.count))
+        host.governing.unpack(agent, bundle.memberships)
+        for its in bundle.spaces:
+            interface = self._open(resident, its.name, its.law, durable=True)
+            for row in its.rows:
+                interface.private.put(record_of(row), now=host.now)
+                host.write_down(TuplePut(its.name, row))
+        self.share(resident, tuple([its.name for its in bundle.spaces if its.shared]), shared=True)
+        for space, law, record in self._limbo.pop(agent, []):
+            self.place(space, law, record)
+        host.reacting.unpack(agent, bundle.reactions)
+        host.reacting.respread()
+        host.seeking.respread()
+
+    def depart(self, agent: str) -> None:
+        """An agent leaves with its spaces: made private, and taken along."""
+        host = self._host
+        resident = self.residents.get(agent)
+        if resident is None:
+            host.note("no-such-agent", error=NoSuchAgent(agent=agent, host=host.name))
+            return
+        host.seeking.end(agent)
+        reactions = host.reacting.pack(agent)
+        carried: list[Its] = []
+        shared = tuple([name for name, one in resident.spaces.items() if one.shared])
+        self.share(resident, shared, shared=False)
+        for name, interface in resident.spaces.items():
+            rows = tuple([row_of(record) for record in interface.private.held_by(agent)])
+            for row in rows:
+                host.write_down(TupleGone(name, (row.writer, row.count)))
+            carried.append(Its(name, name in shared, interface.law, rows))
+        memberships = host.governing.pack(agent)
+        del self.residents[agent]
+        self._lines = None
+        host.write_down(AgentWent(agent))
+        host.reacting.respread()
+        host.seeking.respread()
+        host.order(Packed(Bundle(agent, resident.count, tuple(carried), reactions, memberships)))
+
+    # -- interface spaces ------------------------------------------------------------------
+
+    def open(self, resident: Resident, request: Open) -> None:
+        """Give an agent a private interface space; opening it again is harmless."""
+        name = request.space
+        if name == SYSTEM:
+            return
+        law = request.law.hash if request.law is not None else ""
+        if request.law is not None:
+            self._host.governing.admit(resident.id, name, request.law)
+        known = resident.spaces.get(name)
+        if known is not None and known.law != law:
+            raise OtherLaw(space=name, law=known.law, given=law)
+        if known is None:
+            self._open(resident, name, law, durable=request.durable)
+
+    def _open(self, resident: Resident, name: str, law: str, *, durable: bool) -> Interface:
+        level = self.levels.get(name)
+        if level is not None and level.law != law and level.sharers:
+            raise OtherLaw(space=name, law=level.law, given=law)
+        interface = resident.spaces[name] = Interface(name, law, durable)
+        self._host.write_down(Opened(resident.id, name, law, False, durable))
+        return interface
+
+    def share(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
+        """Share or part several spaces, all in this step."""
+        if SYSTEM in names:
+            raise ReadOnly(space=SYSTEM)
+        interfaces = [resident.interface(name) for name in names]
+        for one in interfaces:
+            level = self.levels.get(one.name)
+            if shared and level is not None and level.law != one.law and level.sharers:
+                raise OtherLaw(space=one.name, law=level.law, given=one.law)
+        for interface in interfaces:
+            if interface.shared == shared:
+                continue
+            interface.shared = shared
+            self._lines = None
+            self._host.write_down(
+                Opened(resident.id, interface.name, interface.law, shared, interface.durable)
+            )
+            if shared:
+                self._merge(resident, interface)
+            else:
+                self._part(resident, interface)
+
+    def _merge(self, resident: Resident, interface: Interface) -> None:
+        """A private space becomes part of the host-level one, in one step."""
+        host, name, agent = self._host, interface.name, resident.id
+        level = self.levels.get(name)
+        if level is None or level.law != interface.law:
+            level = self.levels[name] = Level(name, interface.law)
+        level.sharers[agent] = None
+        mine = interface.private.held_by(agent)
+        interface.private = Space(name)
+        host.reacting.rehome(agent, name)
+        stay = [record for record in mine if not self._send_on(name, level, record)]
+        host.happened(name, level.space, level.space.put_many(stay, now=host.now))
+        for record in level.space.misplaced_for(agent):
+            self._move_home(level, record)
+        host.reacting.respread()
+
+    def _part(self, resident: Resident, interface: Interface) -> None:
+        """The tuples that an agent holds leave the host-level space with it."""
+        host, name, agent = self._host, interface.name, resident.id
+        level = self.levels[name]
+        del level.sharers[agent]
+        mine = level.space.held_by(agent)
+        for record in mine:
+            level.space.remove(record)
+        host.seeking.made_private(agent, name)
+        host.reacting.rehome(agent, name)
+        host.happened(name, interface.private, interface.private.put_many(mine, now=host.now))
+        host.reacting.respread()
+        host.seeking.respread()
+
+    # -- tuples ----------------------------------------------------------------------------
+
+    def out(self, op: int, resident: Resident, request: Out | OutMany) -> None:
+        """Write one tuple or several, under the law of the space if it has one."""
+        if request.space == SYSTEM:
+            raise ReadOnly(space=SYSTEM)
+        interface = resident.interface(request.space)
+        if request.to and "@" not in request.to:
+            raise NotAnAgent(given=request.to)
+        if interface.law:
+            self._host.governing.out(op, resident, interface, request)
+        elif isinstance(request, Out):
+            self.write(resident, interface, request.fields, request.to, request.ttl_us)
+            self._host.answer(op)
+        else:
+            self.write_many(resident, interface, request)
+            self._host.answer(op)
+
+    def write(
+        self,
+        resident: Resident,
+        interface: Interface,
+        fields: tuple[Term, ...],
+        to: str,
+        ttl_us: int,
+    ) -> None:
+        """Put a new tuple into an interface space, or send it on to the agent it is for."""
+        host = self._host
+        agent = resident.id
+        resident.count += 1
+        record = Record(
+            fields,
+            agent,
+            resident.count,
+            agent,
+            to or agent,
+            host.now + ttl_us if ttl_us else 0,
+        )
+        self._put(resident, interface, record)
+
+    def write_many(self, resident: Resident, interface: Interface, request: OutMany) -> None:
+        """Put several new tuples in one atomic step: all are there before anyone is woken."""
+        host, agent, name = self._host, resident.id, interface.name
+        expires = host.now + request.ttl_us if request.ttl_us else 0
+        stay: list[Record] = []
+        level = self.levels[name] if interface.shared else None
+        for fields in request.rows:
+            resident.count += 1
+            record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
+            if level is not None and self._send_on(name, level, record):
+                host.write_down(AgentCame(agent, resident.count))
+                continue
+            stay.append(record)
+            if interface.durable:
+                host.write_down(TuplePut(name, row_of(record)))
+        space = level.space if level is not None else interface.private
+        host.happened(name, space, space.put_many(stay, now=host.now))
+
+    def _put(self, resident: Resident, interface: Interface, record: Record) -> None:
+        host, name = self._host, interface.name
+        if interface.shared:
+            level = self.levels[name]
+            if record.cur != record.dest and self._send_on(name, level, record):
+                host.write_down(AgentCame(resident.id, resident.count))
+                return
+            space = level.space
+        else:
+            space = interface.private
+        if interface.durable:
+            host.write_down(TuplePut(name, row_of(record)))
+        host.happened(name, space, space.put(record, now=host.now))
+
+    def _send_on(self, name: str, level: Level, record: Record) -> bool:
+        """Let a misplaced tuple go where it is for: to an agent here (it stays), or to a peer."""
+        dest = record.dest
+        if dest == record.cur:
+            return False
+        if dest in level.sharers:
+            record.cur = dest
+            return False
+        peer = self._host.where.get(dest)
+        if peer is None or not shares(self._host.entries[peer], name, level.law, dest):
+            return False
+        if not self._host.has_room(peer):
+            return False
+        self._host.write_down(TupleGone(name, record.id))
+        self._host.give(peer, Migrated(name, level.law, row_of(record)))
+        return True
+
+    def _move_home(self, level: Level, record: Record) -> None:
+        """The agent that a misplaced tuple is for has come: it holds the tuple from now on."""
+        outcomes = level.space.relocate(record, record.dest, now=self._host.now)
+        self._host.write_down(TuplePut(level.name, row_of(record)))
+        self._host.happened(level.name, level.space, outcomes)
+
+    def place(self, name: str, law: str, record: Record) -> None:
+        """Put a tuple where its holder is; into limbo when nobody knows where that is."""
+        host = self._host
+        holder = self.residents.get(record.cur)
+        interface = holder.spaces.get(name) if holder is not None else None
+        if holder is not None and interface is not None:
+            self._put(holder, interface, record)
+            return
+        peer = host.where.get(record.cur)
+        if peer is not None:
+            host.write_down(TupleGone(name, record.id))
+            host.give(peer, Handed(name, law, row_of(record)))
+            return
+        host.write_down(TuplePut(name, row_of(record)))
+        self._limbo.setdefault(record.cur, []).append((name, law, record))
+
+    def ship(self, peer: str, entry: Entry) -> None:
+        """Send a peer every tuple that is for its agents, or held by them."""
+        host = self._host
+        for shared in entry.spaces:
+            level = self.levels.get(shared.name)
+            if level is None or level.law != shared.law:
+                continue
+            space = level.space
+            for dest in list(space.misplaced()):
+                if dest not in shared.agents:
+                    continue
+                for record in space.misplaced_for(dest):
+                    space.remove(record)
+                    host.write_down(TupleGone(level.name, record.id))
+                    host.give(peer, Migrated(level.name, level.law, row_of(record)))
+        for agent in [agent for agent in self._limbo if agent in entry.agents]:
+            for name, law, record in self._limbo.pop(agent):
+                host.write_down(TupleGone(name, record.id))
+                host.give(peer, Handed(name, law, row_of(record)))
+
+    # -- transfers -------------------------------------------------------------------------
+
+    def migrated(self, peer: str, what: Migrated) -> None:
+        """A tuple came for an agent here; back it goes when the agent is here no more."""
+        level = self.levels.get(what.space)
+        row = what.row
+        if level is None or level.law != what.law or row.dest not in level.sharers:
+            self._host.give(peer, Returned(what.space, what.law, row))
+            return
+        record = record_of(row)
+        record.cur = record.dest
+        self.place(what.space, what.law, record)
+
+    def returned(self, what: Returned) -> None:
+        """A tuple that was given comes back to its holder."""
+        self.place(what.space, what.law, record_of(what.row))
+
+    def handed(self, what: Handed) -> None:
+        """A tuple follows its holder here."""
+        self.place(what.space, what.law, record_of(what.row))
+
+    # -- time ------------------------------------------------------------------------------
+
+    def _spaces(self) -> list[tuple[str, Space]]:
+        found = [(name, level.space) for name, level in self.levels.items()]
+        for resident in self.residents.values():
+            found += [(name, one.private) for name, one in resident.spaces.items()]
+        return found
+
+    def next_deadline(self) -> int | None:
+        """When a lease lapses or a tuple expires next."""
+        due = [space.next_deadline() for _, space in self._spaces()]
+        known = [at for at in due if at is not None]
+        return min(known) if known else None
+
+    def tick(self) -> None:
+        """Let leases lapse and tuples expire."""
+        now = self._host.now
+        for name, space in self._spaces():
+            due = space.next_deadline()
+            if due is not None and due <= now:
+                self._host.happened(name, space, space.lapse(now=now))
+
+    def expired(self, name: str, record: Record) -> None:
+        """A tuple's time is over."""
+        self._host.write_down(TupleGone(name, record.id))
+        self._host.note("expired", space=name, tuple=record.id)
+
+    def died(self, name: str, record: Record) -> None:
+        """A tuple came back from a lease once too often: to the dead letters of its holder."""
+        host = self._host
+        host.write_down(TupleGone(name, record.id))
+        holder = self.residents.get(record.cur)
+        interface = holder.spaces.get(name) if holder is not None else None
+        law = interface.law if interface is not None else ""
+        if holder is not None and interface is not None and name + DEAD not in holder.spaces:
+            self._open(holder, name + DEAD, law, durable=interface.durable)
+            if interface.shared:
+                self.share(holder, (name + DEAD,), shared=True)
+        host.note("dead-letter", space=name, tuple=record.id, deliveries=record.deliveries)
+        record.deliveries = 0
+        self.place(name + DEAD, law, record)
+
+    def came_back(self, name: str, space: Space, record: Record) -> None:
+        """A lent tuple lies in its space again; its holder may have left meanwhile."""
+        holder = self.residents.get(record.cur)
+        interface = holder.spaces.get(name) if holder is not None else None
+        if interface is None or (space is interface.private) == interface.shared:
+            law = self.levels[name].law if name in self.levels else ""
+            space.remove(record)
+            self._host.write_down(TupleGone(name, record.id))
+            self.place(name, law, record)
+        else:
+            self._host.write_down(TuplePut(name, row_of(record)))
+
+    # -- the directory ---------------------------------------------------------------------
+
+    def lines(self) -> tuple[tuple[str, ...], tuple[SharedSpace, ...]]:
+        """The agents here and the spaces they share; the same object while nothing changed."""
+        if self._lines is None:
+            spaces = [
+                SharedSpace(level.name, level.law, tuple(level.sharers))
+                for level in self.levels.values()
+                if level.sharers
+            ]
+            self._lines = (tuple(self.residents), tuple(spaces))
+        return self._lines
+
+    # -- starting again --------------------------------------------------------------------
+
+    def restore(self, durable: Durable) -> None:
+        """Bring back what an earlier life wrote down."""
+        now = self._host.now
+        for agent, count in durable.agents.items():
+            self.residents[agent] = Resident(agent, count)
+        for (agent, name), opened in durable.spaces.items():
+            interface = Interface(name, opened.law, opened.durable)
+            interface.shared = opened.shared
+            self.residents[agent].spaces[name] = interface
+            if opened.shared:
+                level = self.levels.setdefault(name, Level(name, opened.law))
+                level.sharers[agent] = None
+        for name, rows in durable.tuples.items():
+            for row in rows.values():
+                self._restore_row(name, record_of(row), now)
+
+    def _restore_row(self, name: str, record: Record, now: int) -> None:
+        holder = self.residents.get(record.cur)
+        interface = holder.spaces.get(name) if holder is not None else None
+        if interface is None:
+            law = self.levels[name].law if name in self.levels else ""
+            self._limbo.setdefault(record.cur, []).append((name, law, record))
+        else:
+            space = self.levels[name].space if interface.shared else interface.private
+            space.put(record, now=now)
+
+
+def shares(entry: Entry, name: str, law: str, agent: str) -> bool:
+    """Whether an agent of a host shares a space, under the same law."""
+    return any(one.name == name and one.law == law and agent in one.agents for one in entry.spaces)
+
+
+def row_of(record: Record) -> Row:
+    """A tuple as it travels and as it is stored."""
+    return Row(
+        record.fields,
+        record.writer,
+        record.count,
+        record.cur,
+        record.dest,
+        record.expires,
+        record.deliveries,
+    )
+
+
+def record_of(row: Row) -> Record:
+    """A tuple as it lies in a space."""
+    return Record(row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries)

@@ -1,0 +1,151 @@
+"""Operations on spaces as laws see them, and back.
+
+Law text keeps Linda's short words: `out(T)`, `in(P)`, `rd(P)`, `inp`, `rdp`, `ing`, `rdg`,
+`react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`. Options ride as one more argument, a
+list, absent when there are none: `out(T, [to(L), ttl(S)])`, with seconds. A law may forward another
+operation than the one it was shown, so what reaches a space is always read back from its term.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import (
+    ONCE,
+    ONCE_PER_TUPLE,
+    READ,
+    READ_ALL,
+    READ_NOWAIT,
+    STRONG,
+    TAKE,
+    TAKE_ALL,
+    TAKE_NOWAIT,
+    WEAK,
+    Out,
+    React,
+    Seek,
+)
+from nomospace.terms import Compound, Term
+from nomospace.terms.templates import Template, freeze_tuple
+
+WORDS: Final = {
+    TAKE: "in",
+    READ: "rd",
+    TAKE_NOWAIT: "inp",
+    READ_NOWAIT: "rdp",
+    TAKE_ALL: "ing",
+    READ_ALL: "rdg",
+}
+HOWS: Final = {word: how for how, word in WORDS.items()}
+MODES: Final = {ONCE: "once", ONCE_PER_TUPLE: "oncePerTuple"}
+_MODES_BACK: Final = {word: mode for mode, word in MODES.items()}
+
+
+def seconds(micros: int) -> int | float:
+    """Microseconds as laws write times: whole seconds as integers.
+
+    >>> seconds(30_000_000), seconds(1_500_000)
+    (30, 1.5)
+    """
+    whole, rest = divmod(micros, 1_000_000)
+    return micros / 1_000_000 if rest else whole
+
+
+def show(request: Out | Seek | React) -> Compound:
+    """The term of an operation.
+
+    >>> from nomospace.terms import show as text
+    >>> from nomospace.terms.templates import ANY
+    >>> text(show(Seek("jobs", TAKE, Template.of(["job", ANY]), lease_us=30_000_000)))
+    'in([job,formal(any)],[lease(30)])'
+    """
+    options: list[Term] = []
+    if isinstance(request, Out):
+        name: str = "out"
+        args: tuple[Term, ...] = (request.fields,)
+        if request.to:
+            options.append(Compound("to", (request.to,)))
+        if request.ttl_us:
+            options.append(Compound("ttl", (seconds(request.ttl_us),)))
+    else:
+        args = (request.template.term,)
+        if isinstance(request, React):
+            name = "react"
+            args = (*args, MODES[request.mode])
+            if request.strength == STRONG:
+                options.append(Compound("strength", (STRONG,)))
+        else:
+            name = WORDS[request.how]
+            if request.lease_us:
+                options.append(Compound("lease", (seconds(request.lease_us),)))
+        if request.at:
+            options.append(Compound("at", (request.at,)))
+        if request.dest:
+            options.append(Compound("dest", (request.dest,)))
+    return Compound(name, (*args, tuple(options)) if options else args)
+
+
+def read(message: Term, space: str) -> Out | Seek | React | None:
+    """The operation that a term means, or `None` when it means none.
+
+    >>> from nomospace.terms import term
+    >>> read(term("rdp([job,formal(int)])"), "jobs").how
+    'read_nowait'
+    >>> read(term("hello(world)"), "jobs") is None
+    True
+    """
+    if message.__class__ is not Compound:
+        return None
+    name, args = message.name, message.args
+    plain = 2 if name == "react" else 1
+    if not plain <= len(args) <= plain + 1 or args[0].__class__ is not tuple:
+        return None
+    options = _options(args[plain]) if len(args) > plain else {}
+    if options is None:
+        return None
+    try:
+        if name == "out":
+            return Out(space, freeze_tuple(args[0]), _word(options, "to"), _micros(options, "ttl"))
+        if name == "react" and args[1] in _MODES_BACK:
+            return React(
+                space,
+                Template.from_term(args[0]),
+                _MODES_BACK[args[1]],
+                STRONG if options.get("strength") == STRONG else WEAK,
+                _word(options, "at"),
+                _word(options, "dest"),
+            )
+        if name in HOWS:
+            return Seek(
+                space,
+                HOWS[name],
+                Template.from_term(args[0]),
+                _word(options, "at"),
+                _word(options, "dest"),
+                _micros(options, "lease"),
+            )
+    except NomospaceError:
+        return None
+    return None
+
+
+def _options(given: Term) -> dict[str, Any] | None:
+    if given.__class__ is not tuple:
+        return None
+    found: dict[str, Any] = {}
+    for option in given:
+        if option.__class__ is not Compound or len(option.args) != 1:
+            return None
+        found[option.name] = option.args[0]
+    return found
+
+
+def _word(options: dict[str, Any], name: str) -> str:
+    value = options.get(name, "")
+    return value if value.__class__ is str else ""
+
+
+def _micros(options: dict[str, Any], name: str) -> int:
+    value = options.get(name, 0)
+    return round(value * 1_000_000) if value.__class__ in (int, float) and value > 0 else 0

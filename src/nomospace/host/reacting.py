@@ -1,0 +1,522 @@
+"""Reactions: strong ones in the step that brings the tuple, weak ones across the group.
+
+A strong reaction watches one host or one agent, and is active only while that is this host (or on
+it); elsewhere it sleeps until its agent comes there (LIME 2.2.4). Its listener runs inside the
+space's step.
+
+A weak reaction has a watchdog here and at every engaged host that shares the space; each tells of
+the tuples it meets, and the reaction fires for those it has not met. Watchdogs come and go with
+the group; what a reaction has met stays with it, wherever its agent goes, so each tuple fires it
+once however often tuples, agents and hosts move (LIME 4.2, Figure 7). A watchdog is sent what the
+reaction has met, so that it need not tell it again.
+
+A reaction that is disabled and enabled forgets, and is a generation of its own: what watchdogs of
+an older one still tell is not heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from nomospace.host.calls import (
+    ONCE,
+    ONCE_PER_TUPLE,
+    READ_ALL,
+    READ_NOWAIT,
+    STRONG,
+    TAKE_ALL,
+    TAKE_NOWAIT,
+    WEAK,
+    Adjust,
+    Call,
+    Out,
+    React,
+    Request,
+    Seek,
+)
+from nomospace.host.effects import Fire, Found
+from nomospace.host.holding import Interface, Resident, record_of, row_of
+from nomospace.host.problems import BadReaction, UnboundStrong, WaitingInListener
+from nomospace.host.system import SYSTEM
+from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
+from nomospace.space import Reaction, Record, Seen, Space
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+    from nomospace.host.holding import Level
+
+INSIDE_FROM: Final = 1 << 62
+"""Calls that listeners make have numbers from here on; they are answered inside the step."""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """What `Reactions` tells of a reaction."""
+
+    id: str
+    space: str
+    template: Template
+    mode: str
+    strength: str
+    at: str
+    dest: str
+    enabled: bool
+    fired: int
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A reaction on the move with its agent. A listener travels only inside a process."""
+
+    id: str
+    request: React
+    enabled: bool
+    fired: int
+    spans: dict[str, list[tuple[int, int]]]
+    law: str
+    message: Term = None
+
+
+class Registered:
+    """A reaction of an agent here."""
+
+    __slots__ = (
+        "agent",
+        "enabled",
+        "fired",
+        "generation",
+        "home",
+        "id",
+        "law",
+        "message",
+        "request",
+        "seen",
+        "sites",
+    )
+
+    def __init__(self, id: str, agent: str, law: str, request: React, message: Term) -> None:
+        self.id = id
+        self.agent = agent
+        self.law = law
+        self.request = request
+        self.message = message
+        self.enabled = True
+        self.fired = 0
+        self.generation = 0
+        self.seen = Seen()
+        self.home: Space | None = None  # the space of this host that it is registered in
+        self.sites: dict[str, None] = {}  # the peers with a watchdog
+
+
+class Firing:
+    """What a strong listener is given: the tuple, and operations that join the running step."""
+
+    __slots__ = ("_host", "_registered", "reaction", "tuple")
+
+    def __init__(self, host: Host, registered: Registered, found: Found) -> None:
+        self._host = host
+        self._registered = registered
+        self.tuple = found
+        self.reaction = registered.id
+
+    def out(self, fields: tuple[Term, ...], to: str = "", space: str | None = None) -> None:
+        """Write a tuple."""
+        self._inside(Out(space or self._registered.request.space, fields, to))
+
+    def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
+        """Take a tuple of this host, if there is one."""
+        return self._seek(TAKE_NOWAIT, template, space)  # type: ignore[no-any-return]
+
+    def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
+        """Read a tuple of this host, if there is one."""
+        return self._seek(READ_NOWAIT, template, space)  # type: ignore[no-any-return]
+
+    def take_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
+        """Take all tuples of this host that match."""
+        return self._seek(TAKE_ALL, template, space)  # type: ignore[no-any-return]
+
+    def read_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
+        """Read all tuples of this host that match."""
+        return self._seek(READ_ALL, template, space)  # type: ignore[no-any-return]
+
+    def remove_reaction(self) -> None:
+        """Remove the reaction that fired."""
+        self._inside(Adjust(self.reaction, "remove"))
+
+    def _seek(self, how: str, template: Template, space: str | None) -> Any:
+        return self._inside(Seek(space or self._registered.request.space, how, template))
+
+    def _inside(self, request: Request) -> Any:
+        return self._host.reacting.inside(self._registered.agent, request)
+
+
+class Reacting:
+    """The reactions of one host's agents, and the watchdogs it keeps for other hosts."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._registered: dict[str, Registered] = {}
+        self._watchdogs: dict[tuple[str, Key], tuple[Level, str, Term]] = {}
+        self._next = 1
+        self._next_inside = INSIDE_FROM
+
+    # -- the agents' calls -----------------------------------------------------------------
+
+    def react(self, op: int, resident: Resident, request: React) -> None:
+        """Register a reaction, under the law of its space if it has one."""
+        check(request)
+        if request.space == SYSTEM:
+            self.register(op, resident, "", request)
+            return
+        interface = resident.interface(request.space)
+        if interface.law:
+            self._host.governing.react(op, resident, interface, request)
+        else:
+            self.register(op, resident, "", request)
+
+    def register(
+        self, op: int, resident: Resident, law: str, request: React, message: Term = None
+    ) -> None:
+        """Register a reaction that no law stands against any more."""
+        host = self._host
+        id = f"{resident.id}#{host.name}.{host.life}.{self._next}"
+        self._next += 1
+        one = self._registered[id] = Registered(id, resident.id, law, request, message)
+        host.answer(op, id)
+        self._spread(one)
+
+    def adjust(self, agent: str, request: Adjust) -> bool:
+        """Disable, enable or remove a reaction; false when that changed nothing."""
+        one = self._registered.get(request.reaction)
+        if one is None or one.agent != agent:
+            raise BadReaction(what="id", given=request.reaction)
+        if request.what == "remove":
+            if one.law:
+                self._host.governing.unreact(one.agent, one.law, one.request.space, one.message)
+            self.drop(one)
+        elif request.what == "disable":
+            if not one.enabled:
+                return False
+            one.enabled = False
+            self._withdraw(one)
+        elif request.what == "enable":
+            if one.enabled:
+                return False
+            one.enabled = True
+            one.seen = Seen()
+            one.generation += 1
+            self._spread(one)
+        else:
+            raise BadReaction(
+                what="adjustment", given=request.what, known=("disable", "enable", "remove")
+            )
+        return True
+
+    def of(self, agent: str) -> tuple[Listed, ...]:
+        """The reactions of an agent, oldest first."""
+        return tuple(
+            [
+                Listed(
+                    one.id,
+                    one.request.space,
+                    one.request.template,
+                    one.request.mode,
+                    one.request.strength,
+                    one.request.at,
+                    one.request.dest,
+                    one.enabled,
+                    one.fired,
+                )
+                for one in self._registered.values()
+                if one.agent == agent
+            ]
+        )
+
+    def find(self, agent: str, space: str, pattern: Term) -> list[Registered]:
+        """The governed reactions of an agent on a space through a template."""
+        return [
+            one
+            for one in self._registered.values()
+            if one.agent == agent
+            and one.request.space == space
+            and one.request.template.term == pattern
+        ]
+
+    def drop(self, one: Registered) -> None:
+        """Forget a reaction, here and everywhere."""
+        self._registered.pop(one.id, None)
+        self._withdraw(one)
+
+    def inside(self, agent: str, request: Request) -> Any:
+        """Carry out what a listener asks, in the running step; raises what went wrong."""
+        host = self._host
+        self._next_inside += 1
+        op = self._next_inside
+        host.call(Call(op, agent, request))
+        host.governing.drain(force=True)
+        answer = host.answered(op)
+        if answer is None:
+            host.seeking.cancel(agent, op)
+            host.answered(op)
+            raise WaitingInListener(what=type(request).__name__.lower())
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+    # -- where a reaction is registered ----------------------------------------------------
+
+    def respread(self) -> None:
+        """The group, or who is where, changed: have watchdogs where there may be a match now."""
+        for one in list(self._registered.values()):
+            self._spread(one)
+
+    def rehome(self, agent: str, space: str) -> None:
+        """An interface space was shared or parted: its reactions go along."""
+        for one in list(self._registered.values()):
+            if one.agent == agent and one.request.space == space:
+                self._withdraw(one)
+                self._spread(one)
+
+    def _home(self, one: Registered) -> Space | None:
+        """The space of this host that a reaction watches now, if any."""
+        host, request = self._host, one.request
+        if request.space == SYSTEM:
+            return host.system.space
+        resident = host.holding.residents.get(one.agent)
+        interface: Interface | None = resident.spaces.get(request.space) if resident else None
+        if interface is None:
+            return None
+        at = request.at
+        if at and at != host.name and at not in host.holding.residents:
+            return None
+        return host.holding.levels[request.space].space if interface.shared else interface.private
+
+    def _peers(self, one: Registered) -> dict[str, None]:
+        """The peers that should have a watchdog now."""
+        host, request = self._host, one.request
+        if request.strength == STRONG or request.space == SYSTEM:
+            return {}
+        resident = host.holding.residents.get(one.agent)
+        if resident is None or not resident.spaces[request.space].shared:
+            return {}
+        return {
+            peer: None
+            for peer, entry in host.entries.items()
+            if request.at in ("", peer, *entry.agents)
+            and any(s.name == request.space and s.law == one.law for s in entry.spaces)
+        }
+
+    def _spread(self, one: Registered) -> None:
+        if not one.enabled:
+            return
+        host, request = self._host, one.request
+        home = self._home(one)
+        if home is not one.home:
+            if one.home is not None:
+                one.home.unreact(one.id)
+            one.home = home
+            if home is not None:
+                reaction = Reaction(
+                    one.id,
+                    request.template,
+                    request.mode,  # type: ignore[arg-type]
+                    at=request.at if "@" in request.at else None,
+                    dest=request.dest or None,
+                    listener=self._listener(one) if request.strength == STRONG else None,
+                    seen=one.seen,
+                )
+                host.happened(request.space, home, home.react(reaction, now=host.now))
+                if self._registered.get(one.id) is not one or not one.enabled:
+                    return
+        peers = self._peers(one)
+        for peer in [peer for peer in one.sites if peer not in peers]:
+            del one.sites[peer]
+            host.tell(peer, UnreactWatch(self._key(one)))
+        for peer in peers:
+            if peer not in one.sites:
+                one.sites[peer] = None
+                host.tell(
+                    peer,
+                    ReactWatch(
+                        self._key(one),
+                        request.space,
+                        one.law,
+                        one.agent,
+                        request.template.term,
+                        request.mode,
+                        request.at if "@" in request.at else "",
+                        request.dest,
+                        one.seen.spans(),
+                        one.message,
+                    ),
+                )
+
+    def _key(self, one: Registered) -> Key:
+        return (self._host.life, one.id, one.generation)
+
+    def _withdraw(self, one: Registered) -> None:
+        if one.home is not None:
+            one.home.unreact(one.id)
+            one.home = None
+        for peer in one.sites:
+            self._host.tell(peer, UnreactWatch(self._key(one)))
+        one.sites.clear()
+
+    # -- firing ----------------------------------------------------------------------------
+
+    def _listener(self, one: Registered) -> Callable[[Reaction, Record], None]:
+        def listen(_: Reaction, record: Record) -> None:
+            found = _found(record)
+            if one.law:
+                shown = self._host.governing.shown(one, found)
+                if shown is None:
+                    return
+                found = shown
+            self._count(one)
+            if one.request.listener is not None:
+                one.request.listener(Firing(self._host, one, found))
+
+        return listen
+
+    def _count(self, one: Registered) -> None:
+        one.fired += 1
+        if one.request.mode == ONCE:
+            self.drop(one)
+
+    def fired(self, name: str, reaction: Reaction, record: Record) -> None:
+        """A reaction without a listener met a tuple: a weak one of an agent here, or a watchdog."""
+        host = self._host
+        if isinstance(reaction.id, tuple):
+            peer, key = reaction.id
+            known = self._watchdogs.get((peer, key))
+            if known is None:
+                return
+            level, agent, message = known
+            if level.law:
+                message = host.governing.release_reacted(level, agent, message, _found(record))
+                if message is None:
+                    return
+            host.tell(peer, Reacted(key, row_of(record), message))
+            return
+        one = self._registered.get(str(reaction.id))
+        if one is None:
+            return
+        if one.law:
+            level = host.holding.levels[name]
+            shown = host.governing.release_reacted(level, one.agent, one.message, _found(record))
+            if shown is not None:
+                host.governing.react_arrived(one, shown, _found(record))
+        else:
+            self.fire(one, _found(record))
+
+    def fire(self, one: Registered, found: Found) -> None:
+        """Let a weak reaction fire."""
+        if self._registered.get(one.id) is not one:
+            return
+        self._count(one)
+        self._host.order(Fire(one.agent, one.id, found))
+
+    # -- watchdogs for other hosts ---------------------------------------------------------
+
+    def hear_react(self, peer: str, body: ReactWatch) -> None:
+        """Keep a watchdog for a peer's reaction."""
+        host = self._host
+        level = host.holding.levels.get(body.space)
+        key: Key = tuple(body.key)  # type: ignore[assignment]
+        if level is None or level.law != body.law or not level.sharers:
+            return
+        if (peer, key) in self._watchdogs:
+            return
+        if body.law and not host.governing.admits(level, body.agent, body.message):
+            return
+        self._watchdogs[peer, key] = (level, body.agent, body.message)
+        spans = {
+            writer: [(low, high) for low, high in pairs] for writer, pairs in body.spans.items()
+        }
+        reaction = Reaction(
+            (peer, key),
+            Template.from_term(tuple(body.pattern)),
+            body.mode,  # type: ignore[arg-type]
+            at=body.at or None,
+            dest=body.dest or None,
+            seen=Seen(spans),
+        )
+        host.happened(body.space, level.space, level.space.react(reaction, now=host.now))
+
+    def hear_unreact(self, peer: str, body: UnreactWatch) -> None:
+        """Keep a watchdog no longer."""
+        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
+
+    def _unwatch(self, peer: str, key: Key) -> None:
+        known = self._watchdogs.pop((peer, key), None)
+        if known is not None:
+            known[0].space.unreact((peer, key))
+
+    def hear_reacted(self, peer: str, body: Reacted) -> None:
+        """A watchdog met a tuple."""
+        life, id, generation = body.key
+        one = self._registered.get(str(id)) if life == self._host.life else None
+        if one is None or one.generation != generation or not one.enabled:
+            return
+        row = body.row
+        if (row.writer, row.count) in one.seen:
+            return
+        if one.request.mode == ONCE_PER_TUPLE:
+            one.seen.add((row.writer, row.count))
+        found = _found(record_of(row))
+        if one.law:
+            self._host.governing.react_arrived(one, body.message, found)
+        else:
+            self.fire(one, found)
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: its watchdogs here go, and those there are gone."""
+        for key in [key for key in self._watchdogs if key[0] == peer]:
+            self._unwatch(*key)
+        for one in self._registered.values():
+            one.sites.pop(peer, None)
+
+    # -- moving ----------------------------------------------------------------------------
+
+    def pack(self, agent: str) -> tuple[Carried, ...]:
+        """Take an agent's reactions out, with what they have met."""
+        carried: list[Carried] = []
+        for one in [one for one in self._registered.values() if one.agent == agent]:
+            self.drop(one)
+            carried.append(
+                Carried(
+                    one.id,
+                    one.request,
+                    one.enabled,
+                    one.fired,
+                    one.seen.spans(),
+                    one.law,
+                    one.message,
+                )
+            )
+        return tuple(carried)
+
+    def unpack(self, agent: str, carried: tuple[Any, ...]) -> None:
+        """Register an agent's reactions where it has come to."""
+        for one in carried:
+            here = Registered(one.id, agent, one.law, one.request, one.message)
+            here.enabled, here.fired, here.seen = one.enabled, one.fired, Seen(one.spans)
+            self._registered[one.id] = here
+            self._spread(here)
+
+
+def check(request: React) -> None:
+    """Refuse a reaction that cannot be."""
+    if request.mode not in (ONCE, ONCE_PER_TUPLE):
+        raise BadReaction(what="mode", given=request.mode, known=(ONCE, ONCE_PER_TUPLE))
+    if request.strength not in (STRONG, WEAK):
+        raise BadReaction(what="strength", given=request.strength, known=(STRONG, WEAK))
+    if request.strength == STRONG and not request.at and request.space != SYSTEM:
+        raise UnboundStrong
+
+
+def _found(record: Record) -> Found:
+    return Found(record.fields, record.writer, record.count, record.cur, record.deliveries)

@@ -1,0 +1,760 @@
+"""Reads and takes: here, at another host or agent, and across the whole group.
+
+An operation that does not wait looks in one place, its own host's unless it names another. One that
+waits looks here first; if nothing matches it waits here and is watched for at every engaged host
+that shares the space (LIME 4.2, Figure 8):
+
+    asking host                      host with a match
+    ----------- Watch ------------>  a waiter of kind OFFER
+    <---------- Offer -------------  there is one; it stays free
+    ----------- Claim ------------>  still there?
+    <-- Transfer(Given) / Denied --  removed and given in one step; or: somebody was quicker
+
+Claims go out one at a time; further offers are kept, and while a claim is out the waiter here
+sleeps, so that no tuple is taken in vain. Should the operation be over when its tuple comes (it was
+called off, or contact broke and it was served elsewhere), the tuple goes back as a transfer.
+
+A place in `Op.sites` is a host's name; this host is one of them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from nomospace.host.calls import BULK, TAKING, WAITING, Seek, Settle
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.effects import Found
+from nomospace.host.holding import DELIVERIES_MAX, Interface, Resident, record_of, row_of
+from nomospace.host.problems import (
+    AgentLeft,
+    Busy,
+    Cancelled,
+    ContactLost,
+    LeaseLapsed,
+    PrivateSpace,
+    ReadOnly,
+)
+from nomospace.host.system import SYSTEM
+from nomospace.protocols.spaces import (
+    Ask,
+    Claim,
+    Denied,
+    Given,
+    Id,
+    Key,
+    Lent,
+    Offer,
+    Returned,
+    Settled,
+    Shown,
+    Unwatch,
+    Watch,
+)
+from nomospace.space import OFFER, Record, Space
+from nomospace.space import READ as READ_WAITER
+from nomospace.space import TAKE as TAKE_WAITER
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+    from nomospace.host.holding import Level
+
+OPEN_MAX: Final = 1_000_000
+"""How many operations of its agents may wait at a host."""
+WATCHES_MAX: Final = 1_000_000
+"""How many operations of other hosts may be watched for."""
+
+
+class Op:
+    """An operation of an agent here that waits, or that another host was asked for.
+
+    `message` is its term, for a governed space. `number` names it in this life of the host; the
+    caller's `op` is answered, unless that is 0.
+    """
+
+    __slots__ = (
+        "agent",
+        "asked",
+        "claim",
+        "law",
+        "message",
+        "number",
+        "offers",
+        "op",
+        "seek",
+        "sites",
+    )
+
+    def __init__(
+        self, number: int, op: int, agent: str, law: str, seek: Seek, message: Term = None
+    ) -> None:
+        self.number = number
+        self.op = op
+        self.agent = agent
+        self.law = law
+        self.seek = seek
+        self.message = message
+        self.sites: dict[str, None] = {}
+        self.offers: deque[tuple[str, Id]] = deque()
+        self.claim: tuple[str, Id] | None = None
+        self.asked = ""
+
+    @property
+    def takes(self) -> bool:
+        """Whether it removes what it finds."""
+        return self.seek.how in TAKING
+
+
+class Watched:
+    """An operation of another host that is watched for here."""
+
+    __slots__ = ("level", "template", "watch")
+
+    def __init__(self, level: Level, template: Template, watch: Watch) -> None:
+        self.level = level
+        self.template = template
+        self.watch = watch
+
+
+class Seeking:
+    """The reads and takes of one host's agents, and what other hosts ask for."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._ops: dict[int, Op] = {}
+        self._by_call: dict[tuple[str, int], Op] = {}
+        self._watched: dict[tuple[str, Key], Watched] = {}
+        self._leases: dict[str, tuple[Space, Id]] = {}  # lent here, by the lease's name
+        self._next_number = 1
+        self._next_lease = 1
+
+    # -- the agents' calls -----------------------------------------------------------------
+
+    def seek(self, op: int, resident: Resident, seek: Seek) -> None:
+        """Begin a read or a take."""
+        host = self._host
+        if seek.space == SYSTEM:
+            if seek.how in TAKING:
+                raise ReadOnly(space=SYSTEM)
+            self._begin_in(op, resident.id, seek, host.system.space)
+            return
+        interface = resident.interface(seek.space)
+        if interface.law:
+            host.governing.seek(op, resident, interface, seek)
+        else:
+            self.begin(op, resident, interface, seek)
+
+    def begin(
+        self, op: int, resident: Resident, interface: Interface, seek: Seek, message: Term = None
+    ) -> None:
+        """Carry out a read or a take that no law stands against any more."""
+        host = self._host
+        if not interface.shared:
+            if seek.how in WAITING:
+                raise PrivateSpace(space=seek.space)
+            self._begin_in(op, resident.id, seek, interface.private, message, interface.law)
+            return
+        if seek.how in WAITING:
+            self._wait(op, resident.id, interface.law, seek, message)
+            return
+        site = self._site(seek.at or host.name)
+        if site == host.name:
+            space = host.holding.levels[seek.space].space
+            self._begin_in(op, resident.id, seek, space, message, interface.law)
+        elif site in self._sites(seek, interface.law):
+            self._ask(site, Op(self._number(), op, resident.id, interface.law, seek, message))
+        else:
+            self._nothing(Op(0, op, resident.id, interface.law, seek, message))
+
+    def _number(self) -> int:
+        self._next_number += 1
+        return self._next_number - 1
+
+    def _begin_in(
+        self,
+        op: int,
+        agent: str,
+        seek: Seek,
+        space: Space,
+        message: Term = None,
+        law: str = "",
+    ) -> None:
+        """Look in one space of this host; wait there when the operation does."""
+        one = Op(0, op, agent, law, seek, message)
+        template, at, dest = seek.template, _agent(seek.at), seek.dest or None
+        now = self._host.now
+        if seek.how in BULK:
+            records = space.find_all(template, at=at, dest=dest, now=now)
+            self._serve(one, space, records)
+            return
+        record = space.find(template, at=at, dest=dest, now=now)
+        if record is not None:
+            self._serve(one, space, [record])
+        elif seek.how in WAITING:  # only in the system space
+            one.number = self._number()
+            self._open(one)
+            one.sites[self._host.name] = None
+            space.wait(one.number, template, READ_WAITER, at=at, dest=dest)
+        else:
+            self._nothing(one)
+
+    def _open(self, one: Op) -> None:
+        if len(self._ops) >= OPEN_MAX:
+            raise Busy(what="waiting operations of this host", limit=OPEN_MAX)
+        self._ops[one.number] = one
+        if one.op:
+            self._by_call[one.agent, one.op] = one
+
+    def _wait(self, op: int, agent: str, law: str, seek: Seek, message: Term) -> None:
+        one = Op(self._number(), op, agent, law, seek, message)
+        host = self._host
+        if host.name in self._sites(seek, law):
+            space = host.holding.levels[seek.space].space
+            record = space.find(
+                seek.template, at=_agent(seek.at), dest=seek.dest or None, now=host.now
+            )
+            if record is not None and self._serve(one, space, [record]):
+                return
+        self._open(one)
+        self._spread(one)
+
+    def _site(self, at: str) -> str:
+        """The host that a place is on: itself, or where the agent is; empty when unknown."""
+        if "@" not in at:
+            return at
+        host = self._host
+        return host.name if at in host.holding.residents else host.where.get(at, "")
+
+    def _sites(self, seek: Seek, law: str) -> dict[str, None]:
+        """The hosts that may hold a match now."""
+        host = self._host
+        only = self._site(seek.at) if seek.at else None
+        sites: dict[str, None] = {}
+        level = host.holding.levels.get(seek.space)
+        if level is not None and level.law == law and only in (None, host.name):
+            sites[host.name] = None
+        for peer, entry in host.entries.items():
+            if only in (None, peer) and any(
+                one.name == seek.space and one.law == law for one in entry.spaces
+            ):
+                sites[peer] = None
+        return sites
+
+    def cancel(self, agent: str, op: int) -> bool:
+        """Wait no longer; false when the operation has been answered already."""
+        one = self._by_call.get((agent, op))
+        if one is None:
+            return False
+        self._close(one)
+        self._host.fail(one.op, Cancelled())
+        return True
+
+    def end(self, agent: str) -> None:
+        """The agent leaves: its operations end, and its tuples come back if they are under way."""
+        for one in [one for one in self._ops.values() if one.agent == agent]:
+            self._close(one)
+            self._host.fail(one.op, AgentLeft(agent=agent))
+
+    def made_private(self, agent: str, space: str) -> None:
+        """A space was parted: what waits on it would wait for ever."""
+        for one in list(self._ops.values()):
+            if one.agent == agent and one.seek.space == space:
+                self._close(one)
+                self._host.fail(one.op, PrivateSpace(space=space))
+
+    # -- spreading over the group ----------------------------------------------------------
+
+    def respread(self) -> None:
+        """The group or its directory changed: watch where there may be a match now."""
+        for one in list(self._ops.values()):
+            if one.seek.how in WAITING and one.seek.space != SYSTEM and one.number in self._ops:
+                self._spread(one)
+
+    def _spread(self, one: Op) -> None:
+        host, seek = self._host, one.seek
+        wanted = self._sites(seek, one.law)
+        for site in [site for site in one.sites if site not in wanted]:
+            self._leave(one, site)
+        for site in wanted:
+            if site in one.sites:
+                continue
+            if site == host.name:
+                space = host.holding.levels[seek.space].space
+                at, dest = _agent(seek.at), seek.dest or None
+                record = space.find(seek.template, at=at, dest=dest, now=host.now)
+                if record is not None and one.claim is None and self._serve(one, space, [record]):
+                    self._close(one)
+                    return
+                one.sites[site] = None
+                space.wait(one.number, seek.template, self._kind(one), at=at, dest=dest)
+                if one.claim is not None:
+                    space.hush(one.number)
+            elif host.has_room(site):
+                one.sites[site] = None
+                host.tell(
+                    site,
+                    Watch(
+                        self._key(one),
+                        seek.space,
+                        one.law,
+                        one.agent,
+                        one.takes,
+                        seek.template.term,
+                        seek.at if "@" in seek.at else "",
+                        seek.dest,
+                        seek.lease_us,
+                        one.message,
+                    ),
+                )
+
+    @staticmethod
+    def _kind(one: Op) -> str:
+        """How an operation waits here. What a law or a lease has a say in is only offered."""
+        if not one.takes and not one.law:
+            return READ_WAITER
+        return TAKE_WAITER if not one.law and not one.seek.lease_us else OFFER
+
+    def _key(self, one: Op) -> Key:
+        return (self._host.life, one.number, 0)
+
+    def _leave(self, one: Op, site: str) -> None:
+        """Wait no longer at a place."""
+        one.sites.pop(site, None)
+        if site == self._host.name:
+            self._waiting_space(one).cancel(one.number)
+        else:
+            one.offers = deque([offer for offer in one.offers if offer[0] != site])
+            self._host.tell(site, Unwatch(self._key(one)))
+
+    def _waiting_space(self, one: Op) -> Space:
+        if one.seek.space == SYSTEM:
+            return self._host.system.space
+        return self._host.holding.levels[one.seek.space].space
+
+    def _close(self, one: Op) -> None:
+        """The operation is over: nobody looks for it any more."""
+        self._ops.pop(one.number, None)
+        self._by_call.pop((one.agent, one.op), None)
+        for site in list(one.sites):
+            self._leave(one, site)
+
+    # -- serving ---------------------------------------------------------------------------
+
+    def woken(self, name: str, space: Space, ticket: Any, record: Record) -> None:
+        """A space has a tuple for a waiter: of an agent here, or of another host."""
+        if isinstance(ticket, tuple):
+            self._woken_for_peer(space, ticket, record)
+            return
+        one = self._ops.get(ticket)
+        assert one is not None, "a waiter is cancelled when its operation ends"
+        kind = self._kind(one) if name != SYSTEM else READ_WAITER
+        if kind is not OFFER:
+            one.sites.pop(self._host.name)  # the space has dismissed the waiter
+        if kind is TAKE_WAITER:
+            self._host.write_down(TupleGone(name, record.id))
+            self._close(one)
+            self._host.answer(one.op, _found(record))
+        elif kind is READ_WAITER:
+            self._close(one)
+            self._host.answer(one.op, _found(record))
+        elif record.order > 0 and self._serve(one, space, [record]):
+            self._close(one)
+        else:  # taken meanwhile, or kept by the law
+            self._look_again(one, space)
+
+    def _look_again(self, one: Op, space: Space) -> None:
+        """Wait on, for the next tuple to come."""
+        if one.number in self._ops and self._host.name in one.sites and one.claim is None:
+            space.rearm(one.number)
+
+    def _serve(self, one: Op, space: Space, records: list[Record]) -> bool:
+        """Answer an operation with tuples of this host; false when a law keeps them."""
+        host, seek = self._host, one.seek
+        founds = tuple([_found(record) for record in records])
+        ruled = host.governing.release(one, founds) if one.law else None
+        if ruled is not None and ruled.message is None:
+            if seek.how not in WAITING:
+                host.governing.keep(one, ruled)
+            return False
+        leases: tuple[str, ...] = ()
+        if one.takes:
+            if seek.lease_us:
+                leases = tuple([self._lend(seek.space, space, r, seek.lease_us) for r in records])
+                founds = tuple([_found(r, lease) for r, lease in zip(records, leases, strict=True)])
+            else:
+                for record in records:
+                    space.remove(record)
+                    host.write_down(TupleGone(seek.space, record.id))
+        if ruled is not None:
+            host.governing.deliver(one, ruled.message, founds)
+        elif seek.how in BULK:
+            host.answer(one.op, founds)
+        else:
+            host.answer(one.op, founds[0])
+        return True
+
+    def _nothing(self, one: Op) -> None:
+        """There is no match where an operation that does not wait has looked."""
+        if one.law:
+            self._host.governing.nothing(one)
+        else:
+            self._host.answer(one.op, () if one.seek.how in BULK else None)
+
+    # -- asking another host ---------------------------------------------------------------
+
+    def _ask(self, site: str, one: Op) -> None:
+        host, seek = self._host, one.seek
+        if not host.has_room(site):
+            raise Busy(what=f"what waits for host {site}", limit=100_000)
+        one.asked = site
+        self._open(one)
+        host.tell(
+            site,
+            Ask(
+                self._key(one),
+                seek.space,
+                one.law,
+                one.agent,
+                one.takes,
+                seek.how in BULK,
+                seek.template.term,
+                seek.at if "@" in seek.at else "",
+                seek.dest,
+                seek.lease_us,
+                one.message,
+            ),
+        )
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: what it was asked for is in doubt, what waits goes on."""
+        for key in [key for key in self._watched if key[0] == peer]:
+            self._unwatch(*key)
+        for one in list(self._ops.values()):
+            if one.asked == peer:
+                self._close(one)
+                if one.law:
+                    self._host.governing.forget(one)
+                self._host.fail(one.op, ContactLost(peer=peer))
+                continue
+            one.sites.pop(peer, None)
+            one.offers = deque([offer for offer in one.offers if offer[0] != peer])
+            if one.claim is not None and one.claim[0] == peer:
+                self._claim_next(one)
+
+    def hear_shown(self, peer: str, body: Shown) -> None:
+        """A peer shows what it found, or that it found nothing."""
+        one = self._op(body.key)
+        if one is None:
+            return
+        one.sites.pop(peer, None)
+        self._close(one)
+        founds = tuple([_found(record_of(row)) for row in body.rows])
+        if one.law:
+            self._host.governing.deliver(one, body.message, founds)
+        elif one.seek.how in BULK:
+            self._host.answer(one.op, founds)
+        else:
+            self._host.answer(one.op, founds[0] if founds else None)
+
+    def _op(self, key: Key) -> Op | None:
+        life, number, _ = key
+        return self._ops.get(int(number)) if life == self._host.life else None
+
+    def hear_offer(self, peer: str, body: Offer) -> None:
+        """A peer has a tuple for a waiting take."""
+        one = self._op(body.key)
+        if one is None or peer not in one.sites:
+            return
+        one.offers.append((peer, body.id))
+        if one.claim is None:
+            self._claim_next(one)
+
+    def _claim_next(self, one: Op) -> None:
+        """Claim the next offer; without one, wait here again."""
+        host = self._host
+        one.claim = None
+        here = host.name in one.sites
+        if one.offers:
+            one.claim = peer, id = one.offers.popleft()
+            if here:
+                self._waiting_space(one).hush(one.number)
+            host.tell(peer, Claim(self._key(one), id))
+            return
+        if not here:
+            return
+        seek, space = one.seek, self._waiting_space(one)
+        record = space.find(seek.template, at=_agent(seek.at), dest=seek.dest or None, now=host.now)
+        if record is not None and self._serve(one, space, [record]):
+            self._close(one)
+        else:
+            space.rearm(one.number)
+
+    def hear_denied(self, peer: str, body: Denied) -> None:
+        """Another agent was quicker; the wait goes on."""
+        one = self._op(body.key)
+        if one is not None and one.claim == (peer, tuple(body.id)):
+            self._claim_next(one)
+
+    def given(self, peer: str, what: Given) -> None:
+        """Tuples come for a take; back they go when it is over."""
+        host = self._host
+        one = self._op(what.key)
+        wanted = (
+            one is not None
+            and one.takes
+            and (one.asked == peer or (one.claim is not None and one.claim[0] == peer))
+        )
+        if one is None or not wanted:
+            for row in what.rows:
+                host.give(peer, Returned(what.space, what.law, row))
+            return
+        one.sites.pop(peer, None)
+        self._close(one)
+        founds = tuple([_found(record_of(row)) for row in what.rows])
+        if one.law:
+            host.governing.deliver(one, what.message, founds)
+        elif one.seek.how in BULK:
+            host.answer(one.op, founds)
+        else:
+            host.answer(one.op, founds[0])
+
+    def hear_lent(self, peer: str, body: Lent) -> None:
+        """Tuples come under a lease; what is not wanted any more is given back."""
+        host = self._host
+        one = self._op(body.key)
+        if one is None:
+            for lease in body.leases:
+                host.tell(peer, Settled("", lease, False))
+            return
+        one.sites.pop(peer, None)
+        self._close(one)
+        founds = tuple(
+            [
+                _found(record_of(row), lease)
+                for row, lease in zip(body.rows, body.leases, strict=True)
+            ]
+        )
+        if one.law:
+            host.governing.deliver(one, body.message, founds)
+        else:
+            host.answer(one.op, founds if one.seek.how in BULK else founds[0])
+
+    # -- serving another host --------------------------------------------------------------
+
+    def _level(self, space: str, law: str) -> Level | None:
+        level = self._host.holding.levels.get(space)
+        return level if level is not None and level.law == law and level.sharers else None
+
+    def hear_watch(self, peer: str, body: Watch) -> None:
+        """Watch for an operation of another host."""
+        host = self._host
+        level = self._level(body.space, body.law)
+        if level is None or len(self._watched) >= WATCHES_MAX:
+            return
+        template = Template.from_term(tuple(body.pattern))
+        if body.law and not host.governing.admits(level, body.agent, body.message):
+            return
+        ticket = (peer, tuple(body.key))
+        if ticket in self._watched:
+            return
+        watched = self._watched[ticket] = Watched(level, template, body)  # type: ignore[index]
+        at, dest = body.at or None, body.dest or None
+        level.space.wait(ticket, template, OFFER, at=at, dest=dest)
+        record = level.space.find(template, at=at, dest=dest, now=host.now)
+        if record is not None:
+            level.space.hush(ticket)
+            self._offer(peer, watched, record)
+
+    def _woken_for_peer(self, space: Space, ticket: tuple[str, Key], record: Record) -> None:
+        watched = self._watched.get(ticket)
+        if watched is None:
+            return
+        if record.order <= 0:  # taken by somebody who was woken before
+            space.rearm(ticket)
+        else:
+            self._offer(ticket[0], watched, record)
+
+    def _offer(self, peer: str, watched: Watched, record: Record) -> None:
+        """Tell a peer of a tuple: offer it to a take, show it to a read."""
+        watch = watched.watch
+        if watch.takes:
+            self._host.tell(peer, Offer(watch.key, record.id))
+            return
+        message = None
+        if watch.law:
+            message = self._host.governing.release_for(
+                watched.level, watch.agent, watch.message, (_found(record),), all_=False
+            )
+            if message is None:
+                return
+        self._unwatch(peer, watch.key)
+        self._host.tell(peer, Shown(watch.key, (row_of(record),), message))
+
+    def hear_unwatch(self, peer: str, body: Unwatch) -> None:
+        """Watch no longer."""
+        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
+
+    def _unwatch(self, peer: str, key: Key) -> None:
+        watched = self._watched.pop((peer, key), None)
+        if watched is not None:
+            watched.level.space.cancel((peer, key))
+
+    def hear_claim(self, peer: str, body: Claim) -> None:
+        """Give an offered tuple, or say that it is gone and watch on."""
+        host = self._host
+        key: Key = tuple(body.key)  # type: ignore[assignment]
+        watched = self._watched.get((peer, key))
+        if watched is None:
+            return  # the space was parted, and the peer knows or will
+        watch, space = watched.watch, watched.level.space
+        record = space.get(tuple(body.id))  # type: ignore[arg-type]
+        if record is not None and 0 < record.expires <= host.now:
+            record = None
+        at, dest = watch.at or None, watch.dest or None
+        if record is not None and (
+            (at is not None and record.cur != at) or (dest is not None and record.dest != dest)
+        ):
+            record = None  # it has moved since it was offered
+        message = None
+        if record is not None and watch.law:
+            message = host.governing.release_for(
+                watched.level, watch.agent, watch.message, (_found(record),), all_=False
+            )
+            if message is None:
+                record = None
+        if record is not None:
+            self._unwatch(peer, key)
+            self._hand_over(peer, key, watch, space, [record], message)
+            return
+        host.tell(peer, Denied(key, body.id))
+        other = space.find(watched.template, at=at, dest=dest, now=host.now)
+        if other is not None and other.id != tuple(body.id):
+            self._offer(peer, watched, other)
+        else:
+            space.rearm((peer, key))
+
+    def hear_ask(self, peer: str, body: Ask) -> None:
+        """Read or take at once for another host."""
+        host = self._host
+        key: Key = tuple(body.key)  # type: ignore[assignment]
+        level = self._level(body.space, body.law)
+        records: list[Record] = []
+        message = None
+        if level is not None and (
+            not body.law or host.governing.admits(level, body.agent, body.message)
+        ):
+            template = Template.from_term(tuple(body.pattern))
+            at, dest = body.at or None, body.dest or None
+            if body.all:
+                records = level.space.find_all(template, at=at, dest=dest, now=host.now)
+            else:
+                first = level.space.find(template, at=at, dest=dest, now=host.now)
+                records = [first] if first is not None else []
+            if body.law:
+                founds = tuple([_found(record) for record in records])
+                message = host.governing.release_for(
+                    level, body.agent, body.message, founds, all_=body.all
+                )
+                if message is None:
+                    records = []
+        if not records or not body.takes:
+            rows = tuple([row_of(record) for record in records])
+            host.tell(peer, Shown(key, rows, message))
+            return
+        assert level is not None
+        self._hand_over(peer, key, body, level.space, records, message)
+
+    def _hand_over(
+        self,
+        peer: str,
+        key: Key,
+        body: Watch | Ask,
+        space: Space,
+        records: list[Record],
+        message: Term,
+    ) -> None:
+        """Lend tuples to a peer's agent, or give them for good: removed and sent in one step."""
+        host = self._host
+        if body.lease_us:
+            leases = tuple([self._lend(body.space, space, r, body.lease_us) for r in records])
+            rows = tuple([row_of(record) for record in records])
+            host.tell(peer, Lent(key, rows, leases, message))
+            return
+        rows = tuple([row_of(record) for record in records])
+        for record in records:
+            space.remove(record)
+            host.write_down(TupleGone(body.space, record.id))
+        host.give(peer, Given(key, body.space, body.law, rows, message))
+
+    # -- leases ----------------------------------------------------------------------------
+
+    def _lend(self, name: str, space: Space, record: Record, lease_us: int) -> str:
+        host = self._host
+        lease = f"{host.name}/{host.life}/{self._next_lease}"
+        self._next_lease += 1
+        space.deliveries_max = DELIVERIES_MAX
+        space.lend(record, lease, host.now + lease_us)
+        self._leases[lease] = (space, record.id)
+        host.write_down(TuplePut(name, row_of(record)))
+        return lease
+
+    def lapsed(self, lease: str) -> None:
+        """A lease is over, one way or another."""
+        self._leases.pop(lease, None)
+
+    def settle(self, op: int, resident: Resident, request: Settle) -> None:
+        """An agent acknowledges a tuple under a lease, or gives it back."""
+        host = self._host
+        where = request.lease.partition("/")[0]
+        interface = resident.interface(request.space)
+        if where != host.name:
+            if where not in host.entries:
+                raise LeaseLapsed(lease=request.lease)
+            host.tell(where, Settled(request.space, request.lease, request.done))
+            host.answer(op)
+            return
+        if interface.law and not request.done:
+            host.governing.giving_back(resident, interface, self._lent_fields(request.lease))
+        if not self._settle(request.space, request.lease, done=request.done):
+            raise LeaseLapsed(lease=request.lease)
+        host.answer(op)
+
+    def _lent_fields(self, lease: str) -> tuple[Term, ...] | None:
+        known = self._leases.get(lease)
+        if known is None:
+            return None
+        space, id = known
+        return next((one.record.fields for one in space.leases() if one.record.id == id), None)
+
+    def _settle(self, name: str, lease: str, *, done: bool) -> bool:
+        host = self._host
+        known = self._leases.pop(lease, None)
+        if known is None:
+            return False
+        space, id = known
+        if done:
+            record = space.settle(id, lease)
+            if record is not None:
+                host.write_down(TupleGone(space.name, id))
+            return record is not None
+        outcomes = space.give_back(id, lease, now=host.now)
+        record = space.get(id)
+        if record is not None:
+            host.holding.came_back(space.name, space, record)
+        host.happened(space.name, space, outcomes)
+        return True
+
+    def hear_settled(self, peer: str, body: Settled) -> None:
+        """A peer's agent is done with a tuple that was lent from here, or gives it back."""
+        self._settle(body.space, body.lease, done=body.done)
+
+
+def _agent(at: str) -> str | None:
+    """The holder that a place asks for; none for a whole host or the whole group."""
+    return at if "@" in at else None
+
+
+def _found(record: Record, lease: str = "") -> Found:
+    return Found(record.fields, record.writer, record.count, record.cur, record.deliveries, lease)

@@ -1,0 +1,221 @@
+"""What engaged hosts say to each other about spaces. All of it rides in streams.
+
+A waiting operation is *watched* for at every host that may hold a match. A host with a match for a
+read shows it; for a take it only *offers*, the asking host *claims* one offer at a time, and the
+tuple comes as a transfer or is denied because somebody was quicker (LIME 4.2, its Figure 8).
+
+Keys name an operation or a reaction of the asking host: the host's life, a number or name, and a
+generation; so an answer that comes late, or after a restart, is known for what it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+Key: TypeAlias = tuple[int, int | str, int]
+Id: TypeAlias = tuple[str, int]
+
+
+class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A tuple with all that rides along hidden, as it travels and as it is stored."""
+
+    fields: tuple[Any, ...]
+    writer: str
+    count: int
+    cur: str
+    dest: str
+    expires: int = 0
+    deliveries: int = 0
+
+
+class SharedSpace(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A space that agents of a host share; `law` is a hash, or empty."""
+
+    name: str
+    law: str
+    agents: tuple[str, ...]
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A host's line in the directory of its group: its agents, and the spaces they share.
+
+    `sessions` are the streams it has open. Two hosts that name the same session for each other go
+    on in it when they enter a new view together; all others meet anew.
+    """
+
+    agents: tuple[str, ...] = ()
+    spaces: tuple[SharedSpace, ...] = ()
+    sessions: dict[str, tuple[int, str]] = {}
+
+
+class Announced(msgspec.Struct, frozen=True, gc=False, tag="announced"):
+    """The sender's line in the directory is now this."""
+
+    entry: Entry
+
+
+class Met(msgspec.Struct, frozen=True, gc=False, tag="met"):
+    """The sender has said all that an engagement calls for; what follows is daily business."""
+
+
+class Watch(msgspec.Struct, frozen=True, gc=False, tag="watch"):
+    """An agent waits for a tuple: to read it, or to take it (perhaps under a lease).
+
+    `message` is the operation as laws see it, for a governed space; else `None`.
+    """
+
+    key: Key
+    space: str
+    law: str
+    agent: str
+    takes: bool
+    pattern: tuple[Any, ...]
+    at: str
+    dest: str
+    lease_us: int
+    message: Any = None
+
+
+class Unwatch(msgspec.Struct, frozen=True, gc=False, tag="unwatch"):
+    """The agent waits no longer."""
+
+    key: Key
+
+
+class Ask(msgspec.Struct, frozen=True, gc=False, tag="ask"):
+    """Read or take at once what there is, one or all."""
+
+    key: Key
+    space: str
+    law: str
+    agent: str
+    takes: bool
+    all: bool
+    pattern: tuple[Any, ...]
+    at: str
+    dest: str
+    lease_us: int
+    message: Any = None
+
+
+class Shown(msgspec.Struct, frozen=True, gc=False, tag="shown"):
+    """What a read found; nothing for an `Ask` that found none, whatever it was for.
+
+    `message` is the answer as the manager's law let it go.
+    """
+
+    key: Key
+    rows: tuple[Row, ...] = ()
+    message: Any = None
+
+
+class Offer(msgspec.Struct, frozen=True, gc=False, tag="offer"):
+    """There is a tuple for a waiting take; it stays free until it is claimed."""
+
+    key: Key
+    id: Id
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False, tag="claim"):
+    """Give the offered tuple."""
+
+    key: Key
+    id: Id
+
+
+class Denied(msgspec.Struct, frozen=True, gc=False, tag="denied"):
+    """Somebody was quicker; the watch goes on."""
+
+    key: Key
+    id: Id
+
+
+class Lent(msgspec.Struct, frozen=True, gc=False, tag="lent"):
+    """The claimed tuple, under a lease that runs at its host."""
+
+    key: Key
+    rows: tuple[Row, ...]
+    leases: tuple[str, ...]
+    message: Any = None
+
+
+class Settled(msgspec.Struct, frozen=True, gc=False, tag="settled"):
+    """A tuple under a lease is done with, or comes back."""
+
+    space: str
+    lease: str
+    done: bool
+
+
+class ReactWatch(msgspec.Struct, frozen=True, gc=False, tag="react"):
+    """Tell of every tuple that a weak reaction is for; `spans` are those it knows."""
+
+    key: Key
+    space: str
+    law: str
+    agent: str
+    pattern: tuple[Any, ...]
+    mode: str
+    at: str
+    dest: str
+    spans: Any
+    message: Any = None
+
+
+class UnreactWatch(msgspec.Struct, frozen=True, gc=False, tag="unreact"):
+    """Tell no more."""
+
+    key: Key
+
+
+class Reacted(msgspec.Struct, frozen=True, gc=False, tag="reacted"):
+    """A tuple for a weak reaction."""
+
+    key: Key
+    row: Row
+    message: Any = None
+
+
+class Mailed(msgspec.Struct, frozen=True, gc=False, tag="mailed"):
+    """A message of a community for a member at the receiver's."""
+
+    law: str
+    sender: str
+    message: Any
+    to: str
+
+
+class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
+    """A transfer: a tuple for an agent of the receiver's."""
+
+    space: str
+    law: str
+    row: Row
+
+
+class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="given"):
+    """A transfer: tuples that a take of the receiver's asked for."""
+
+    key: Key
+    space: str
+    law: str
+    rows: tuple[Row, ...]
+    message: Any = None
+
+
+class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):
+    """A transfer: a tuple that the sender could not place, back where it came from."""
+
+    space: str
+    law: str
+    row: Row
+
+
+class Handed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="handed"):
+    """A transfer: a tuple that follows its holder, who moved on."""
+
+    space: str
+    law: str
+    row: Row
