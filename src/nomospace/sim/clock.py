@@ -34,18 +34,18 @@ class Clock:
 
     def __init__(self, *, start_us: int) -> None:
         self.now = start_us
-        self._arranged: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._arranged: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._arranged)
 
-    def at(self, when: int, act: Callable[..., None], *args: Any) -> None:
+    def at(self, when: int, act: Callable[..., object], *args: Any) -> None:
         """Arrange an act; one for the past happens now, after what is already due now."""
         self._count += 1
         heappush(self._arranged, (max(when, self.now), self._count, act, args))
 
-    def after(self, delay_us: int, act: Callable[..., None], *args: Any) -> None:
+    def after(self, delay_us: int, act: Callable[..., object], *args: Any) -> None:
         """Arrange an act for a while from now."""
         self.at(self.now + delay_us, act, *args)
 

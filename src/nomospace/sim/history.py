@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from nomospace.control import Ruling
+from nomospace.errors import NomospaceError
 from nomospace.sim.clock import clock_text
 from nomospace.terms import Compound, Term, show
+from nomospace.terms.templates import Template
 
 RULED: Final = "ruled"  # a ruling, on disk; who: its home
 SENT: Final = "sent"  # a packet, handed to the network; who: the home that sent it
@@ -135,11 +138,17 @@ def _exactly(what: Any) -> str:
             f"{show(what.operations)} {_exactly(what.delta)} "
             f"{what.unmet} {what.stopped} {what.due_at}"
         )
+    if isinstance(what, Template):
+        return show(what.term)
+    if isinstance(what, NomospaceError):
+        return f"{what.code} {what}"
     if isinstance(what, msgspec.Struct) and not isinstance(what, Compound):
         return " ".join(_exactly(getattr(what, name)) for name in what.__struct_fields__)
     if isinstance(what, tuple):
         return f"[{' '.join(map(_exactly, what))}]"
-    return show(what) if isinstance(what, Compound) else repr(what)
+    if isinstance(what, Compound):
+        return show(what)
+    return what.__qualname__ if isinstance(what, FunctionType) else repr(what)
 
 
 _SIMPLY_HAPPEN: Final = ("adopted", "disconnected", "reconnected", "quit", "moved")
@@ -192,6 +201,11 @@ def _tell_host(h: Happening) -> str:
 
 def _tell_plainly(h: Happening) -> str:
     return f"{h.who} {h.kind}{'' if h.what is None else f': {_exactly(h.what)}'}".strip()
+
+
+def tell_as(kind: str, teller: Teller) -> None:
+    """Say how happenings of a kind are told in stories."""
+    _TELL[kind] = teller
 
 
 _TELL: Final[dict[str, Teller]] = {
