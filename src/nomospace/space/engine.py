@@ -146,7 +146,7 @@ class Space:
         self.waiters_max = waiters_max
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
-        self._store = Store()
+        self._store = Store(name)
         self._next_order = 1  # of records, waiters and reactions alike; never given twice
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
@@ -189,9 +189,18 @@ class Space:
 
         `TupleTwice` when its id is here, lent out included; `SpaceFull` past `tuples_max`.
         """
-        self._check_new(record)
-        self._check_room(1)
-        self._enter(record)
+        if record.id in self._lent:
+            raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
+        if self._store.size + len(self._lent) >= self.tuples_max:
+            raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
+        record.order = self._next_order
+        self._store.add(record)
+        self._next_order += 1
+        if record.expires:
+            self._expiries.add(record.order, record)
+        if not self._reactions and not self._waiters:
+            return []
+        self._show(record)
         return self._step(now)
 
     def put_many(self, records: Sequence[Record], *, now: int) -> list[Outcome]:

@@ -23,6 +23,8 @@ FEW_MAX: Final = 24
 """Things kept in a tuple, which is copied on each change; past it they are many."""
 CHUNK_MAX: Final = 1_024
 """Numbers in one sorted array; twice as many are split. Taking one out moves what follows."""
+CHUNK_MIN: Final = CHUNK_MAX // 8
+"""An array with fewer numbers is joined to the next one where both together are short enough."""
 SHARDS: Final = 61
 """Dictionaries that keys are spread over. A prime: keys are often multiples of a power of two."""
 SHARD_FROM: Final = 8_192
@@ -47,61 +49,76 @@ class Few(msgspec.Struct, gc=False, eq=False):
 class Many(msgspec.Struct, gc=False, eq=False):
     """The numbers of many things, sorted: no hole is left where one is taken out."""
 
-    chunks: list[array[int]]
+    last: array[int]
+    """The chunk that new numbers go to; the other chunks hold smaller ones, in order."""
+    full: list[array[int]]
     tops: list[int]
-    """For each chunk a number no smaller than its last, and smaller than the next one's first."""
-    size: int
+    """For each chunk of `full` its largest number, or a larger one that is gone."""
 
     @staticmethod
     def of(orders: Iterable[int]) -> Many:
         """Make one of numbers that are sorted."""
-        made = Many([], [], 0)
+        made = Many(array("q"), [], [])
         for order in orders:
             made.add(order)
         return made
 
     def add(self, order: int) -> None:
         """Put in a number that is not there; mostly it is the largest yet."""
-        self.size += 1
-        tops = self.tops
-        if not tops:
-            self.chunks.append(array("q", (order,)))
-            tops.append(order)
-        elif order > tops[-1]:
-            chunk = self.chunks[-1]
-            if len(chunk) < CHUNK_MAX:
-                chunk.append(order)
-                tops[-1] = order
-            else:
-                self.chunks.append(array("q", (order,)))
-                tops.append(order)
-        else:
-            at = bisect_left(tops, order)
-            chunk = self.chunks[at]
-            insort(chunk, order)
-            if len(chunk) > 2 * CHUNK_MAX:
-                self.chunks[at : at + 1] = [chunk[:CHUNK_MAX], chunk[CHUNK_MAX:]]
-                tops.insert(at, chunk[CHUNK_MAX - 1])
+        last = self.last
+        if not last or order > last[-1]:
+            if len(last) >= CHUNK_MAX:
+                self.full.append(last)
+                self.tops.append(last[-1])
+                self.last = last = array("q")
+            last.append(order)
+            return
+        at = bisect_left(self.tops, order)
+        if at == len(self.tops):
+            insort(last, order)
+            if len(last) > 2 * CHUNK_MAX:
+                self.full.append(last[:CHUNK_MAX])
+                self.tops.append(last[CHUNK_MAX - 1])
+                self.last = last[CHUNK_MAX:]
+            return
+        chunk = self.full[at]
+        insort(chunk, order)
+        if len(chunk) > 2 * CHUNK_MAX:
+            self.full[at : at + 1] = [chunk[:CHUNK_MAX], chunk[CHUNK_MAX:]]
+            self.tops.insert(at, chunk[CHUNK_MAX - 1])
 
     def drop(self, order: int) -> None:
         """Take out a number that is there."""
-        tops, chunks = self.tops, self.chunks
-        at = 0 if order <= tops[0] else bisect_left(tops, order)
-        chunk = chunks[at]
+        tops = self.tops
+        at = bisect_left(tops, order)
+        if at == len(tops):
+            chunk = self.last
+            place = bisect_left(chunk, order)
+            assert chunk[place] == order, "a number that is not there was dropped"
+            del chunk[place]
+            if not chunk and tops:
+                self.last = self.full.pop()
+                tops.pop()
+            return
+        full = self.full
+        chunk = full[at]
         place = bisect_left(chunk, order)
         assert chunk[place] == order, "a number that is not there was dropped"
         del chunk[place]
-        self.size -= 1
-        if len(chunk) < CHUNK_MAX // 8:
+        if len(chunk) < CHUNK_MIN:
             if not chunk:
-                del chunks[at], tops[at]
-            elif at + 1 < len(chunks) and len(chunk) + len(chunks[at + 1]) <= CHUNK_MAX:
-                chunk.extend(chunks[at + 1])
-                del chunks[at + 1], tops[at]
+                del full[at], tops[at]
+            elif at + 1 < len(full) and len(chunk) + len(full[at + 1]) <= CHUNK_MAX:
+                chunk.extend(full[at + 1])
+                del full[at + 1], tops[at]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.full)) + len(self.last)
 
     def __iter__(self) -> Iterator[int]:
-        for chunk in self.chunks:
+        for chunk in self.full:
             yield from chunk
+        yield from self.last
 
 
 Slot: TypeAlias = Any
@@ -109,11 +126,13 @@ Slot: TypeAlias = Any
 
 
 def size_of(slot: Slot) -> int:
-    """How many things a slot leads to."""
+    """How many things a slot leads to; of many, about."""
     kind = slot.__class__
     if kind is Few:
         return len(slot.items)
-    return slot.size if kind is Many else 1
+    if kind is Many:
+        return len(slot.full) * CHUNK_MAX + len(slot.last)
+    return 0 if slot is None else 1
 
 
 class Slots(Generic[T]):
@@ -162,10 +181,16 @@ class Slots(Generic[T]):
         if slot is None:
             shard[key] = item
             if len(shard) > SHARD_FROM and self.width == 1:
-                self._spread()
-        elif slot.__class__ is Many:
+                self.spread()
+        else:
+            self.join(shard, key, slot, item)
+
+    def join(self, shard: dict[Hashable, Slot], key: Hashable, slot: Slot, item: T) -> None:
+        """Add a thing to a key of a shard that leads to some."""
+        kind = slot.__class__
+        if kind is Many:
             slot.add(item.order)
-        elif slot.__class__ is not Few:
+        elif kind is not Few:
             shard[key] = Few((slot, item) if slot.order < item.order else (item, slot))
         else:
             items = slot.items
@@ -184,10 +209,16 @@ class Slots(Generic[T]):
         slot = shard[key]
         if slot is item:
             del shard[key]
-        elif slot.__class__ is Many:
+        else:
+            self.part(shard, key, slot, item)
+
+    def part(self, shard: dict[Hashable, Slot], key: Hashable, slot: Slot, item: T) -> None:
+        """Drop a thing from a key of a shard that leads to others too."""
+        if slot.__class__ is Many:
             slot.drop(item.order)
-            if slot.size <= FEW_MAX // 2:
-                shard[key] = Few(tuple(map(self.resolve, slot)))
+            if len(slot.last) <= FEW_MAX // 2 and not slot.full:
+                rest = tuple(map(self.resolve, slot.last))
+                shard[key] = rest[0] if len(rest) == 1 else Few(rest)
         else:
             items = slot.items
             if len(items) == 2:
@@ -195,7 +226,13 @@ class Slots(Generic[T]):
             else:
                 slot.items = tuple([one for one in items if one is not item])
 
-    def _spread(self) -> None:
+    def __iter__(self) -> Iterator[Any]:
+        """The keys that lead anywhere."""
+        for shard in self.shards:
+            yield from shard
+
+    def spread(self) -> None:
+        """Go over from one dictionary to many."""
         (whole,) = self.shards
         self.width = SHARDS
         self.shards = [{} for _ in range(SHARDS)]
