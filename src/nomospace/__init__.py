@@ -15,31 +15,81 @@ __version__ = "0.1.0"
 
 # public name -> the module that defines it, and its name there
 _FACE = {
+    "ANY": ("nomospace.terms.templates", "ANY"),
+    "Agent": ("nomospace.client", "Agent"),
     "Bug": ("nomospace.errors", "Bug"),
     "CallerError": ("nomospace.errors", "CallerError"),
+    "Closed": ("nomospace.client", "Closed"),
     "Compound": ("nomospace.terms", "Compound"),
+    "ContactLost": ("nomospace.host.problems", "ContactLost"),
+    "Host": ("nomospace.node", "Host"),
     "Law": ("nomospace.law", "CompiledLaw"),
     "LawError": ("nomospace.errors", "LawError"),
+    "LeaseLapsed": ("nomospace.host.problems", "LeaseLapsed"),
+    "ListenerOverran": ("nomospace.client", "ListenerOverran"),
+    "Membership": ("nomospace.client", "Membership"),
+    "MemoryStore": ("nomospace.node", "MemoryStore"),
+    "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
+    "NotAMember": ("nomospace.host.problems", "NotAMember"),
     "PeerError": ("nomospace.errors", "PeerError"),
+    "PrivateSpace": ("nomospace.host.problems", "PrivateSpace"),
+    "ReactionHandle": ("nomospace.client", "ReactionHandle"),
+    "ReadOnly": ("nomospace.host.problems", "ReadOnly"),
+    "Refused": ("nomospace.host.problems", "Refused"),
+    "Report": ("nomospace.client", "Report"),
+    "Space": ("nomospace.client", "Space"),
+    "TimedOut": ("nomospace.client", "TimedOut"),
+    "Tuple": ("nomospace.client", "Tuple"),
     "Unavailable": ("nomospace.errors", "Unavailable"),
+    "WaitingInListener": ("nomospace.client", "WaitingInListener"),
+    "a": ("nomospace.terms.templates", "a"),
+    "between": ("nomospace.terms.templates", "between"),
+    "obj": ("nomospace.terms.templates", "obj"),
+    "same": ("nomospace.terms.templates", "same"),
     "show": ("nomospace.terms", "show"),
     "t": ("nomospace.terms", "t"),
     "term": ("nomospace.terms", "term"),
+    "where": ("nomospace.terms.templates", "where"),
 }
 
 if TYPE_CHECKING:
+    from nomospace.client import Agent as Agent
+    from nomospace.client import Closed as Closed
+    from nomospace.client import ListenerOverran as ListenerOverran
+    from nomospace.client import Membership as Membership
+    from nomospace.client import ReactionHandle as ReactionHandle
+    from nomospace.client import Report as Report
+    from nomospace.client import Space as Space
+    from nomospace.client import TimedOut as TimedOut
+    from nomospace.client import Tuple as Tuple
+    from nomospace.client import WaitingInListener as WaitingInListener
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError
     from nomospace.errors import NomospaceError as NomospaceError
     from nomospace.errors import PeerError as PeerError
     from nomospace.errors import Unavailable as Unavailable
+    from nomospace.host.problems import ContactLost as ContactLost
+    from nomospace.host.problems import LeaseLapsed as LeaseLapsed
+    from nomospace.host.problems import NotAMember as NotAMember
+    from nomospace.host.problems import PrivateSpace as PrivateSpace
+    from nomospace.host.problems import ReadOnly as ReadOnly
+    from nomospace.host.problems import Refused as Refused
     from nomospace.law import CompiledLaw
+    from nomospace.node import Host as Host
+    from nomospace.node import MemoryStore as MemoryStore
+    from nomospace.node import Network as Network
     from nomospace.terms import Compound as Compound
     from nomospace.terms import show as show
     from nomospace.terms import t as t
     from nomospace.terms import term as term
+    from nomospace.terms.templates import ANY as ANY
+    from nomospace.terms.templates import a as a
+    from nomospace.terms.templates import between as between
+    from nomospace.terms.templates import obj as obj
+    from nomospace.terms.templates import same as same
+    from nomospace.terms.templates import where as where
 
     Law = CompiledLaw
 

@@ -1,0 +1,181 @@
+"""An agent as its program holds it: its spaces, its memberships, whom it is connected with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from nomospace.client.connection import Connection
+from nomospace.client.membership import Membership
+from nomospace.client.reactions import LISTENER_TIMEOUT_S
+from nomospace.client.space import Space
+from nomospace.errors import CallerError
+from nomospace.terms import freeze
+
+SYSTEM: Final = "LimeSystem"
+"""The system space: what hosts, agents and shared spaces there are, written by hosts only."""
+NAME_MAX: Final = 200
+"""The longest name of a space, a host or an agent, in characters."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BadName(CallerError):
+    """A name that no host, agent or space can have."""
+
+    code: ClassVar[str] = "client.bad-name"
+    what: str
+    value: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value} is no name of {self.what}; use 1 to {NAME_MAX} printable characters "
+            "without spaces and without '@'"
+        )
+
+
+def check_name(what: str, value: Any) -> str:
+    """A name, checked.
+
+    >>> check_name("a host", "ward-3")
+    'ward-3'
+    >>> check_name("a host", "ward 3")
+    Traceback (most recent call last):
+    nomospace.client.agent.BadName: 'ward 3' is no name of a host; ...
+    """
+    good = isinstance(value, str) and 0 < len(value) <= NAME_MAX and value.isprintable()
+    if not good or "@" in value or any(character.isspace() for character in value):
+        raise BadName(what=what, value=repr(value)[:60])
+    return str(value)
+
+
+class Agent:
+    """An agent on a host. Made by `Host.agent`.
+
+    >>> import asyncio, nomospace as ns
+    >>> async def program():
+    ...     async with ns.Host("ward-3") as host:
+    ...         nurse = await host.agent("nurse")
+    ...         jobs = await nurse.space("jobs", shared=True)
+    ...         await jobs.out("job", 17)
+    ...         return nurse.id, await jobs.take("job", int)
+    >>> asyncio.run(program())
+    ('nurse@ward-3', ('job', 17))
+    """
+
+    __slots__ = ("_connection", "_memberships", "_spaces", "_timeout", "system")
+
+    def __init__(
+        self, connection: Connection, *, listener_timeout: float = LISTENER_TIMEOUT_S
+    ) -> None:
+        self._connection = connection
+        self._timeout = listener_timeout
+        self._spaces: dict[str, Space] = {}
+        self._memberships: list[Membership] = []
+        self.system = Space(SYSTEM, connection, shared=True, listener_timeout=listener_timeout)
+        """The space `LimeSystem`: read it, or react to it, to know who is there.
+
+        It holds `("host", name, status)`, `("agent", id, host, status)` and
+        `("space", name, agent, host, status)`; status is `"connected"` or `"departed"`.
+        """
+
+    @property
+    def id(self) -> str:
+        """`name@domain`, unique."""
+        return self._connection.agent
+
+    def __repr__(self) -> str:
+        return f"<agent {self.id}>"
+
+    async def space(
+        self, name: str, *, shared: bool = False, law: Any = None, durable: bool = True
+    ) -> Space:
+        """Have an interface space of this name: private, or `shared` at once.
+
+        Asking again gives the same space, and shares it when `shared` is true; only `unshare`
+        parts it. Under a `law`, which the agent must have adopted, every operation is ruled on.
+        What a space that is not `durable` holds is gone when its host ends.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse = host.agent("nurse")
+        ...     nurse.space("notes").shared, nurse.space("jobs", shared=True).shared
+        (False, True)
+        """
+        if name == SYSTEM:
+            return self.system
+        check_name("a space", name)
+        await self._connection.open(name, law, durable)
+        space = self._spaces.get(name)
+        if space is None:
+            space = self._spaces[name] = Space(
+                name, self._connection, shared=False, listener_timeout=self._timeout
+            )
+        if shared and not space.shared:
+            await space.share()
+        return space
+
+    async def share(self, *spaces: Space) -> None:
+        """Share several spaces in one atomic step: nobody sees one shared and another not.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse = host.agent("nurse")
+        ...     jobs, notes = nurse.space("jobs"), nurse.space("notes")
+        ...     nurse.share(jobs, notes)
+        ...     jobs.shared, notes.shared
+        (True, True)
+        """
+        await self._set_shared(spaces, True)
+
+    async def unshare(self, *spaces: Space) -> None:
+        """Part several spaces in one atomic step."""
+        await self._set_shared(spaces, False)
+
+    async def _set_shared(self, spaces: tuple[Space, ...], shared: bool) -> None:
+        names = tuple(space.name for space in spaces)
+        if names:
+            await self._connection.share(names, shared)
+            for space in spaces:
+                space.shared = shared
+
+    def connected(self, agent: str) -> bool:
+        """Whether an agent is connected with this one now: on this host, or in its group.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse, porter = host.agent("nurse"), host.agent("porter")
+        ...     nurse.connected("porter@ward-3"), nurse.connected("bob@icu")
+        (True, False)
+        """
+        return self._connection.connected(agent)
+
+    async def adopt(self, law: Any, *args: object) -> Membership:
+        """Adopt a law: the membership, with the ruling on the adoption in `.ruling`.
+
+        >>> from nomospace import sync, Law
+        >>> from nomospace.laws import path
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse = host.agent("nurse")
+        ...     ward = nurse.adopt(Law.load(path("mp")))
+        ...     ward.law.name
+        'mp'
+        """
+        membership = Membership(self._connection, law)
+        frozen = tuple(freeze(arg) for arg in args)
+        membership.ruling = await self._connection.adopt(law, frozen, membership)
+        self._memberships.append(membership)
+        return membership
+
+    async def close(self) -> None:
+        """End this program's side of the agent.
+
+        What waits raises `Closed`, its reactions are removed, its inboxes end. The agent itself,
+        its spaces and its tuples stay on the host, and `Host.agent` takes them up again.
+        """
+        for space in (self.system, *self._spaces.values()):
+            for handle in space.reactions():
+                handle.remove()
+                handle.stop()
+        for membership in self._memberships:
+            membership.close()
+        await self._connection.close()

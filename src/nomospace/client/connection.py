@@ -1,0 +1,174 @@
+"""What the API needs from a host, near or far: one agent's line to it.
+
+`Space`, `Agent` and `Membership` speak to a `Connection` only, in plain values. A host in the same
+process answers most calls before they return, so awaiting them never goes through the event loop;
+a host elsewhere sends the same values in frames. Calls of one agent reach the host in the order
+they were made, the plain ones (`react`, `adjust`) included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from nomospace.errors import Unavailable
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+
+@dataclass(eq=False, kw_only=True)
+class TimedOut(Unavailable):
+    """Nothing matched a waiting operation in the time that it was given."""
+
+    code: ClassVar[str] = "client.timed-out"
+    space: str
+    template: str
+    timeout_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"no tuple for {self.template} in {self.space!r} within {self.timeout_s:g} s; "
+            "wait longer, or look whether its writer is engaged (agent.system has the hosts)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class Closed(Unavailable):
+    """An operation was begun, or was still waiting, when its agent or host was closed."""
+
+    code: ClassVar[str] = "client.closed"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is closed; open it again, then repeat the operation"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Something went wrong beside the program's own path: what, its facts, and the error if any."""
+
+    what: str
+    facts: dict[str, Any]
+    error: BaseException | None = None
+
+    def __str__(self) -> str:
+        facts = ", ".join(f"{name} {value!r}" for name, value in self.facts.items())
+        cause = "" if self.error is None else f": {type(self.error).__name__}: {self.error}"
+        return f"{self.what} ({facts}){cause}" if facts else f"{self.what}{cause}"
+
+
+class Found(Protocol):
+    """A tuple that was found, with what rides along hidden."""
+
+    @property
+    def fields(self) -> tuple[Term, ...]: ...
+    @property
+    def writer(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def deliveries(self) -> int: ...
+    @property
+    def lease(self) -> str: ...
+
+
+class Firing(Protocol):
+    """A strong reaction at work: its tuple, and what may be done in the same atomic step."""
+
+    @property
+    def tuple(self) -> Found: ...
+    def out(self, fields: Any, to: str = "", space: str | None = None) -> None: ...
+    def take_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
+    def read_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
+    def take_all(self, template: Template, space: str | None = None) -> Any: ...
+    def read_all(self, template: Template, space: str | None = None) -> Any: ...
+
+
+class Ear(Protocol):
+    """Who is told of a reaction: that it is registered or refused, and each time it fires."""
+
+    def on_registered(self, reaction: str) -> None: ...
+    def on_refused(self, error: BaseException) -> None: ...
+    def on_fired(self, found: Found) -> None: ...
+    def on_strong(self, firing: Firing) -> None: ...
+
+
+class Mailbox(Protocol):
+    """Who is told of a community's messages."""
+
+    def on_mail(self, sender: str, message: Term) -> None: ...
+
+
+class Law(Protocol):
+    """A law, as far as an agent's program has to know it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+
+
+class Connection(Protocol):
+    """One agent's line to its host. Errors of the host are raised by the calls they answer."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's id."""
+
+    async def open(self, space: str, law: Any, durable: bool) -> None:
+        """Have an interface space of this name; having it already is fine."""
+
+    async def share(self, spaces: tuple[str, ...], shared: bool) -> None:
+        """Share or part several interface spaces in one atomic step."""
+
+    async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
+        """Write one tuple."""
+
+    async def out_many(
+        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
+    ) -> None:
+        """Write several tuples in one atomic step."""
+
+    async def seek(
+        self,
+        space: str,
+        how: str,
+        template: Template,
+        at: str,
+        dest: str,
+        lease_us: int,
+        timeout_s: float | None,
+    ) -> Any:
+        """A `Found`, `None`, or a tuple of `Found`; raises `TimedOut`.
+
+        When its task is cancelled, a tuple that was taken all the same goes back.
+        """
+
+    async def settle(self, space: str, lease: str, done: bool) -> None:
+        """Acknowledge a tuple taken under a lease, or give it back."""
+
+    def react(
+        self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
+    ) -> None:
+        """Register a reaction before any later call of this agent; the ear hears how it went."""
+
+    def adjust(self, reaction: str, what: str, ear: Ear) -> None:
+        """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
+
+    async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
+        """Adopt a law; the ruling on the adoption."""
+
+    async def tell(self, law: str, message: Term, to: str) -> Any:
+        """Send a message under a law; the ruling on it."""
+
+    def connected(self, agent: str) -> bool:
+        """Whether an agent (or, without an `@`, a host) is connected now."""
+
+    def report(self, report: Report) -> None:
+        """Tell whoever looks after the host."""
+
+    async def close(self) -> None:
+        """Forget this agent's waiting operations, reactions and mailboxes."""

@@ -1,0 +1,90 @@
+"""A membership as its agent holds it: send under the law, receive what the law delivers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.client.connection import Connection, Law, Report
+from nomospace.terms import Term, freeze, term
+
+MAIL_MAX: Final = 10_000
+"""How many messages may wait in an inbox; past it the newest are dropped, and that is reported."""
+
+
+class Letter(msgspec.Struct, frozen=True, gc=False):
+    """A message that the law delivered, and who sent it."""
+
+    sender: str
+    message: Term
+
+
+class Membership:
+    """An agent's membership in the community of one law. Made by `Agent.adopt`."""
+
+    __slots__ = ("_bell", "_connection", "_dropped", "_letters", "_open", "law", "ruling")
+
+    def __init__(self, connection: Connection, law: Law) -> None:
+        self.law = law
+        self.ruling: Any = None
+        """The ruling on the adoption."""
+        self._connection = connection
+        self._letters: deque[Letter] = deque()
+        self._bell: asyncio.Future[None] | None = None
+        self._dropped = 0
+        self._open = True
+
+    def __repr__(self) -> str:
+        return f"<{self._connection.agent} under law {self.law.name}>"
+
+    async def send(self, message: Term, *, to: str) -> Any:
+        """Send a message to an agent or a space; gives the ruling, refused or not.
+
+        A string is read as the text of a term, so `"publish(alarm(fire))"` and
+        `t.publish(t.alarm("fire"))` are the same message.
+        """
+        made = term(message) if isinstance(message, str) else freeze(message)
+        return await self._connection.tell(self.law.hash, made, to)
+
+    async def inbox(self) -> AsyncIterator[Letter]:
+        """Messages that the law delivers to this agent, oldest first; ends with the agent.
+
+        Each message goes to one reader. Breaking off loses nothing: the next `inbox()` goes on.
+        """
+        while True:
+            while self._letters:
+                yield self._letters.popleft()
+            if not self._open:
+                return
+            if self._bell is None or self._bell.done():
+                self._bell = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._bell)  # several readers wait for one bell
+
+    def receive_nowait(self) -> Letter | None:
+        """The oldest message that waits, or `None`."""
+        return self._letters.popleft() if self._letters else None
+
+    def on_mail(self, sender: str, message: Term) -> None:
+        """The connection brings a message."""
+        if len(self._letters) >= MAIL_MAX:
+            self._dropped += 1
+            if self._dropped == 1:
+                facts = {"agent": self._connection.agent, "law": self.law.name, "limit": MAIL_MAX}
+                self._connection.report(Report("an inbox is full and drops messages", facts))
+            return
+        self._dropped = 0
+        self._letters.append(Letter(sender, message))
+        self._ring()
+
+    def close(self) -> None:
+        """Its agent is closed: readers of the inbox get what waits, then the end."""
+        self._open = False
+        self._ring()
+
+    def _ring(self) -> None:
+        if self._bell is not None and not self._bell.done():
+            self._bell.set_result(None)

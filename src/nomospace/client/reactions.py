@@ -1,0 +1,453 @@
+"""Reactions as a program holds them: the handle, and how listeners are run.
+
+A weak reaction's listener runs some time after its tuple was found, in the event loop, for one
+firing after the other; firings of different reactions do not wait for each other. It may be
+`async def`. A strong reaction's listener runs inside the host's step that detected the tuple, so
+it is a plain function, and what it does through `handle.space` is part of that step (LIME 2.2.4).
+
+A listener that fails harms nobody: what it raises is reported, and the reaction goes on. One that
+does not return is stopped: a plain one after `LIMIT_S`, an `async` one after the host's
+`listener_timeout`. A listener that falls behind by `FIRINGS_MAX` firings has its reaction disabled
+and reported: the tuples are still in the space, and `enable` reacts to them anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from nomospace.client.connection import Connection, Firing, Found, Report
+from nomospace.client.listening import LISTENER, Run, WaitingInListener
+from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples
+from nomospace.client.watchdog import LIMIT_S, ListenerOverran, guard
+from nomospace.errors import CallerError
+from nomospace.terms.templates import Template, freeze_tuple
+
+ONCE: Final = "once"
+ONCE_PER_TUPLE: Final = "once-per-tuple"
+MODES: Final = (ONCE, ONCE_PER_TUPLE)
+STRONG: Final = "strong"
+WEAK: Final = "weak"
+STRENGTHS: Final = (STRONG, WEAK)
+
+FIRINGS_MAX: Final = 10_000
+"""How many firings of one reaction may wait for its listener."""
+LISTENER_TIMEOUT_S: Final = 30.0
+"""How long an `async` listener may take by default."""
+
+S = TypeVar("S")
+Listener = Callable[[Tuple, str, "ReactionHandle[Any]"], "Awaitable[None] | None"]
+"""`listener(tuple, source, handle)`."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BadListener(CallerError):
+    """Something was given as a listener that cannot be one."""
+
+    code: ClassVar[str] = "client.bad-listener"
+    given: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.given} cannot listen: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchWay(CallerError):
+    """A mode or a strength of reactions that there is not."""
+
+    code: ClassVar[str] = "client.no-such-way"
+    what: str
+    given: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.given} is no {self.what} of a reaction; use {' or '.join(self.known)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class OutsideStep(CallerError):
+    """A strong reaction's space was used while its listener was not running."""
+
+    code: ClassVar[str] = "client.outside-step"
+    space: str
+
+    def __str__(self) -> str:
+        return (
+            f"the step on {self.space!r} is over; handle.space of a strong reaction works only "
+            "while its listener runs, afterwards use the space itself"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class ListenerBehind(CallerError):
+    """So many firings wait for a listener that its reaction was disabled."""
+
+    code: ClassVar[str] = "client.listener-behind"
+    firings: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.firings:,} firings wait for the listener, so its reaction is disabled; make "
+            "the listener quicker, then enable the reaction: it reacts to all that is there"
+        )
+
+
+class Step:
+    """The step that a strong listener runs in: operations that do not wait, all part of the step.
+
+    >>> from nomospace import sync
+    >>> def promote(job, source, handle):
+    ...     if handle.space.take_nowait("job", *job[1:]) is not None:
+    ...         handle.space.out("urgent", *job[1:])
+    >>> with sync.Host("ward-3") as host:
+    ...     jobs = host.agent("nurse").space("jobs", shared=True)
+    ...     _ = jobs.react(("job", int), promote, strength="strong", at="ward-3")
+    ...     jobs.out("job", 17)
+    ...     jobs.read_all("job", int), jobs.read_all("urgent", int)
+    ([], [('urgent', 17)])
+    """
+
+    __slots__ = ("_firing", "_home", "name")
+
+    def __init__(self, name: str, home: Step | None = None) -> None:
+        self.name = name
+        self._home = self if home is None else home
+        self._firing: Firing | None = None
+
+    def sibling(self, name: str) -> Step:
+        """Another space of the same agent, in the same step."""
+        return Step(name, self._home)
+
+    def out(self, *fields: object, to: str | None = None) -> None:
+        """Write a tuple."""
+        frozen = freeze_tuple(fields)
+        self._shielded("out", frozen, agent_id("to", to))
+
+    def take_nowait(self, *template: object) -> Tuple | None:
+        """Take a tuple of this host, or give `None`."""
+        found = self._shielded("take_nowait", Template.of(template))
+        return None if found is None else as_tuple(found)
+
+    def read_nowait(self, *template: object) -> Tuple | None:
+        """Read a tuple of this host, or give `None`."""
+        found = self._shielded("read_nowait", Template.of(template))
+        return None if found is None else as_tuple(found)
+
+    def take_all(self, *template: object) -> list[Tuple]:
+        """Take every tuple of this host that matches."""
+        return as_tuples(self._shielded("take_all", Template.of(template)))
+
+    def read_all(self, *template: object) -> list[Tuple]:
+        """Read every tuple of this host that matches."""
+        return as_tuples(self._shielded("read_all", Template.of(template)))
+
+    def take(self, *template: object, **options: object) -> Tuple:
+        """Refused: it would wait, and a listener must not. Raises `WaitingInListener`."""
+        raise WaitingInListener(operation="take", space=self.name)
+
+    def read(self, *template: object, **options: object) -> Tuple:
+        """Refused: it would wait, and a listener must not. Raises `WaitingInListener`."""
+        raise WaitingInListener(operation="read", space=self.name)
+
+    def _shielded(self, operation: str, *args: Any) -> Any:
+        firing = self._home._firing
+        if firing is None:
+            raise OutsideStep(space=self.name)
+        watch = guard()
+        watch.enter()
+        try:
+            return getattr(firing, operation)(*args, space=self.name)
+        finally:
+            watch.leave()
+
+
+class ReactionHandle(Generic[S]):
+    """A registered reaction: what it watches for, how often it fired, and how to stop it.
+
+    >>> import asyncio, nomospace as ns
+    >>> async def program():
+    ...     async with ns.Host("ward-3") as host:
+    ...         jobs = await (await host.agent("nurse")).space("jobs", shared=True)
+    ...         alarms = jobs.react(("alarm", ns.ANY), lambda alarm, source, handle: print(alarm))
+    ...         await jobs.out("alarm", "fire")
+    ...         await alarms.wait_fired()
+    ...         alarms.remove()
+    ...         await jobs.out("alarm", "smoke")
+    ...         return alarms.fired, alarms.state
+    >>> asyncio.run(program())
+    ('alarm', 'fire')
+    (1, 'removed')
+    """
+
+    __slots__ = (
+        "_connection",
+        "_forget",
+        "_id",
+        "_listener",
+        "_queue",
+        "_ready",
+        "_task",
+        "_timeout",
+        "_wanted",
+        "_watchers",
+        "at",
+        "dest",
+        "error",
+        "fired",
+        "mode",
+        "space",
+        "state",
+        "strength",
+        "template",
+    )
+
+    def __init__(
+        self,
+        connection: Connection,
+        space: S,
+        template: Template,
+        listener: Listener,
+        *,
+        mode: str,
+        strength: str,
+        at: str,
+        dest: str,
+        timeout_s: float,
+        forget: Callable[[ReactionHandle[Any]], None],
+    ) -> None:
+        self.space = space
+        """Where the listener works: the space; for a strong reaction the step that it runs in."""
+        self.template = template
+        self.mode = mode
+        self.strength = strength
+        self.at = at
+        self.dest = dest
+        self.fired = 0
+        """How often the listener was run."""
+        self.state = "enabled"
+        """`enabled`, `disabled` or `removed`."""
+        self.error: BaseException | None = None
+        """Why the host did not register it, when it did not."""
+        self._connection = connection
+        self._listener = listener
+        self._timeout = timeout_s
+        self._forget = forget
+        self._id: str | None = None
+        self._wanted: list[str] = []  # what was asked for before the host gave the reaction an id
+        self._queue: deque[Found] = deque()
+        self._task: asyncio.Task[None] | asyncio.Handle | None = None
+        self._ready: list[asyncio.Future[None]] = []
+        self._watchers: list[asyncio.Future[None]] = []
+
+    def __repr__(self) -> str:
+        return f"<{self.strength} reaction to {self.template!r}, {self.state}, fired {self.fired}>"
+
+    # -- what a program does ---------------------------------------------------------------
+
+    def disable(self) -> None:
+        """Let it sleep: its listener is not run until `enable`. Firings that wait are dropped."""
+        if self.state == "enabled":
+            self.state = "disabled"
+            self._queue.clear()
+            self._adjust("disable")
+
+    def enable(self) -> None:
+        """Wake it. It forgets what it reacted to, so it reacts to all that matches now (LIME)."""
+        if self.state == "disabled":
+            self.state = "enabled"
+            self._adjust("enable")
+
+    def remove(self) -> None:
+        """Take it out of the space; it never fires again. Removing twice is harmless."""
+        if self.state == "removed":
+            return
+        self._end()
+        self._adjust("remove")
+
+    async def wait_registered(self) -> None:
+        """Wait until the host has registered it; raises what the host refused it with.
+
+        A reaction is always registered before the agent's next operation. Waiting is of use only
+        while the group changes, or when the law of its space rules on it later.
+        """
+        if self._id is None and self.error is None:
+            future = asyncio.get_running_loop().create_future()
+            self._ready.append(future)
+            await future
+        if self.error is not None:
+            raise self.error
+
+    async def wait_fired(self, count: int = 1) -> None:
+        """Wait until the listener has been run so many times in all, and has ended."""
+        while self.fired < count:
+            future = asyncio.get_running_loop().create_future()
+            self._watchers.append(future)
+            await future
+
+    # -- what the connection tells (`connection.Ear`) -----------------------------------------
+
+    def on_registered(self, reaction: str) -> None:
+        """The host registered it under this id."""
+        self._id = reaction
+        self._wake(self._ready)
+        wanted, self._wanted = self._wanted, []
+        for what in wanted:
+            self._connection.adjust(reaction, what, self)
+
+    def on_refused(self, error: BaseException) -> None:
+        """The host did not register it."""
+        self.error = error
+        self._end()
+        self._wake(self._ready)
+
+    def on_fired(self, found: Found) -> None:
+        """A weak reaction fired: its listener has one more firing to run for."""
+        if self.state != "enabled":
+            return
+        queue = self._queue
+        if len(queue) >= FIRINGS_MAX:
+            self.disable()
+            self._report("a reaction was disabled", ListenerBehind(firings=FIRINGS_MAX))
+            return
+        queue.append(found)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().call_soon(self._next)
+
+    def on_strong(self, firing: Firing) -> None:
+        """A strong reaction fires: run the listener now, inside the host's step."""
+        if self.state != "enabled":
+            return  # disabled or removed by its own listener earlier in this step
+        step = self.space
+        assert isinstance(step, Step)
+        step._firing = firing
+        try:
+            result = self._call(firing.tuple)
+            if inspect.isawaitable(result):
+                if inspect.iscoroutine(result):
+                    result.close()
+                raise BadListener(given=_name(self._listener), why=_PLAIN)
+        except Exception as error:
+            self._failed(error)
+        finally:
+            step._firing = None
+        self._done()
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _adjust(self, what: str) -> None:
+        if self._id is not None:
+            self._connection.adjust(self._id, what, self)
+        elif self.error is None:
+            self._wanted.append(what)
+
+    def _end(self) -> None:
+        self.state = "removed"
+        self._queue.clear()
+        self._forget(self)
+
+    def _call(self, found: Found) -> Any:
+        """Run the listener for one firing, under the watch; an `async` one gives its coroutine."""
+        if self.mode == ONCE:
+            self._end()
+        run = Run()
+        token = LISTENER.set(run)
+        try:
+            return guard().call(LIMIT_S, self._listener, as_tuple(found), found.source, self)
+        finally:
+            run.active = False
+            LISTENER.reset(token)
+
+    def _next(self) -> None:
+        """Run a weak listener for the oldest firing; one callback of the loop for each."""
+        self._task = None
+        if not self._queue:
+            return
+        found = self._queue.popleft()
+        try:
+            result = self._call(found)
+        except Exception as error:
+            self._failed(error)
+        else:
+            if inspect.isawaitable(result):
+                self._task = asyncio.ensure_future(self._finish(result))
+                return
+        self._done()
+        self._go_on()
+
+    async def _finish(self, result: Awaitable[None]) -> None:
+        """Await an `async` listener within its time."""
+        run = Run(asyncio.current_task())
+        LISTENER.set(run)  # the task's own context: gone when it ends
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                await result
+        except TimeoutError as error:
+            self._failed(ListenerOverran(limit_s=self._timeout) if limit.expired() else error)
+        except Exception as error:
+            self._failed(error)
+        finally:
+            run.active = False
+            self._task = None
+        self._done()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._queue and self._task is None:
+            self._task = asyncio.get_running_loop().call_soon(self._next)
+
+    def _done(self) -> None:
+        self.fired += 1
+        self._wake(self._watchers)
+
+    def _failed(self, error: BaseException) -> None:
+        self._report("a listener failed", error)
+
+    def _report(self, what: str, error: BaseException) -> None:
+        facts = {
+            "agent": self._connection.agent,
+            "space": getattr(self.space, "name", ""),
+            "reaction": self._id or "",
+            "listener": _name(self._listener),
+        }
+        self._connection.report(Report(what, facts, error))
+
+    def stop(self) -> None:
+        """Its agent is closed: run nothing any more."""
+        self._end()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    @staticmethod
+    def _wake(futures: list[asyncio.Future[None]]) -> None:
+        for future in futures:
+            if not future.done():
+                future.set_result(None)
+        futures.clear()
+
+
+_PLAIN: Final = "a strong reaction's listener runs inside a step, so it is no `async def`"
+
+
+def check_listener(listener: Any, strength: str) -> None:
+    """Raise `BadListener` when this cannot listen with this strength."""
+    if not callable(listener):
+        raise BadListener(given=repr(listener)[:60], why="a listener is a function")
+    if strength == STRONG and inspect.iscoroutinefunction(listener):
+        raise BadListener(given=_name(listener), why=_PLAIN)
+
+
+def check_way(what: str, given: Any, known: tuple[str, ...]) -> None:
+    """Raise `NoSuchWay` when a mode or a strength is none that there is."""
+    if given not in known:
+        raise NoSuchWay(what=what, given=repr(given)[:60], known=known)
+
+
+def _name(listener: Any) -> str:
+    return str(getattr(listener, "__qualname__", type(listener).__qualname__))

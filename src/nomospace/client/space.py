@@ -1,0 +1,510 @@
+"""An interface space: an agent's own window on the spaces of that name (LIME 2.2).
+
+While it is private, it holds just what its agent wrote. While it is shared, it shows what all
+connected agents that share the name hold, as one space, and parts again without losing a tuple.
+
+Operations that wait (`take`, `read`) look at the whole group. Those that do not (`_nowait`, `_all`)
+look at one host or agent: their own host, unless `at` names another place (LIME, Table I).
+Fields are plain values, `t.name(…)` terms and `obj(…)`; patterns besides are types, `ANY`,
+`between`, `where`, `same` and `a`. Everything is checked before the host is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Generator, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Final, Literal, overload
+
+from nomospace.client.connection import Connection, Found, Report
+from nomospace.client.listening import refuse_waiting
+from nomospace.client.reactions import (
+    LISTENER_TIMEOUT_S,
+    MODES,
+    ONCE_PER_TUPLE,
+    STRENGTHS,
+    STRONG,
+    WEAK,
+    Listener,
+    ReactionHandle,
+    Step,
+    check_listener,
+    check_way,
+)
+from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples, micros, place, seconds
+from nomospace.errors import CallerError, NomospaceError
+from nomospace.terms.templates import Template, freeze_tuple
+
+ROWS_MAX: Final = 1_000_000
+"""The most tuples that one `out_many` writes: they are one step of the host."""
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyRows(CallerError):
+    """More tuples at once than one step takes."""
+
+    code: ClassVar[str] = "client.too-many-rows"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"more than {self.limit:,} tuples in one out_many; write them in several"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoLease(CallerError):
+    """Something that only a lease allows was asked for a tuple without one."""
+
+    code: ClassVar[str] = "client.no-lease"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} needs a lease; take with lease=seconds"
+
+
+class Space:
+    """An agent's interface space. Made by `Agent.space`."""
+
+    __slots__ = ("_connection", "_handles", "_timeout", "name", "shared")
+
+    def __init__(
+        self,
+        name: str,
+        connection: Connection,
+        *,
+        shared: bool,
+        listener_timeout: float = LISTENER_TIMEOUT_S,
+    ) -> None:
+        self.name = name
+        """The name that it shares with the spaces of other agents."""
+        self.shared = shared
+        """Whether others see it, and it sees them."""
+        self._connection = connection
+        self._timeout = listener_timeout
+        self._handles: dict[ReactionHandle[Any], None] = {}
+
+    @property
+    def owner(self) -> str:
+        """The id of the agent whose window this is."""
+        return self._connection.agent
+
+    def __repr__(self) -> str:
+        return f"<space {self.name!r} of {self.owner}, {'shared' if self.shared else 'private'}>"
+
+    # -- writing ---------------------------------------------------------------------------
+
+    async def out(self, *fields: object, to: str | None = None, ttl: float | None = None) -> None:
+        """Write a tuple, for the agent `to` when one is named; gone after `ttl` seconds if given.
+
+        The tuple is this agent's until the agent `to` is connected and shares the space; then it
+        moves there, at once or in the very step in which their hosts engage. Raises `Refused` when
+        the law of the space refuses it.
+
+        >>> from nomospace import sync, t
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17, t.room(3))
+        ...     jobs.out("offer", 40, to="porter@ward-3", ttl=60)
+        ...     jobs.read_all("offer", int, dest="porter@ward-3")
+        [('offer', 40)]
+        """
+        await self._connection.out(
+            self.name,
+            freeze_tuple(fields),
+            "" if to is None else agent_id("to", to),
+            0 if ttl is None else micros("ttl", ttl),
+        )
+
+    async def out_many(
+        self, rows: Iterable[Iterable[object]], *, to: str | None = None, ttl: float | None = None
+    ) -> None:
+        """Write several tuples in one step: nobody sees some of them without the others.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs")
+        ...     jobs.out_many(("job", n) for n in range(3))
+        ...     jobs.read_all("job", int)
+        [('job', 0), ('job', 1), ('job', 2)]
+        """
+        frozen: list[tuple[Any, ...]] = []
+        for row in rows:
+            if len(frozen) >= ROWS_MAX:
+                raise TooManyRows(limit=ROWS_MAX)
+            frozen.append(freeze_tuple(tuple(row)))
+        if frozen:
+            await self._connection.out_many(
+                self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl)
+            )
+
+    # -- operations that wait --------------------------------------------------------------
+
+    def take(
+        self,
+        *template: object,
+        timeout: float | None = None,
+        at: str | None = None,
+        dest: str | None = None,
+        lease: float | None = None,
+    ) -> Taking:
+        """Wait for a tuple that matches, anywhere in the group, and take it: to be awaited.
+
+        Exactly one taker gets it. Among those who wait for the same tuple, the first come is
+        served first. `at` narrows to what an agent or a host holds, `dest` to what is for an
+        agent. Past `timeout` seconds it raises `TimedOut`; cancelled, it leaves no tuple behind:
+        one that was given in the same instant is written back.
+
+        With `lease` the tuple is lent: use it in `async with`. A clean exit acknowledges it; an
+        exception, a crash or `lease` seconds without an exit give it back, for the next taker, who
+        sees in `deliveries` how often it was lent. After five it moves to the space named like
+        this one with `.dead` added.
+
+        Raises `PrivateSpace` while the space is private, `WaitingInListener` inside a listener,
+        `Refused` when the law refuses it; while the law holds it, it waits.
+
+        >>> import asyncio, nomospace as ns
+        >>> async def program():
+        ...     async with ns.Host("ward-3") as host:
+        ...         jobs = await (await host.agent("nurse")).space("jobs", shared=True)
+        ...         await jobs.out("job", 17)
+        ...         async with jobs.take("job", int, lease=30) as job:
+        ...             print(job, job.deliveries)
+        ...         await jobs.take("job", int, timeout=0.01)
+        >>> asyncio.run(program())
+        Traceback (most recent call last):
+        nomospace.client.connection.TimedOut: no tuple for ... in 'jobs' within 0.01 s; ...
+        """
+        refuse_waiting("take", self.name)
+        return Taking(self, self._one("take", template, timeout, at, dest, lease), lease)
+
+    def read(
+        self,
+        *template: object,
+        timeout: float | None = None,
+        at: str | None = None,
+        dest: str | None = None,
+    ) -> Coroutine[Any, Any, Tuple]:
+        """Wait for a tuple that matches, anywhere in the group, and leave it there: to be awaited.
+
+        `at`, `dest`, `timeout` and what it raises are as with `take`.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17)
+        ...     jobs.read("job", int) == jobs.read("job", int, timeout=5) == ("job", 17)
+        True
+        """
+        refuse_waiting("read", self.name)
+        return self._one("read", template, timeout, at, dest, None)
+
+    async def _one(
+        self,
+        how: str,
+        template: tuple[object, ...],
+        timeout: float | None,
+        at: str | None,
+        dest: str | None,
+        lease: float | None,
+    ) -> Tuple:
+        found: Found = await self._connection.seek(
+            self.name,
+            how,
+            Template.of(template),
+            "" if at is None else place("at", at),
+            "" if dest is None else agent_id("dest", dest),
+            0 if lease is None else micros("lease", lease),
+            None if timeout is None else seconds("timeout", timeout, zero=True),
+        )
+        return as_tuple(found)
+
+    async def acknowledge(self, taken: Tuple) -> None:
+        """Say that a tuple taken under a lease is done with: it is gone for good.
+
+        `async with` does this by itself. Raises `LeaseLapsed` when the lease ran out before, and
+        the tuple went, or will go, to someone else.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17)
+        ...     jobs.acknowledge(jobs.take("job", int, lease=30))
+        ...     jobs.take_nowait("job", int)
+        """
+        await self._connection.settle(self.name, _lease_of("acknowledge", taken), True)
+
+    async def give_back(self, taken: Tuple) -> None:
+        """Give a tuple taken under a lease back before the lease ends.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     jobs.out("job", 17)
+        ...     jobs.give_back(jobs.take("job", int, lease=30))
+        ...     jobs.take("job", int, lease=30).deliveries
+        2
+        """
+        await self._connection.settle(self.name, _lease_of("give_back", taken), False)
+
+    # -- operations that do not wait ---------------------------------------------------------
+
+    async def take_nowait(
+        self, *template: object, at: str | None = None, dest: str | None = None
+    ) -> Tuple | None:
+        """Take a tuple that matches on this host, or at the host or agent `at`; `None` if none.
+
+        A place that is not connected has none. Raises `ContactLost` when contact is lost while
+        another host is asked; the tuple is not lost then.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs")
+        ...     jobs.out("job", 17)
+        ...     jobs.take_nowait("job", int), jobs.take_nowait("job", int)
+        (('job', 17), None)
+        """
+        found = await self._now("take_nowait", template, at, dest)
+        return None if found is None else as_tuple(found)
+
+    async def read_nowait(
+        self, *template: object, at: str | None = None, dest: str | None = None
+    ) -> Tuple | None:
+        """Read a tuple that matches on this host, or at the host or agent `at`; `None` if none.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs")
+        ...     jobs.read_nowait("job", int, at="nowhere@else")
+        """
+        found = await self._now("read_nowait", template, at, dest)
+        return None if found is None else as_tuple(found)
+
+    async def take_all(
+        self, *template: object, at: str | None = None, dest: str | None = None
+    ) -> list[Tuple]:
+        """Take every tuple that matches on this host, or at the host or agent `at`, in one step.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs")
+        ...     jobs.out_many([("job", 1), ("job", 2)])
+        ...     jobs.take_all("job", int), jobs.take_all("job", int)
+        ([('job', 1), ('job', 2)], [])
+        """
+        return as_tuples(await self._now("take_all", template, at, dest))
+
+    async def read_all(
+        self, *template: object, at: str | None = None, dest: str | None = None
+    ) -> list[Tuple]:
+        """Read every tuple that matches on this host, or at the host or agent `at`, in one step.
+
+        >>> from nomospace import sync, between
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs")
+        ...     jobs.out_many(("job", n) for n in range(10))
+        ...     jobs.read_all("job", between(2, 4))
+        [('job', 2), ('job', 3), ('job', 4)]
+        """
+        return as_tuples(await self._now("read_all", template, at, dest))
+
+    def _now(
+        self, how: str, template: tuple[object, ...], at: str | None, dest: str | None
+    ) -> Coroutine[Any, Any, Any]:
+        return self._connection.seek(
+            self.name,
+            how,
+            Template.of(template),
+            "" if at is None else place("at", at),
+            "" if dest is None else agent_id("dest", dest),
+            0,
+            None,
+        )
+
+    # -- reactions ---------------------------------------------------------------------------
+
+    @overload
+    def react(
+        self,
+        template: Iterable[object],
+        listener: Listener,
+        *,
+        mode: str = ...,
+        strength: Literal["weak"] = ...,
+        at: str | None = ...,
+        dest: str | None = ...,
+    ) -> ReactionHandle[Space]: ...
+
+    @overload
+    def react(
+        self,
+        template: Iterable[object],
+        listener: Listener,
+        *,
+        mode: str = ...,
+        strength: Literal["strong"],
+        at: str | None = ...,
+        dest: str | None = ...,
+    ) -> ReactionHandle[Step]: ...
+
+    def react(
+        self,
+        template: Iterable[object],
+        listener: Listener,
+        *,
+        mode: str = ONCE_PER_TUPLE,
+        strength: str = WEAK,
+        at: str | None = None,
+        dest: str | None = None,
+    ) -> ReactionHandle[Any]:
+        """Run `listener(tuple, source, handle)` for tuples that match, those there now included.
+
+        A plain call: the reaction is registered before this agent's next operation. With mode
+        `"once"` it fires for one tuple and is removed; with `"once-per-tuple"` for each tuple once,
+        across migrations and reconnections.
+
+        Weak: the whole group is watched, and the listener runs some time later; it may be `async`.
+        Strong: `at` names a host or an agent, and the listener runs in the very step that brings
+        the tuple there, before anyone else can take it; it is a plain function and works through
+        `handle.space`, a `Step`. Waiting inside a listener raises `WaitingInListener`.
+
+        >>> from nomospace import sync
+        >>> def remove(job, source, handle):
+        ...     handle.space.take_nowait(*job)
+        ...     print("done", job[1], "of", source)
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     _ = jobs.react(("job", int), remove, strength="strong", at="ward-3")
+        ...     jobs.out("job", 17)
+        ...     jobs.read_all("job", int)
+        done 17 of nurse@ward-3
+        []
+        """
+        check_way("mode", mode, MODES)
+        check_way("strength", strength, STRENGTHS)
+        check_listener(listener, strength)
+        handle: ReactionHandle[Any] = ReactionHandle(
+            self._connection,
+            Step(self.name) if strength == STRONG else self,
+            Template.of(tuple(template)),
+            listener,
+            mode=mode,
+            strength=strength,
+            at=place("at", at),
+            dest=agent_id("dest", dest),
+            timeout_s=self._timeout,
+            forget=self._forget,
+        )
+        self._handles[handle] = None
+        self._connection.react(
+            self.name, handle.template, mode, strength, handle.at, handle.dest, handle
+        )
+        if handle.error is not None:
+            raise handle.error
+        return handle
+
+    def reactions(self) -> list[ReactionHandle[Any]]:
+        """The reactions that this program has on this space, oldest first; removed ones never.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     jobs = host.agent("nurse").space("jobs", shared=True)
+        ...     handle = jobs.react(("job", int), print)
+        ...     before = jobs.reactions()
+        ...     handle.remove()
+        ...     len(before), len(jobs.reactions())
+        (1, 0)
+        """
+        return list(self._handles)
+
+    def _forget(self, handle: ReactionHandle[Any]) -> None:
+        self._handles.pop(handle, None)
+
+    # -- sharing -----------------------------------------------------------------------------
+
+    async def share(self) -> None:
+        """Join the space of this name that the other agents of the group share.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     ann, bob = host.agent("ann"), host.agent("bob")
+        ...     hers, his = ann.space("jobs"), bob.space("jobs", shared=True)
+        ...     hers.out("job", 17)
+        ...     before = his.read_nowait("job", int)
+        ...     hers.share()
+        ...     before, his.read_nowait("job", int)
+        (None, ('job', 17))
+        """
+        await self._connection.share((self.name,), True)
+        self.shared = True
+
+    async def unshare(self) -> None:
+        """Part: what this agent holds stays with it, and nobody else sees it.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     ann, bob = host.agent("ann"), host.agent("bob")
+        ...     hers, his = ann.space("jobs", shared=True), bob.space("jobs", shared=True)
+        ...     hers.out("job", 17)
+        ...     hers.unshare()
+        ...     hers.read_nowait("job", int), his.read_nowait("job", int)
+        (('job', 17), None)
+        """
+        await self._connection.share((self.name,), False)
+        self.shared = False
+
+
+class Taking(Coroutine[Any, Any, Tuple]):
+    """A take under way: await it for the tuple, or enter it with `async with` for a leased one.
+
+    It is a coroutine, so `asyncio.create_task`, `gather` and `wait_for` take it as it is.
+    """
+
+    __slots__ = ("_coroutine", "_lease", "_space", "_taken")
+
+    def __init__(
+        self, space: Space, coroutine: Coroutine[Any, Any, Tuple], lease: float | None
+    ) -> None:
+        self._space = space
+        self._coroutine = coroutine
+        self._lease = lease
+
+    def __await__(self) -> Generator[Any, Any, Tuple]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *exception: Any) -> Any:
+        return self._coroutine.throw(*exception)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    async def __aenter__(self) -> Tuple:
+        if self._lease is None:
+            self._coroutine.close()
+            raise NoLease(what="async with space.take(…)")
+        self._taken = await self._coroutine
+        return self._taken
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self._space.acknowledge(self._taken)
+            return
+        try:
+            await self._space.give_back(self._taken)
+        except NomospaceError as late:
+            # The program's own error must not be hidden; the lease has lapsed or will.
+            facts = {"agent": self._space.owner, "space": self._space.name, "tuple": self._taken.id}
+            self._space._connection.report(Report("a lease could not be given back", facts, late))
+
+
+def _lease_of(what: str, taken: object) -> str:
+    lease = taken.lease if isinstance(taken, Tuple) else ""
+    if not lease:
+        raise NoLease(what=what)
+    return lease

@@ -1,0 +1,143 @@
+"""Tuples as programs see them, and the checks on what programs hand in.
+
+A `Tuple` is a plain Python tuple of its fields with what rides along hidden beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from nomospace.client.connection import Found
+from nomospace.errors import CallerError
+
+SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
+"""The longest lease, timeout or life of a tuple: a hundred years."""
+
+
+class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no slots of its own
+    """A tuple that was read or taken: unpacks and compares as the plain tuple of its fields.
+
+    >>> from nomospace import sync
+    >>> with sync.Host("ward-3") as host:
+    ...     jobs = host.agent("nurse").space("jobs", shared=True)
+    ...     jobs.out("job", 17)
+    ...     job = jobs.take("job", int)
+    >>> job == ("job", 17), job.id, job.source, job.deliveries
+    (True, ('nurse@ward-3', 1), 'nurse@ward-3', 0)
+    """
+
+    _found: Found
+
+    @property
+    def id(self) -> tuple[str, int]:
+        """The agent that wrote it, and that agent's count of tuples: no other has this id."""
+        return self._found.writer, self._found.count
+
+    @property
+    def source(self) -> str:
+        """The agent that held it."""
+        return self._found.source
+
+    @property
+    def deliveries(self) -> int:
+        """How often it has been lent out under a lease, this time included."""
+        return self._found.deliveries
+
+    @property
+    def lease(self) -> str:
+        """The lease it was taken under; empty when it was taken for good."""
+        return self._found.lease
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_tuple, (self._found,)
+
+
+def as_tuple(found: Found) -> Tuple:
+    """What was found, as programs see it."""
+    made = Tuple(found.fields)
+    made._found = found
+    return made
+
+
+def as_tuples(found: Iterable[Found]) -> list[Tuple]:
+    """All that was found, as programs see it."""
+    return [as_tuple(one) for one in found]
+
+
+@dataclass(eq=False, kw_only=True)
+class BadDuration(CallerError):
+    """A lease, a timeout or a tuple's life is no time that can pass."""
+
+    code: ClassVar[str] = "client.bad-duration"
+    what: str
+    value: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what}={self.value} is no duration; give seconds above 0, "
+            f"at most {SECONDS_MAX:,.0f}"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BadPlace(CallerError):
+    """An agent's id was needed and something else was given."""
+
+    code: ClassVar[str] = "client.bad-place"
+    what: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.what}={self.value} is no agent; give its id, such as 'nurse@ward-3'"
+
+
+def seconds(what: str, value: Any, *, zero: bool = False) -> float:
+    """A duration in seconds, checked.
+
+    >>> seconds("lease", 30)
+    30.0
+    >>> seconds("lease", -1)
+    Traceback (most recent call last):
+    nomospace.client.tuples.BadDuration: lease=-1 is no duration; ...
+    """
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    # A comparison with NaN is false, so it is refused here too.
+    if not good or not (0 <= value <= SECONDS_MAX) or (value == 0 and not zero):
+        raise BadDuration(what=what, value=repr(value)[:60])
+    return float(value)
+
+
+def micros(what: str, value: Any) -> int:
+    """A duration in whole microseconds, checked; 0 when there is none. Never rounded to nothing.
+
+    >>> micros("lease", 1.5), micros("lease", None), micros("lease", 1e-9)
+    (1500000, 0, 1)
+    """
+    return 0 if value is None else max(1, round(seconds(what, value) * 1e6))
+
+
+def agent_id(what: str, value: Any) -> str:
+    """An agent's id, checked; empty when there is none.
+
+    >>> agent_id("to", "nurse@ward-3"), agent_id("to", None)
+    ('nurse@ward-3', '')
+    >>> agent_id("to", "ward-3")
+    Traceback (most recent call last):
+    nomospace.client.tuples.BadPlace: to='ward-3' is no agent; give its id, ...
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str) or "@" not in value[1:-1]:
+        raise BadPlace(what=what, value=repr(value)[:60])
+    return value
+
+
+def place(what: str, value: Any) -> str:
+    """An agent's id or a host's name, checked; empty when there is none."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value:
+        raise BadPlace(what=what, value=repr(value)[:60])
+    return value

@@ -1,0 +1,306 @@
+"""The desk of a host: gives agents' calls to its core and brings each answer to who asked.
+
+A `Line` is one agent's `client.Connection`. A call that the core answers at once returns at once,
+without a future and without the event loop; only what has to wait gets a future. The desk does
+not care who drives the core: `node.local` does in real time, a simulated world in virtual time.
+
+A take that is cancelled must not swallow a tuple. Its call is called off; if the tuple was given
+in the same instant all the same, it goes back: a leased one by giving up the lease, another by
+writing it again, under a new id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from nomospace.client import Closed, Connection, Ear, Mailbox, Report, TimedOut
+from nomospace.host.calls import (
+    TAKING,
+    Adjust,
+    Adopt,
+    Call,
+    Cancel,
+    Event,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Request,
+    Seek,
+    Settle,
+    Share,
+    Tell,
+)
+from nomospace.host.effects import Answer, Effect, Fire, Found, Mail, Note
+from nomospace.host.problems import Cancelled
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+QUIET_NOTES: Final = frozenset({"view", "listener-failed"})
+"""Notes that are no trouble, or that the handle of the reaction has reported already."""
+
+
+class Desk:
+    """Matches answers, firings and mail of one host's core to the programs they are for."""
+
+    __slots__ = ("connected", "early", "ears", "give", "mailboxes", "op", "report", "waiting")
+
+    def __init__(
+        self,
+        give: Callable[[Event], None],
+        *,
+        connected: Callable[[str], bool],
+        report: Callable[[Report], None],
+    ) -> None:
+        self.give = give
+        self.connected = connected
+        self.report = report
+        self.op = 0
+        self.early: dict[int, Answer] = {}
+        """Answers that came before anyone could wait for them: for the call under way."""
+        self.waiting: dict[int, Callable[[Answer], None]] = {}
+        """Who wants the answer of a call. The core bounds how many calls can wait."""
+        self.ears: dict[tuple[str, str], Ear] = {}
+        self.mailboxes: dict[tuple[str, str], list[Mailbox]] = {}
+
+    def line(self, agent: str) -> Connection:
+        """A connection for one agent."""
+        return Line(self, agent)
+
+    def post(self, agent: str, request: Request, then: Callable[[Answer], None]) -> None:
+        """Make a call whose answer nobody awaits."""
+        self.op = op = self.op + 1
+        self.waiting[op] = then
+        self.give(Call(op, agent, request))
+
+    def take_in(self, effects: Iterable[Effect]) -> None:
+        """Bring answers, firings, mail and notes to whom they are for; leave the rest.
+
+        Firings come last: a reaction that fires in the very step that registers it has its id by
+        then.
+        """
+        fires: list[Fire] | None = None
+        for effect in effects:
+            kind = effect.__class__
+            if kind is Answer:
+                self.answer(effect)  # type: ignore[arg-type]
+            elif isinstance(effect, Fire):
+                fires = fires or []
+                fires.append(effect)
+            elif isinstance(effect, Mail):
+                for mailbox in self.mailboxes.get((effect.agent, effect.law), ()):
+                    mailbox.on_mail(effect.sender, effect.message)
+            elif isinstance(effect, Note) and effect.what not in QUIET_NOTES:
+                self.report(Report(effect.what, effect.facts))
+        for fire in fires or ():
+            ear = self.ears.get((fire.agent, fire.reaction))
+            if ear is not None:  # else removed while the firing was on its way
+                ear.on_fired(fire.tuple)
+
+    def answer(self, answer: Answer) -> None:
+        """A call is answered."""
+        then = self.waiting.pop(answer.op, None)
+        if then is None:
+            self.early[answer.op] = answer
+        else:
+            then(answer)
+
+
+class Line:
+    """One agent's connection to the host of a desk."""
+
+    __slots__ = ("_agent", "_desk", "_pending", "closed")
+
+    def __init__(self, desk: Desk, agent: str) -> None:
+        self._desk = desk
+        self._agent = agent
+        self.closed = False
+        self._pending: dict[int, tuple[asyncio.Future[Answer], Request]] = {}
+
+    @property
+    def agent(self) -> str:
+        return self._agent
+
+    # -- calls -----------------------------------------------------------------------------
+
+    async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
+        await self._ask(Out(space, fields, to, ttl_us))
+
+    async def out_many(
+        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
+    ) -> None:
+        await self._ask(OutMany(space, rows, to, ttl_us))
+
+    async def seek(
+        self,
+        space: str,
+        how: str,
+        template: Template,
+        at: str,
+        dest: str,
+        lease_us: int,
+        timeout_s: float | None,
+    ) -> Any:
+        return await self._ask(Seek(space, how, template, at, dest, lease_us), timeout_s)
+
+    async def open(self, space: str, law: Any, durable: bool) -> None:
+        await self._ask(Open(space, law, durable))
+
+    async def share(self, spaces: tuple[str, ...], shared: bool) -> None:
+        await self._ask(Share(spaces, shared))
+
+    async def settle(self, space: str, lease: str, done: bool) -> None:
+        await self._ask(Settle(space, lease, done))
+
+    async def tell(self, law: str, message: Term, to: str) -> Any:
+        return await self._ask(Tell(law, message, to))
+
+    async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
+        # Mail may come in the very step of the adoption, so the mailbox is there before.
+        boxes = self._desk.mailboxes.setdefault((self._agent, law.hash), [])
+        boxes.append(mailbox)
+        try:
+            return await self._ask(Adopt(law, args))
+        except BaseException:
+            boxes.remove(mailbox)
+            raise
+
+    def react(
+        self, space: str, template: Template, mode: str, strength: str, at: str, dest: str, ear: Ear
+    ) -> None:
+        def registered(answer: Answer) -> None:
+            if answer.error is not None:
+                ear.on_refused(answer.error)
+            else:
+                self._desk.ears[self._agent, answer.value] = ear
+                ear.on_registered(answer.value)
+
+        self._check_open()
+        listener = ear.on_strong if strength == "strong" else None
+        request = React(space, template, mode, strength, at, dest, listener)
+        self._desk.post(self._agent, request, registered)
+
+    def adjust(self, reaction: str, what: str, ear: Ear) -> None:
+        if self.closed:
+            return
+        if what == "remove":
+            self._desk.ears.pop((self._agent, reaction), None)
+        # Adjusting may find nothing: a `once` reaction that has fired is gone by itself.
+        self._desk.post(self._agent, Adjust(reaction, what), _nobody)
+
+    def connected(self, agent: str) -> bool:
+        return self._desk.connected(agent)
+
+    def report(self, report: Report) -> None:
+        self._desk.report(report)
+
+    async def close(self) -> None:
+        self.shut(f"agent {self._agent}")
+
+    def shut(self, what: str) -> None:
+        """End all that waits, with `Closed`."""
+        if self.closed:
+            return
+        pending, self._pending = self._pending, {}
+        for op, (future, request) in pending.items():
+            self._disown(op, request)
+            if not future.done():
+                future.set_exception(Closed(what=what))
+        self.closed = True
+        desk = self._desk
+        for key in [key for key in desk.ears if key[0] == self._agent]:
+            del desk.ears[key]
+        for key in [key for key in desk.mailboxes if key[0] == self._agent]:
+            del desk.mailboxes[key]
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise Closed(what=f"agent {self._agent}")
+
+    async def _ask(self, request: Request, timeout_s: float | None = None) -> Any:
+        if self.closed:
+            self._check_open()
+        desk = self._desk
+        desk.op = op = desk.op + 1
+        desk.give(Call(op, self._agent, request))
+        answer = desk.early.pop(op, None)
+        if answer is None:
+            answer = await self._wait(op, request, timeout_s)
+        error = answer.error
+        if error is None:
+            return answer.value
+        if timeout_s is not None and error.__class__ is Cancelled:
+            assert isinstance(request, Seek)
+            raise TimedOut(
+                space=request.space, template=repr(request.template), timeout_s=timeout_s
+            )
+        raise error
+
+    async def _wait(self, op: int, request: Request, timeout_s: float | None) -> Answer:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        early = self._desk.early
+
+        def arrived(answer: Answer) -> None:
+            if future.done():  # cancelled, and its task has not run yet
+                early[op] = answer
+            else:
+                future.set_result(answer)
+
+        self._desk.waiting[op] = arrived
+        self._pending[op] = (future, request)
+        timer = None
+        if timeout_s is not None:
+            timer = loop.call_later(timeout_s, self._call_off, op)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            answer = early.pop(op, None)
+            if answer is None and future.done() and not future.cancelled():
+                answer = future.result()
+            if answer is None:
+                self._disown(op, request)
+            else:
+                self._undo(request, answer)
+            raise
+        finally:
+            self._pending.pop(op, None)
+            if timer is not None:
+                timer.cancel()
+
+    def _call_off(self, op: int) -> None:
+        self._desk.post(self._agent, Cancel(op), _nobody)
+
+    def _disown(self, op: int, request: Request) -> None:
+        """Nobody waits for this call any more; what it may still bring goes back."""
+        waiting = self._desk.waiting
+        if op in waiting:
+            waiting[op] = lambda answer: self._undo(request, answer)
+            if isinstance(request, Seek):
+                self._call_off(op)
+
+    def _undo(self, request: Request, answer: Answer) -> None:
+        if not isinstance(request, Seek) or request.how not in TAKING or not answer.value:
+            return
+        value = answer.value
+        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
+        if request.lease_us:
+            back: Request = Settle(request.space, taken[0].lease, False)
+        else:
+            back = OutMany(request.space, tuple(found.fields for found in taken))
+
+        def put_back(answer: Answer) -> None:
+            if answer.error is not None:
+                facts = {"agent": self._agent, "space": request.space, "tuples": len(taken)}
+                what = "tuples of a cancelled take could not be put back"
+                self._desk.report(Report(what, facts, answer.error))
+
+        self._desk.post(self._agent, back, put_back)
+
+
+def _nobody(answer: Answer) -> None:
+    """An answer that tells nothing new."""

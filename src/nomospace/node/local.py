@@ -1,0 +1,384 @@
+"""A host in the running event loop of this process.
+
+This is a driver: it tells the host's core what happens and the time, and carries out its effects
+in order. It decides nothing. What must survive is written to the store before anything that
+stands after it is shown to anyone; without a store the host forgets all when it ends.
+
+The core is never entered twice: what a strong listener asks for inside a step (another reaction,
+say) is told to the core when the step is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Final, Protocol, Self
+
+from nomospace.client import Agent, Closed, Report, check_name
+from nomospace.client.reactions import LISTENER_TIMEOUT_S
+from nomospace.errors import Unavailable
+from nomospace.host import Durable
+from nomospace.host import Host as Core
+from nomospace.host.calls import Arrive, Disengage, Engage, Event, Heard, Moved, Tick
+from nomospace.host.effects import Persist, Transmit
+from nomospace.host.problems import Busy
+from nomospace.law import CompiledLaw
+from nomospace.node.desk import Desk, Line
+from nomospace.node.network import Network
+from nomospace.protocols.messages import View
+from nomospace.protocols.policy import Policy
+
+INBOX_MAX: Final = 100_000
+"""How many calls of strong listeners may wait for the end of the step they run in."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NotInTime(Unavailable):
+    """The group did not become what was waited for."""
+
+    code: ClassVar[str] = "node.not-in-time"
+    host: str
+    hosts: tuple[str, ...]
+    members: tuple[str, ...]
+    timeout_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"after {self.timeout_s:g} s the group of {self.host} is {', '.join(self.members)}, "
+            f"and {', '.join(self.hosts)} was waited for; look at links and policies"
+        )
+
+
+_log = logging.getLogger("nomospace.host")
+
+
+class Store(Protocol):
+    """Where a host's durable state is kept."""
+
+    def begin(self) -> tuple[int, Durable]:
+        """Begin a life: its number, above all earlier ones, and what those wrote down."""
+
+    def write(self, changes: tuple[Any, ...]) -> None:
+        """Write the changes of one step down, all or none; they are safe when this returns."""
+
+
+class MemoryStore:
+    """A store in memory: a host that starts again with it finds what it had.
+
+    >>> from nomospace import sync
+    >>> from nomospace.node import MemoryStore
+    >>> store = MemoryStore()
+    >>> for _ in range(2):
+    ...     with sync.Host("ward-3", store=store) as host:
+    ...         jobs = host.agent("nurse").space("jobs", shared=True)
+    ...         jobs.out("job", store.life)
+    ...         print(jobs.read_all("job", int))
+    [('job', 1)]
+    [('job', 1), ('job', 2)]
+    """
+
+    def __init__(self) -> None:
+        self.life = 0
+        self.durable = Durable()
+
+    def begin(self) -> tuple[int, Durable]:
+        """Begin the next life."""
+        self.life += 1
+        return self.life, self.durable
+
+    def write(self, changes: tuple[Any, ...]) -> None:
+        """Carry the changes out."""
+        for change in changes:
+            self.durable.apply(change)
+
+
+class Host:
+    """A host in this process: `async with` starts it and ends it.
+
+    >>> import asyncio, nomospace as ns
+    >>> async def program():
+    ...     async with ns.Host("ward-3") as host:
+    ...         nurse = await host.agent("nurse")
+    ...         jobs = await nurse.space("jobs", shared=True)
+    ...         await jobs.out("job", 17, ns.t.room(3))
+    ...         async with jobs.take("job", int, ns.ANY, lease=30) as job:
+    ...             return job
+    >>> asyncio.run(program())
+    ('job', 17, term('room(3)'))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        network: Network | None = None,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        laws: Iterable[CompiledLaw] = (),
+        on_report: Callable[[Report], None] | None = None,
+        listener_timeout: float = LISTENER_TIMEOUT_S,
+        epoch_us: int | None = None,
+    ) -> None:
+        """Make a host; it begins with `start`, or at the head of an `async with`.
+
+        `network` brings its frames to other hosts, `policy` says when to engage them (with all who
+        are heard, by default). `store` keeps what must survive, `laws` are those that the stored
+        memberships are under. `on_report` is told of what goes wrong beside the programs' own
+        paths, such as a listener that raises; without it a warning is logged. `epoch_us` is what
+        the host's clock shows at the start; by default the machine's clock.
+        """
+        self.name = check_name("a host", name)
+        self.on_report = on_report
+        self._network = network
+        self._policy = policy
+        self._store = store
+        self._laws = {law.hash: law for law in laws}
+        self._listener_timeout = listener_timeout
+        self._epoch = epoch_us
+        self._core: Core | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._desk = Desk(self._tell, connected=self.connected, report=self._report)
+        self._agents: dict[str, tuple[Agent, Line]] = {}
+        self._began = 0.0
+        self._stepping = False
+        self._inbox: deque[Event] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = 0
+        self._view: View | None = None
+        self._watchers: list[asyncio.Future[None]] = []
+
+    def __repr__(self) -> str:
+        return f"<host {self.name}, {'running' if self._core else 'closed'}>"
+
+    # -- its life --------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Begin, in the running event loop; starting twice is harmless."""
+        if self._core is not None:
+            return
+        if self._network is not None:
+            self._network.join(self.name, self._hear)
+        self._loop = asyncio.get_running_loop()
+        if self._epoch is None:
+            self._epoch = time.time_ns() // 1000
+        self._began = self._loop.time()
+        life, durable = (1, None) if self._store is None else self._store.begin()
+        self._core = Core(
+            self.name,
+            life=life,
+            now=self._now(),
+            policy=self._policy,
+            durable=durable,
+            laws=self._laws,
+        )
+        self._view = self._core.view
+        self._tell(Tick())
+
+    async def close(self) -> None:
+        """Leave the group by announcement and end. What waits raises `Closed`."""
+        if self._core is None:
+            return
+        for agent, _ in list(self._agents.values()):
+            await agent.close()
+        self._tell(Disengage())
+        self._end()
+
+    def _end(self) -> None:
+        """Stop at once, as a crash would; whoever waits is told."""
+        self._core = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._network is not None:
+            self._network.leave(self.name)
+        for future in self._watchers:
+            if not future.done():
+                future.set_exception(Closed(what=f"host {self.name}"))
+        self._watchers.clear()
+        self._agents.clear()
+
+    # -- agents ------------------------------------------------------------------------------
+
+    async def agent(self, name: str) -> Agent:
+        """The agent `name@host`: new, or as it was left. Asking again gives the same one.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     host.agent("nurse").id
+        'nurse@ward-3'
+        """
+        core = self._running()
+        agent_id = f"{check_name('an agent', name)}@{self.name}"
+        held = self._agents.get(agent_id)
+        if held is not None and not held[1].closed:
+            return held[0]
+        if held is None and agent_id not in core.agents:
+            self._tell(Arrive(agent_id))
+        line = Line(self._desk, agent_id)
+        agent = Agent(line, listener_timeout=self._listener_timeout)
+        self._agents[agent_id] = (agent, line)
+        return agent
+
+    # -- the group ---------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        """The group as this host sees it: `view.members` are the names of its hosts.
+
+        >>> from nomospace import sync
+        >>> with sync.Host("ward-3") as host:
+        ...     host.view.members
+        ('ward-3',)
+        """
+        return self._running().view
+
+    def connected(self, who: str) -> bool:
+        """Whether an agent, or (without an `@`) a host, is connected with this host now."""
+        core = self._running()
+        return core.connected(who) if "@" in who else who in core.view.members
+
+    def engage(self) -> None:
+        """Join whom the policy lets this host join; it takes some message delays."""
+        self._running()
+        self._tell(Engage())
+
+    def disengage(self) -> None:
+        """Leave the group by announcement, and stay alone until `engage`."""
+        self._running()
+        self._tell(Disengage())
+
+    def moved(self, x_m: float, y_m: float) -> None:
+        """Tell where the host is now, in metres; for policies that engage by position."""
+        self._running()
+        self._tell(Moved((float(x_m), float(y_m))))
+
+    async def wait_engaged(self, *hosts: str, timeout: float | None = None) -> None:
+        """Wait until all these hosts are in the group of this one; raises `NotInTime`."""
+        await self._wait_view(
+            lambda members: all(name in members for name in hosts), hosts, timeout
+        )
+
+    async def wait_parted(self, *hosts: str, timeout: float | None = None) -> None:
+        """Wait until none of these hosts is in the group of this one; raises `NotInTime`."""
+        await self._wait_view(lambda members: not any(n in members for n in hosts), hosts, timeout)
+
+    async def _wait_view(
+        self,
+        good: Callable[[tuple[str, ...]], bool],
+        hosts: tuple[str, ...],
+        timeout: float | None,
+    ) -> None:
+        limit = asyncio.timeout(timeout)
+        try:
+            async with limit:
+                while not good(self.view.members):
+                    future = asyncio.get_running_loop().create_future()
+                    self._watchers.append(future)
+                    await future
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise NotInTime(
+                host=self.name, hosts=hosts, members=self.view.members, timeout_s=timeout or 0.0
+            ) from None
+
+    # -- driving the core --------------------------------------------------------------------
+
+    def _running(self) -> Core:
+        if self._core is None:
+            raise Closed(what=f"host {self.name}")
+        return self._core
+
+    def _now(self) -> int:
+        """Microseconds, UTC, that never go back: the clock at the start, and the loop's since."""
+        assert self._loop is not None
+        assert self._epoch is not None
+        return self._epoch + round((self._loop.time() - self._began) * 1e6)
+
+    def _tell(self, event: Event) -> None:
+        """Tell the core one fact and carry out what follows."""
+        core = self._core
+        if core is None:
+            raise Closed(what=f"host {self.name}")
+        if self._stepping:
+            if len(self._inbox) >= INBOX_MAX:
+                raise Busy(what="calls made inside one step", limit=INBOX_MAX)
+            self._inbox.append(event)
+            return
+        self._stepping = True
+        try:
+            self._carry(core.handle(event, now=self._now()))
+            while self._inbox:
+                self._carry(core.handle(self._inbox.popleft(), now=self._now()))
+        finally:
+            self._stepping = False
+        if core.view is not self._view:
+            self._view = core.view
+            watchers, self._watchers = self._watchers, []
+            for future in watchers:
+                if not future.done():
+                    future.set_result(None)
+        due = core.next_deadline()
+        if due is not None and (self._timer is None or due < self._timer_due):
+            self._set_timer(due)
+
+    def _carry(self, effects: list[Any]) -> None:
+        for effect in effects:
+            if isinstance(effect, Persist):
+                if self._store is not None:
+                    self._store.write(effect.changes)
+            elif isinstance(effect, Transmit) and self._network is not None:
+                self._network.transmit(self.name, effect.to, effect.frame)
+        self._desk.take_in(effects)
+
+    def _set_timer(self, due: int) -> None:
+        assert self._loop is not None
+        assert self._epoch is not None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due = due
+        when = self._began + (due - self._epoch) / 1e6
+        self._timer = self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        core = self._core
+        if core is None:
+            return
+        due = core.next_deadline()
+        if due is None:
+            return
+        if due > self._now():  # it has moved since the timer was set
+            self._set_timer(due)
+        else:
+            self._tell(Tick())
+
+    def _hear(self, neighbour: str, frame: Any) -> None:
+        if self._core is not None:
+            self._tell(Heard(neighbour, frame))
+
+    def _report(self, report: Report) -> None:
+        if self.on_report is None:
+            _log.warning("%s: %s", self.name, report, exc_info=report.error)
+            return
+        try:
+            self.on_report(report)
+        except Exception:
+            _log.exception("%s: on_report failed on %s", self.name, report)
