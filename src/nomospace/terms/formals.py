@@ -77,9 +77,11 @@ def between(low: Any, high: Any) -> Compound:
     >>> between(1, 10), between(0, 0.5)
     (term('formal(int,between(1,10))'), term('formal(number,between(0,0.5))'))
     """
-    kinds = {low.__class__, high.__class__}
-    kind = low.__class__.__name__ if len(kinds) == 1 else "number"
-    made = Compound(FORMAL, (kind, Compound("between", (freeze(low), freeze(high)))))
+    ends = freeze(low), freeze(high)
+    kind = "number"
+    if ends[0].__class__ is ends[1].__class__ and ends[0].__class__ in (int, float, str):
+        kind = ends[0].__class__.__name__
+    made = Compound(FORMAL, (kind, Compound("between", ends)))
     read_formal(made)
     return made
 

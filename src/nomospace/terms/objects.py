@@ -50,8 +50,10 @@ class NotAnObject(CallerError):
         return f"{self.value} is no object: {self.why}; write object(Class, Id, [property(V), …])"
 
 
-class Object(msgspec.Struct, frozen=True):
+class Object(msgspec.Struct, frozen=True, eq=False):
     """An object as Python likes it; `term` is what a tuple holds, and `of` reads it back.
+
+    Two are equal when their terms are.
 
     >>> car = Object.of(obj("Car", "c1", price=4500, make="Fiat"))
     >>> car.class_name, car.id, car.properties["price"]
@@ -94,6 +96,15 @@ class Object(msgspec.Struct, frozen=True):
             raise NotAnObject(value=_brief(made), why="its class is named by a string")
         assert isinstance(made, Compound)
         return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Object) and self.term == other.term
+
+    def __ne__(self, other: object) -> bool:  # the base class has one of its own, by identity
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.term)
 
 
 def obj(class_name: str, id: Any = None, /, **properties: Any) -> Compound:

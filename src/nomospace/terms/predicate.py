@@ -12,10 +12,11 @@ There are two sorts. An *object* predicate speaks of an object's properties by t
 *field* predicate speaks of the field itself, which is not named: `> 5`, `>= 1 and < 9`.
 
 A predicate is true or false, never an error, whatever it meets. Numbers compare by value,
-whole or not; strings and bytes compare by their characters. A comparison is false where a
-property is missing and where the kinds differ: `'7' < 8`, but `'7' != 8` too. Only with `null`
-is every value comparable, by `=` and `!=`, so `price != null` asks for a price that is known.
-`not` turns what it stands before, so `not (price < 5)` holds where there is no price.
+whole or not; strings and bytes have the order of their characters; all else knows only `=` and
+`!=`. A comparison is false where a property is missing and where the kinds differ, whatever its
+sign: of the string '7' neither `= 7` nor `!= 7` holds. Only the word `null` compares with every
+kind, by `=` and `!=`, so `price != null` asks for a price that is known. `not` turns what it
+stands before, so `not (price < 5)` holds where there is no price.
 
 Text becomes a tree (`parse`) and the tree a closure (`compiled`); both are remembered for the
 texts used most. A fault is shown with its place, as faults of laws are.
@@ -371,10 +372,10 @@ _ORDERED: Final = (int, float, str, bytes)
 
 
 def holds(left: Term, sign: str, right: Term) -> bool:
-    """One comparison, by the rules above.
+    """One comparison of two values, by the rules above.
 
-    >>> holds(1, "=", 1.0), holds("7", "<", 8), holds(5, "!=", None), holds(MISSING, "!=", None)
-    (True, False, True, False)
+    >>> holds(1, "=", 1.0), holds("7", "<", 8), holds("7", "!=", 8), holds(None, "=", None)
+    (True, False, False, True)
     """
     if left is MISSING or right is MISSING:
         return False
@@ -385,9 +386,9 @@ def holds(left: Term, sign: str, right: Term) -> bool:
         other = int
     if kind is other and kind in _ORDERED:
         return _SIGNS[sign](left, right)
-    if kind is other or left is None or right is None:  # nothing else has an order
-        return sign in ("=", "!=") and same(left, right) is (sign == "=")
-    return False
+    if kind is not other or sign not in ("=", "!="):  # nothing else has an order
+        return False
+    return same(left, right) is (sign == "=")
 
 
 def _test(node: Predicate) -> Test:
@@ -417,20 +418,18 @@ def _some(tests: list[Test]) -> Test:
 
 
 def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Test:
-    if isinstance(left, Literal) and not isinstance(right, Literal):
+    if isinstance(left, Literal) and (left.value is None or not isinstance(right, Literal)):
         left, sign, right = right, _TURNED[sign], left
     get = _getting(left)
     if not isinstance(right, Literal):
         other = _getting(right)
         return lambda subject: holds(get(subject), sign, other(subject))
     value = right.value
-    kinds: tuple[type, ...] = ()
-    if value.__class__ is str:
-        kinds = (str,)
-    elif value.__class__ in (int, float):
-        kinds = (int, float)
-    else:
+    if value is None and sign == "!=":
+        return lambda subject: (found := get(subject)) is not None and found is not MISSING
+    if value is None or value.__class__ is bool:
         return lambda subject: holds(get(subject), sign, value)
+    kinds = (str,) if value.__class__ is str else (int, float)
     compare = _SIGNS[sign]
     return lambda subject: (found := get(subject)).__class__ in kinds and compare(found, value)
 

@@ -90,6 +90,7 @@ PATTERN_DEPTH_MAX: Final = 32
 _SHORT: Final = 200
 """Strings up to here need no look at the size of the whole: 64 of them are far below the limit."""
 _LIGHT: Final = 20_000
+"""Fields that weigh no more together are far from every limit."""
 _LIGHT_LEVELS: Final = 8
 _HEAVY: Final = 10**9
 _SMALL_INT: Final = 2**63
@@ -309,9 +310,9 @@ def _weight(value: Any, levels: int) -> int:
         return 10 + len(value)
     weight = 10
     if kind is Compound:
-        weight += _weight(value.name, 0)
-        if value.name == PARTIAL or not value.args:
+        if value.name.__class__ is not str or value.name == PARTIAL or not value.args:
             return _HEAVY
+        weight += _weight(value.name, 0)
         value = value.args
         kind = value.__class__
     if kind is not tuple or levels == 0:
