@@ -130,8 +130,7 @@ class Governing:
         initial = (*law.initial, "tupleSpace") if manager else law.initial
         born = Membership(law, home, state=initial).snapshot()
         self._host.write_down(MemberJoined(born))
-        ruling = self._take_down(member, effects, None)
-        assert ruling is not None
+        ruling = self._post(member, effects)
         self.drain()
         return ruling
 
@@ -180,27 +179,34 @@ class Governing:
 
     def _rule(self, member: Membership, event: Event) -> Ruling:
         """Let a controller rule; what follows stands on the agenda."""
-        effects = member.handle(event, now=self._host.now)
-        ruling = self._take_down(member, effects, event)
-        assert ruling is not None
+        return self._post(member, member.handle(event, now=self._host.now), event)
+
+    def _post(
+        self, member: Membership, effects: list[ControlEffect], event: Event | None = None
+    ) -> Ruling:
+        """Write rulings down and put their orders on the agenda; the ruling on `event`."""
+        ruling, orders = self._write_down(member, effects, event)
+        self._agenda.extend([(member, order) for order in orders])
         return ruling
 
-    def _take_down(
+    def _write_down(
         self, member: Membership, effects: list[ControlEffect], event: Event | None
-    ) -> Ruling | None:
-        """Write rulings down and put their orders on the agenda; the ruling on `event`."""
+    ) -> tuple[Ruling, list[ControlEffect]]:
+        """Write rulings down; the one on `event` (else the last), and what all of them order."""
         host = self._host
         mine: Ruling | None = None
+        orders: list[ControlEffect] = []
         for effect in effects:
-            if isinstance(effect, Record):
-                host.write_down(MemberRuled(effect.ruling))
-                host.order(Ruled(effect.ruling))
-                if mine is None and (event is None or effect.ruling.event is event):
-                    mine = effect.ruling
-            else:
-                self._agenda.append((member, effect))
+            if not isinstance(effect, Record):
+                orders.append(effect)
+                continue
+            host.write_down(MemberRuled(effect.ruling))
+            host.order(Ruled(effect.ruling))
+            if mine is None or effect.ruling.event is event:
+                mine = effect.ruling
         self._note_due(member)
-        return mine
+        assert mine is not None, "a controller rules on what it is told"
+        return mine, orders
 
     def _note_due(self, member: Membership) -> None:
         due = member.next_deadline()
@@ -219,7 +225,7 @@ class Governing:
         now = self._host.now
         for home in [home for home, due in self._due.items() if due <= now]:
             member = self._members[home]
-            self._take_down(member, member.handle(TICK, now=now), None)
+            self._post(member, member.handle(TICK, now=now))
         self.drain()
 
     def drain(self, *, force: bool = False) -> None:
@@ -325,6 +331,25 @@ class Governing:
         """The error that a refused operation is answered with."""
         return Refused(ruling=ruling, why=explain(member, ruling).text)
 
+    def cancel(self, agent: str, op: int) -> bool:
+        """Call an operation off before it has reached its space (a law may hold it for long)."""
+        for (who, _), waiting in self._outstanding.items():
+            for one in waiting if who == agent else ():
+                if one.op == op and not one.started:
+                    waiting.remove(one)
+                    return True
+        return False
+
+    def cancelling(self, op: Op) -> bool:
+        """May an agent call off what waits at a space? If not, what comes is delivered as mail."""
+        member = self._members.get((op.agent, op.law))
+        if member is None or member.ended:
+            return True
+        event = sent(op.agent, Compound("cancel", (op.message,)), op.seek.space)
+        ruling = self._rule(member, event)
+        self.drain()
+        return not ruling.refused
+
     def unreact(self, agent: str, law: str, space: str, message: Term) -> None:
         """An agent ends a reaction: ruled on like all else."""
         member = self.member(agent, law)
@@ -415,15 +440,15 @@ class Governing:
     def _release(self, space: str, law: str, agent: str, answer: Term) -> Released:
         """Ask the manager's law whether an answer may go. Its other orders are carried out."""
         manager = self.manager(space, law)
-        before = len(self._agenda)
-        ruling = self._rule(manager, sent(space, answer, agent))
+        event = sent(space, answer, agent)
+        effects = manager.handle(event, now=self._host.now)
+        ruling, orders = self._write_down(manager, effects, event)
         message: Term = None
-        kept = list(self._agenda)[before:]
-        for item in kept:
-            effect = item[1]
-            if isinstance(effect, Forward) and effect.to == agent and message is None:
-                message = effect.message
-                self._agenda.remove(item)
+        for order in orders:
+            if isinstance(order, Forward) and order.to == agent and message is None:
+                message = order.message
+            else:
+                self._agenda.append((manager, order))
         return Released(message, ruling)
 
     def release(self, op: Op, founds: tuple[Found, ...]) -> Released:
@@ -456,14 +481,15 @@ class Governing:
     def admits(self, level: Level, agent: str, message: Term) -> bool:
         """Does the manager here let an operation of another host's agent arrive?"""
         manager = self.manager(level.name, level.law)
-        before = len(self._agenda)
-        self._rule(manager, arrived(agent, message, level.name))
+        event = arrived(agent, message, level.name)
+        effects = manager.handle(event, now=self._host.now)
+        _, orders = self._write_down(manager, effects, event)
         admitted = False
-        for item in list(self._agenda)[before:]:
-            effect = item[1]
-            if item[0] is manager and isinstance(effect, Deliver):
-                self._agenda.remove(item)
-                admitted = admitted or same(effect.message, message)
+        for order in orders:
+            if isinstance(order, Deliver):
+                admitted = admitted or same(order.message, message)
+            else:
+                self._agenda.append((manager, order))
         self.drain()
         return admitted
 
@@ -540,17 +566,17 @@ class Governing:
         member = self._members.get((one.agent, one.law))
         if message is None or member is None or member.ended:
             return None
-        before = len(self._agenda)
-        self._rule(member, arrived(one.request.space, message, one.agent))
+        event = arrived(one.request.space, message, one.agent)
+        effects = member.handle(event, now=self._host.now)
+        _, orders = self._write_down(member, effects, event)
         seen: Found | None = None
-        for item in list(self._agenda)[before:]:
-            effect = item[1]
-            if item[0] is member and isinstance(effect, Deliver) and seen is None:
-                shown = effect.message
-                if shown.__class__ is Compound and shown.name == "reacted":
-                    self._agenda.remove(item)
-                    fields = shown.args[1]
-                    seen = found if same(fields, found.fields) else Found(fields, "", 0, level.name)
+        for order in orders:
+            shown = order.message if isinstance(order, Deliver) else None
+            if seen is None and shown.__class__ is Compound and shown.name == "reacted":
+                fields = shown.args[1]
+                seen = found if same(fields, found.fields) else Found(fields, "", 0, level.name)
+            else:
+                self._agenda.append((member, order))
         self.drain()
         return seen
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 DELIVERIES_MAX: Final = 5
 """A tuple that came back from so many leases goes to the dead letters of its space."""
+LIFE_STEP: Final = 1 << 32
+"""How far an agent's counter jumps when its host starts again, so that no number comes twice."""
 DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
@@ -97,6 +99,7 @@ class Holding:
         self.residents: dict[str, Resident] = {}
         self.levels: dict[str, Level] = {}
         self._limbo: dict[str, list[tuple[str, str, Record]]] = {}
+        self._timed: dict[Space, str] = {}
         self._lines: tuple[tuple[str, ...], tuple[SharedSpace, ...]] | None = None
 
     # -- agents ----------------------------------------------------------------------------
@@ -124,6 +127,8 @@ class Holding:
             for row in its.rows:
                 interface.private.put(record_of(row), now=host.now)
                 host.write_down(TuplePut(its.name, row))
+                if row.expires:
+                    self._timed[interface.private] = its.name
         self.share(resident, tuple([its.name for its in bundle.spaces if its.shared]), shared=True)
         for space, law, record in self._limbo.pop(agent, []):
             self.place(space, law, record)
@@ -212,7 +217,14 @@ class Holding:
         mine = interface.private.held_by(agent)
         interface.private = Space(name)
         host.reacting.rehome(agent, name)
-        stay = [record for record in mine if not self._send_on(name, level, record)]
+        stay: list[Record] = []
+        for record in mine:
+            if not self._send_on(name, level, record):
+                stay.append(record)
+                if record.expires:
+                    self._timed[level.space] = name
+                if record.cur != agent and interface.durable:  # it is home with an agent here
+                    host.write_down(TuplePut(name, row_of(record)))
         host.happened(name, level.space, level.space.put_many(stay, now=host.now))
         for record in level.space.misplaced_for(agent):
             self._move_home(level, record)
@@ -228,6 +240,8 @@ class Holding:
             level.space.remove(record)
         host.seeking.made_private(agent, name)
         host.reacting.rehome(agent, name)
+        if any(record.expires for record in mine):
+            self._timed[interface.private] = name
         host.happened(name, interface.private, interface.private.put_many(mine, now=host.now))
         host.reacting.respread()
         host.seeking.respread()
@@ -288,6 +302,8 @@ class Holding:
             if interface.durable:
                 host.write_down(TuplePut(name, row_of(record)))
         space = level.space if level is not None else interface.private
+        if expires:
+            self._timed[space] = name
         host.happened(name, space, space.put_many(stay, now=host.now))
 
     def _put(self, resident: Resident, interface: Interface, record: Record) -> None:
@@ -300,6 +316,8 @@ class Holding:
             space = level.space
         else:
             space = interface.private
+        if record.expires:
+            self._timed[space] = name
         if interface.durable:
             host.write_down(TuplePut(name, row_of(record)))
         host.happened(name, space, space.put(record, now=host.now))
@@ -386,24 +404,26 @@ class Holding:
 
     # -- time ------------------------------------------------------------------------------
 
-    def _spaces(self) -> list[tuple[str, Space]]:
-        found = [(name, level.space) for name, level in self.levels.items()]
-        for resident in self.residents.values():
-            found += [(name, one.private) for name, one in resident.spaces.items()]
-        return found
+    def has_timers(self, name: str, space: Space) -> None:
+        """A space has a lease or a tuple that expires, and is to be told the time."""
+        self._timed[space] = name
 
     def next_deadline(self) -> int | None:
         """When a lease lapses or a tuple expires next."""
-        due = [space.next_deadline() for _, space in self._spaces()]
+        if not self._timed:
+            return None
+        due = [space.next_deadline() for space in self._timed]
         known = [at for at in due if at is not None]
         return min(known) if known else None
 
     def tick(self) -> None:
         """Let leases lapse and tuples expire."""
         now = self._host.now
-        for name, space in self._spaces():
+        for space, name in list(self._timed.items()):
             due = space.next_deadline()
-            if due is not None and due <= now:
+            if due is None:
+                del self._timed[space]
+            elif due <= now:
                 self._host.happened(name, space, space.lapse(now=now))
 
     def expired(self, name: str, record: Record) -> None:
@@ -430,11 +450,14 @@ class Holding:
         """A lent tuple lies in its space again; its holder may have left meanwhile."""
         holder = self.residents.get(record.cur)
         interface = holder.spaces.get(name) if holder is not None else None
-        if interface is None or (space is interface.private) == interface.shared:
+        if holder is None or interface is None or (space is interface.private) == interface.shared:
             law = self.levels[name].law if name in self.levels else ""
             space.remove(record)
             self._host.write_down(TupleGone(name, record.id))
             self.place(name, law, record)
+        elif interface.shared and record.cur != record.dest:
+            space.remove(record)  # whom it is for may have come meanwhile
+            self._put(holder, interface, record)
         else:
             self._host.write_down(TuplePut(name, row_of(record)))
 
@@ -457,7 +480,8 @@ class Holding:
         """Bring back what an earlier life wrote down."""
         now = self._host.now
         for agent, count in durable.agents.items():
-            self.residents[agent] = Resident(agent, count)
+            # What was not durable may have been numbered further than the disk knows.
+            self.residents[agent] = Resident(agent, count + LIFE_STEP)
         for (agent, name), opened in durable.spaces.items():
             interface = Interface(name, opened.law, opened.durable)
             interface.shared = opened.shared
@@ -477,6 +501,8 @@ class Holding:
             self._limbo.setdefault(record.cur, []).append((name, law, record))
         else:
             space = self.levels[name].space if interface.shared else interface.private
+            if record.expires:
+                self._timed[space] = name
             space.put(record, now=now)
 
 

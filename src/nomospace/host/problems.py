@@ -169,6 +169,20 @@ class ContactLost(Unavailable):
 
 
 @dataclass(eq=False, kw_only=True)
+class InDoubt(Unavailable):
+    """A lease was to be ended at a host that is gone before it confirmed that."""
+
+    code: ClassVar[str] = "host.in-doubt"
+    peer: str
+
+    def __str__(self) -> str:
+        return (
+            f"contact with {self.peer} was lost before it confirmed; the lease was ended as asked, "
+            "or lapses there and the tuple is back in its space; look for it when contact is back"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
 class Busy(Unavailable):
     """A limit of the host is reached."""
 

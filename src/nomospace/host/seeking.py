@@ -20,7 +20,7 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nomospace.host.calls import BULK, TAKING, WAITING, Seek, Settle
 from nomospace.host.changes import TupleGone, TuplePut
@@ -31,6 +31,7 @@ from nomospace.host.problems import (
     Busy,
     Cancelled,
     ContactLost,
+    InDoubt,
     LeaseLapsed,
     PrivateSpace,
     ReadOnly,
@@ -39,6 +40,7 @@ from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
+    Closed,
     Denied,
     Given,
     Id,
@@ -118,6 +120,15 @@ class Watched:
         self.watch = watch
 
 
+class Settling(NamedTuple):
+    """An agent's word on a lease, on its way to the host that lent the tuple."""
+
+    op: int
+    agent: str
+    peer: str
+    lease: str
+
+
 class Seeking:
     """The reads and takes of one host's agents, and what other hosts ask for."""
 
@@ -127,6 +138,8 @@ class Seeking:
         self._by_call: dict[tuple[str, int], Op] = {}
         self._watched: dict[tuple[str, Key], Watched] = {}
         self._leases: dict[str, tuple[Space, Id]] = {}  # lent here, by the lease's name
+        self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
+        self._borrowed: dict[str, tuple[Term, ...]] = {}  # lent by peers, under a law
         self._next_number = 1
         self._next_lease = 1
 
@@ -154,6 +167,9 @@ class Seeking:
         if not interface.shared:
             if seek.how in WAITING:
                 raise PrivateSpace(space=seek.space)
+            if self._site(seek.at or host.name) != host.name:
+                self._nothing(Op(0, op, resident.id, interface.law, seek, message))
+                return
             self._begin_in(op, resident.id, seek, interface.private, message, interface.law)
             return
         if seek.how in WAITING:
@@ -244,11 +260,21 @@ class Seeking:
 
     def cancel(self, agent: str, op: int) -> bool:
         """Wait no longer; false when the operation has been answered already."""
+        host = self._host
         one = self._by_call.get((agent, op))
         if one is None:
-            return False
-        self._close(one)
-        self._host.fail(one.op, Cancelled())
+            held = host.governing.cancel(agent, op)
+            if held:
+                host.fail(op, Cancelled())
+            return held
+        if not one.law or host.governing.cancelling(one):
+            self._close(one)
+        else:
+            del self._by_call[agent, op]
+        if one.law:
+            host.governing.forget(one)
+        host.fail(one.op, Cancelled())
+        one.op = 0
         return True
 
     def end(self, agent: str) -> None:
@@ -256,6 +282,8 @@ class Seeking:
         for one in [one for one in self._ops.values() if one.agent == agent]:
             self._close(one)
             self._host.fail(one.op, AgentLeft(agent=agent))
+        for number in [n for n, one in self._settling.items() if one.agent == agent]:
+            self._host.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
 
     def made_private(self, agent: str, space: str) -> None:
         """A space was parted: what waits on it would wait for ever."""
@@ -277,6 +305,11 @@ class Seeking:
         wanted = self._sites(seek, one.law)
         for site in [site for site in one.sites if site not in wanted]:
             self._leave(one, site)
+        if one.claim is not None and one.claim[0] not in one.sites:
+            # Nobody there will answer the claim; a tuple already under way goes back by itself.
+            self._claim_next(one)
+            if one.number not in self._ops:
+                return
         for site in wanted:
             if site in one.sites:
                 continue
@@ -365,8 +398,15 @@ class Seeking:
             self._look_again(one, space)
 
     def _look_again(self, one: Op, space: Space) -> None:
-        """Wait on, for the next tuple to come."""
-        if one.number in self._ops and self._host.name in one.sites and one.claim is None:
+        """Wait on, unless there is another tuple: it may have come while this one was looked at."""
+        if one.number not in self._ops or self._host.name not in one.sites or one.claim:
+            return
+        seek = one.seek
+        at, dest = _agent(seek.at), seek.dest or None
+        other = space.find(seek.template, at=at, dest=dest, now=self._host.now)
+        if other is not None and not one.law and self._serve(one, space, [other]):
+            self._close(one)
+        else:
             space.rearm(one.number)
 
     def _serve(self, one: Op, space: Space, records: list[Record]) -> bool:
@@ -442,6 +482,8 @@ class Seeking:
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])
             if one.claim is not None and one.claim[0] == peer:
                 self._claim_next(one)
+        for number in [n for n, one in self._settling.items() if one.peer == peer]:
+            self._host.fail(self._settling.pop(number).op, InDoubt(peer=peer))
 
     def hear_shown(self, peer: str, body: Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
@@ -526,7 +568,7 @@ class Seeking:
         one = self._op(body.key)
         if one is None:
             for lease in body.leases:
-                host.tell(peer, Settled("", lease, False))
+                host.tell(peer, Settled(None, lease, False))
             return
         one.sites.pop(peer, None)
         self._close(one)
@@ -537,6 +579,8 @@ class Seeking:
             ]
         )
         if one.law:
+            for found in founds:
+                self._borrowed[found.lease] = found.fields
             host.governing.deliver(one, body.message, founds)
         else:
             host.answer(one.op, founds if one.seek.how in BULK else founds[0])
@@ -572,9 +616,13 @@ class Seeking:
         if watched is None:
             return
         if record.order <= 0:  # taken by somebody who was woken before
-            space.rearm(ticket)
-        else:
-            self._offer(ticket[0], watched, record)
+            at, dest = watched.watch.at or None, watched.watch.dest or None
+            other = space.find(watched.template, at=at, dest=dest, now=self._host.now)
+            if other is None:
+                space.rearm(ticket)
+                return
+            record = other
+        self._offer(ticket[0], watched, record)
 
     def _offer(self, peer: str, watched: Watched, record: Record) -> None:
         """Tell a peer of a tuple: offer it to a take, show it to a read."""
@@ -607,7 +655,8 @@ class Seeking:
         key: Key = tuple(body.key)  # type: ignore[assignment]
         watched = self._watched.get((peer, key))
         if watched is None:
-            return  # the space was parted, and the peer knows or will
+            host.tell(peer, Denied(key, body.id))
+            return
         watch, space = watched.watch, watched.level.space
         record = space.get(tuple(body.id))  # type: ignore[arg-type]
         if record is not None and 0 < record.expires <= host.now:
@@ -696,6 +745,7 @@ class Seeking:
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
         space.lend(record, lease, host.now + lease_us)
+        host.holding.has_timers(name, space)
         self._leases[lease] = (space, record.id)
         host.write_down(TuplePut(name, row_of(record)))
         return lease
@@ -709,26 +759,31 @@ class Seeking:
         host = self._host
         where = request.lease.partition("/")[0]
         interface = resident.interface(request.space)
+        if interface.law and not request.done:
+            host.governing.giving_back(resident, interface, self._fields_of(request.lease))
         if where != host.name:
+            self._borrowed.pop(request.lease, None)
             if where not in host.entries:
                 raise LeaseLapsed(lease=request.lease)
-            host.tell(where, Settled(request.space, request.lease, request.done))
-            host.answer(op)
+            # Only the host that lent the tuple knows whether the lease still runs.
+            number = self._number()
+            self._settling[number] = Settling(op, resident.id, where, request.lease)
+            key = (host.life, number, 0)
+            host.tell(where, Settled(key, request.lease, request.done))
             return
-        if interface.law and not request.done:
-            host.governing.giving_back(resident, interface, self._lent_fields(request.lease))
-        if not self._settle(request.space, request.lease, done=request.done):
+        if not self._settle(request.lease, done=request.done):
             raise LeaseLapsed(lease=request.lease)
         host.answer(op)
 
-    def _lent_fields(self, lease: str) -> tuple[Term, ...] | None:
+    def _fields_of(self, lease: str) -> tuple[Term, ...] | None:
+        """The tuple under a lease, as the law of its space is to see it."""
         known = self._leases.get(lease)
         if known is None:
-            return None
+            return self._borrowed.get(lease)
         space, id = known
         return next((one.record.fields for one in space.leases() if one.record.id == id), None)
 
-    def _settle(self, name: str, lease: str, *, done: bool) -> bool:
+    def _settle(self, lease: str, *, done: bool) -> bool:
         host = self._host
         known = self._leases.pop(lease, None)
         if known is None:
@@ -748,7 +803,20 @@ class Seeking:
 
     def hear_settled(self, peer: str, body: Settled) -> None:
         """A peer's agent is done with a tuple that was lent from here, or gives it back."""
-        self._settle(body.space, body.lease, done=body.done)
+        counts = self._settle(body.lease, done=body.done)
+        if body.key is not None:
+            self._host.tell(peer, Closed(body.key, counts))
+
+    def hear_closed(self, body: Closed) -> None:
+        """The host that lent a tuple says whether the agent's word still counted."""
+        life, number, _ = body.key
+        one = self._settling.pop(int(number), None) if life == self._host.life else None
+        if one is None:
+            return
+        if body.counts:
+            self._host.answer(one.op)
+        else:
+            self._host.fail(one.op, LeaseLapsed(lease=one.lease))
 
 
 def _agent(at: str) -> str | None:

@@ -142,11 +142,18 @@ class Lent(msgspec.Struct, frozen=True, gc=False, tag="lent"):
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False, tag="settled"):
-    """A tuple under a lease is done with, or comes back."""
+    """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks."""
 
-    space: str
+    key: Key | None
     lease: str
     done: bool
+
+
+class Closed(msgspec.Struct, frozen=True, gc=False, tag="closed"):
+    """The lease was ended as `Settled` asked (`counts`), or was over before."""
+
+    key: Key
+    counts: bool
 
 
 class ReactWatch(msgspec.Struct, frozen=True, gc=False, tag="react"):
