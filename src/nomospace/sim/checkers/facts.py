@@ -38,6 +38,8 @@ from nomospace.terms import Term
 Fields: TypeAlias = tuple[Term, ...]
 
 NEVER: Final = 1 << 62
+IN_DOUBT: Final = ("host.in-doubt", "host.agent-left")
+"""Answers after which nobody knows whether the call did its work."""
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ class Written:
     takes: list[Op] = field(default_factory=list)  # plain ones that got it
     lends: list[Op] = field(default_factory=list)  # takes under a lease that got it
     settled: list[Op] = field(default_factory=list)  # acknowledged
+    doubtful: list[Op] = field(default_factory=list)  # acknowledged, perhaps
     reads: list[Op] = field(default_factory=list)
     grabbed: list[Happening] = field(default_factory=list)  # by a strong reaction's listener
     fired: list[Happening] = field(default_factory=list)
@@ -307,10 +310,12 @@ class Facts:
                     known.takes.append(op)
         for op in self.ops.values():
             request = op.request
-            if isinstance(request, Settle) and request.done and op.done:
-                lent = self.leases.get(request.lease)
-                if lent is not None:
-                    self.tuples[lent[1].fields].settled.append(op)
+            if isinstance(request, Settle) and request.done and request.lease in self.leases:
+                lent = self.tuples[self.leases[request.lease][1].fields]
+                if op.done:
+                    lent.settled.append(op)
+                elif op.ended is None or op.ended.what.error.code in IN_DOUBT:
+                    lent.doubtful.append(op)
 
     @property
     def counted_at(self) -> int | None:

@@ -75,7 +75,8 @@ def _count(written: Written, used: list[Use], holders: list[Op], at: int) -> str
             return "it outlived its time"
         return ""
     expired = written.ttl_us and written.began + written.ttl_us - SLACK_US < at
-    return "it is nowhere" if written.sure and not used and not expired else ""
+    gone = used or expired or written.doubtful
+    return "it is nowhere" if written.sure and not gone else ""
 
 
 def one_taker(world: Sites) -> Verdict:
