@@ -148,6 +148,8 @@ class Holding:
         carried: list[Its] = []
         shared = tuple([name for name, one in resident.spaces.items() if one.shared])
         self.share(resident, shared, shared=False)
+        for interface in list(resident.spaces.values()):
+            host.seeking.recall(interface.private)
         for name, interface in resident.spaces.items():
             rows = tuple([row_of(record) for record in interface.private.held_by(agent)])
             for row in rows:
@@ -215,7 +217,8 @@ class Holding:
             level = self.levels[name] = Level(name, interface.law)
         level.sharers[agent] = None
         mine = interface.private.held_by(agent)
-        interface.private = Space(name)
+        for record in mine:  # what is lent out comes back there, and is placed anew then
+            interface.private.remove(record)
         host.reacting.rehome(agent, name)
         stay: list[Record] = []
         for record in mine:

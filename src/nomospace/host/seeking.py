@@ -750,6 +750,11 @@ class Seeking:
         host.write_down(TuplePut(name, row_of(record)))
         return lease
 
+    def recall(self, space: Space) -> None:
+        """End all leases of a space that goes away."""
+        for lease in space.leases():
+            self._settle(lease.taker, done=False)
+
     def lapsed(self, lease: str) -> None:
         """A lease is over, one way or another."""
         self._leases.pop(lease, None)
