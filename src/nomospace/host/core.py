@@ -58,7 +58,7 @@ from nomospace.host.changes import (
 )
 from nomospace.host.effects import Answer, Effect, Note, Persist, Transmit
 from nomospace.host.governing import Governing
-from nomospace.host.holding import Holding
+from nomospace.host.holding import Holding, Resident
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
@@ -190,7 +190,8 @@ class Host:
     def handle(self, event: Event, *, now: int) -> list[Effect]:
         """Take one fact in and say what must follow, in order."""
         self.now = now
-        if event.__class__ is Call or isinstance(event, Arrive | Depart):
+        kind = event.__class__
+        if kind is Call or kind is Arrive or kind is Depart:
             if not self._frozen:
                 self._act(event)
             elif len(self._held_calls) < HELD_MAX:
@@ -243,46 +244,45 @@ class Host:
     # -- calls -----------------------------------------------------------------------------
 
     def _act(self, event: Event) -> None:
-        if isinstance(event, Arrive):
+        if event.__class__ is Call:
+            self.call(event)  # type: ignore[arg-type]
+        elif isinstance(event, Arrive):
             self.holding.arrive(event)
-        elif isinstance(event, Depart):
-            self.holding.depart(event.agent)
         else:
-            assert isinstance(event, Call)
-            self.call(event)
+            assert isinstance(event, Depart), event
+            self.holding.depart(event.agent)
 
     def call(self, call: Call) -> None:
         """Do what an agent asks; whatever it asked wrongly is its answer."""
         request = call.request
         try:
             resident = self.holding.resident(call.agent)
-            if isinstance(request, Out | OutMany):
-                self.holding.out(call.op, resident, request)
-            elif isinstance(request, Seek):
-                self.seeking.seek(call.op, resident, request)
-            elif isinstance(request, Cancel):
-                self.answer(call.op, self.seeking.cancel(call.agent, request.op))
-            elif isinstance(request, Settle):
-                self.seeking.settle(call.op, resident, request)
-            elif isinstance(request, React):
-                self.reacting.react(call.op, resident, request)
-            elif isinstance(request, Adjust):
-                self.answer(call.op, self.reacting.adjust(call.agent, request))
-            elif isinstance(request, Reactions):
-                self.answer(call.op, self.reacting.of(call.agent))
-            elif isinstance(request, Open):
-                self.holding.open(resident, request)
-                self.answer(call.op)
-            elif isinstance(request, Share):
-                self.holding.share(resident, request.spaces, shared=request.shared)
-                self.answer(call.op)
-            elif isinstance(request, Adopt):
-                self.answer(call.op, self.governing.adopt(call.agent, request))
-            else:
-                assert isinstance(request, Tell), request
-                self.answer(call.op, self.governing.send(call.agent, request))
+            _CALLS[request.__class__](self, call.op, resident, request)
         except NomospaceError as error:
             self.fail(call.op, error)
+
+    def _call_cancel(self, op: int, resident: Resident, request: Cancel) -> None:
+        self.answer(op, self.seeking.cancel(resident.id, request.op))
+
+    def _call_adjust(self, op: int, resident: Resident, request: Adjust) -> None:
+        self.answer(op, self.reacting.adjust(resident.id, request))
+
+    def _call_reactions(self, op: int, resident: Resident, request: Reactions) -> None:
+        self.answer(op, self.reacting.of(resident.id))
+
+    def _call_open(self, op: int, resident: Resident, request: Open) -> None:
+        self.holding.open(resident, request)
+        self.answer(op)
+
+    def _call_share(self, op: int, resident: Resident, request: Share) -> None:
+        self.holding.share(resident, request.spaces, shared=request.shared)
+        self.answer(op)
+
+    def _call_adopt(self, op: int, resident: Resident, request: Adopt) -> None:
+        self.answer(op, self.governing.adopt(resident.id, request))
+
+    def _call_tell(self, op: int, resident: Resident, request: Tell) -> None:
+        self.answer(op, self.governing.send(resident.id, request))
 
     # -- what the parts order --------------------------------------------------------------
 
@@ -526,6 +526,21 @@ class Host:
                     firings=outcome.firings,
                 )
 
+
+_CALLS: Final[dict[type, Any]] = {
+    Out: lambda host, op, resident, request: host.holding.out(op, resident, request),
+    OutMany: lambda host, op, resident, request: host.holding.out(op, resident, request),
+    Seek: lambda host, op, resident, request: host.seeking.seek(op, resident, request),
+    Settle: lambda host, op, resident, request: host.seeking.settle(op, resident, request),
+    React: lambda host, op, resident, request: host.reacting.react(op, resident, request),
+    Cancel: Host._call_cancel,
+    Adjust: Host._call_adjust,
+    Reactions: Host._call_reactions,
+    Open: Host._call_open,
+    Share: Host._call_share,
+    Adopt: Host._call_adopt,
+    Tell: Host._call_tell,
+}
 
 _HEAR: Final[dict[type, Any]] = {
     Announced: Host._hear_announced,
