@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
@@ -56,7 +57,16 @@ _raise_in.argtypes = (ctypes.c_ulong, ctypes.py_object)
 class Guard:
     """The watch over one thread's listeners. Its lock makes striking and disarming exclusive."""
 
-    __slots__ = ("_deadline", "_ident", "_late", "_limit", "_lock", "_shield", "_struck")
+    __slots__ = (
+        "__weakref__",
+        "_deadline",
+        "_ident",
+        "_late",
+        "_limit",
+        "_lock",
+        "_shield",
+        "_struck",
+    )
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -128,21 +138,25 @@ class _Watch:
 
     def __init__(self) -> None:
         self.awake = False
-        self.guards: dict[int, Guard] = {}
         self._lock = threading.Lock()
         self._bell = threading.Event()
         self._thread: threading.Thread | None = None
+        self._own = threading.local()
+        self._guards: weakref.WeakSet[Guard] = weakref.WeakSet()  # a guard dies with its thread
 
     def guard(self) -> Guard:
         """The guard of the thread that asks."""
-        ident = threading.get_ident()
-        found = self.guards.get(ident)
+        found: Guard | None = getattr(self._own, "guard", None)
         if found is None:
-            alive = {thread.ident for thread in threading.enumerate()}
+            found = self._own.guard = Guard()
             with self._lock:
-                self.guards = {i: g for i, g in self.guards.items() if i in alive}
-                found = self.guards[ident] = Guard()
+                self._guards.add(found)
         return found
+
+    def guards(self) -> list[Guard]:
+        """The guards of all threads that are alive and have asked for one."""
+        with self._lock:
+            return list(self._guards)
 
     def wake(self) -> None:
         with self._lock:
@@ -157,14 +171,12 @@ class _Watch:
         while True:
             time.sleep(_ROUND_S)
             now = time.monotonic()
-            busy = False
-            for guard in list(self.guards.values()):
-                busy = guard.look(now) or busy
+            busy = any([guard.look(now) for guard in self.guards()])  # a list: all are looked at
             quiet = 0 if busy else quiet + 1
             if quiet > _QUIET_ROUNDS_MAX:
                 # `awake` goes down first: who arms in between rings the bell again.
                 self.awake = False
-                if not any(guard.look(now) for guard in list(self.guards.values())):
+                if not any(guard.look(now) for guard in self.guards()):
                     self._bell.clear()
                     if not self.awake:
                         self._bell.wait()
