@@ -5,7 +5,9 @@ in one `Persist` before everything that others may see, so a crash finds each st
 done. The parts of a host each have a file; they share the step under way through `Step`:
 
 - `holding`: agents, their interface spaces, the host-level spaces, where a tuple belongs;
-- `seeking`: reads and takes, here and across the group;
+- `seeking`: reads and takes of its agents, here and across the group;
+- `serving`: the same for the agents of other hosts;
+- `lending`: leases;
 - `reacting`: reactions, strong and weak;
 - `governing`: controllers, and operations on governed spaces as events of a law;
 - `system`: the space `LimeSystem`;
@@ -59,9 +61,11 @@ from nomospace.host.changes import (
 from nomospace.host.effects import Answer, Effect, Note, Persist, Transmit
 from nomospace.host.governing import Governing
 from nomospace.host.holding import Holding, Resident
+from nomospace.host.lending import Lending
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
+from nomospace.host.serving import Serving
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
@@ -147,6 +151,8 @@ class Host:
         self._leaving_at: int | None = None
         self.holding = Holding(self)
         self.seeking = Seeking(self)
+        self.serving = Serving(self)
+        self.lending = Lending(self)
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
         self.system = System(self)
@@ -245,7 +251,7 @@ class Host:
 
     def _act(self, event: Event) -> None:
         if event.__class__ is Call:
-            self.call(event)  # type: ignore[arg-type]
+            self.call(event)
         elif isinstance(event, Arrive):
             self.holding.arrive(event)
         else:
@@ -442,6 +448,8 @@ class Host:
         if self.entries.pop(peer, None) is not None:
             self._map_agents()
         self.seeking.lost(peer)
+        self.serving.lost(peer)
+        self.lending.lost(peer)
         self.reacting.lost(peer)
 
     def _map_agents(self) -> None:
@@ -504,7 +512,7 @@ class Host:
             elif isinstance(outcome, Expired):
                 self.holding.expired(name, outcome.record)
             elif isinstance(outcome, Lapsed):
-                self.seeking.lapsed(outcome.taker)
+                self.lending.lapsed(outcome.taker)
                 if outcome.record.order > 0:  # else it has found another taker already
                     self.holding.came_back(name, space, outcome.record)
             elif isinstance(outcome, Dead):
@@ -531,7 +539,7 @@ _CALLS: Final[dict[type, Any]] = {
     Out: lambda host, op, resident, request: host.holding.out(op, resident, request),
     OutMany: lambda host, op, resident, request: host.holding.out(op, resident, request),
     Seek: lambda host, op, resident, request: host.seeking.seek(op, resident, request),
-    Settle: lambda host, op, resident, request: host.seeking.settle(op, resident, request),
+    Settle: lambda host, op, resident, request: host.lending.settle(op, resident, request),
     React: lambda host, op, resident, request: host.reacting.react(op, resident, request),
     Cancel: Host._call_cancel,
     Adjust: Host._call_adjust,
@@ -546,16 +554,16 @@ _HEAR: Final[dict[type, Any]] = {
     Announced: Host._hear_announced,
     Transfer: Host._hear_transfer,
     Taken: Host._hear_taken,
-    Watch: lambda host, peer, body: host.seeking.hear_watch(peer, body),
-    Unwatch: lambda host, peer, body: host.seeking.hear_unwatch(peer, body),
-    Ask: lambda host, peer, body: host.seeking.hear_ask(peer, body),
+    Watch: lambda host, peer, body: host.serving.hear_watch(peer, body),
+    Unwatch: lambda host, peer, body: host.serving.hear_unwatch(peer, body),
+    Ask: lambda host, peer, body: host.serving.hear_ask(peer, body),
     Shown: lambda host, peer, body: host.seeking.hear_shown(peer, body),
     Offer: lambda host, peer, body: host.seeking.hear_offer(peer, body),
-    Claim: lambda host, peer, body: host.seeking.hear_claim(peer, body),
+    Claim: lambda host, peer, body: host.serving.hear_claim(peer, body),
     Denied: lambda host, peer, body: host.seeking.hear_denied(peer, body),
     Lent: lambda host, peer, body: host.seeking.hear_lent(peer, body),
-    Settled: lambda host, peer, body: host.seeking.hear_settled(peer, body),
-    Closed: lambda host, peer, body: host.seeking.hear_closed(body),
+    Settled: lambda host, peer, body: host.lending.hear_settled(peer, body),
+    Closed: lambda host, peer, body: host.lending.hear_closed(body),
     ReactWatch: lambda host, peer, body: host.reacting.hear_react(peer, body),
     UnreactWatch: lambda host, peer, body: host.reacting.hear_unreact(peer, body),
     Reacted: lambda host, peer, body: host.reacting.hear_reacted(peer, body),

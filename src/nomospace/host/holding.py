@@ -144,12 +144,13 @@ class Holding:
             host.note("no-such-agent", error=NoSuchAgent(agent=agent, host=host.name))
             return
         host.seeking.end(agent)
+        host.lending.end(agent)
         reactions = host.reacting.pack(agent)
         carried: list[Its] = []
         shared = tuple([name for name, one in resident.spaces.items() if one.shared])
         self.share(resident, shared, shared=False)
         for interface in list(resident.spaces.values()):
-            host.seeking.recall(interface.private)
+            host.lending.recall(interface.private)
         for name, interface in resident.spaces.items():
             rows = tuple([row_of(record) for record in interface.private.held_by(agent)])
             for row in rows:

@@ -20,19 +20,17 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.host.calls import BULK, TAKING, WAITING, Seek, Settle
-from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.calls import BULK, TAKING, WAITING, Seek
+from nomospace.host.changes import TupleGone
 from nomospace.host.effects import Found
-from nomospace.host.holding import DELIVERIES_MAX, Interface, Resident, record_of, row_of
+from nomospace.host.holding import Interface, Resident, record_of
 from nomospace.host.problems import (
     AgentLeft,
     Busy,
     Cancelled,
     ContactLost,
-    InDoubt,
-    LeaseLapsed,
     PrivateSpace,
     ReadOnly,
 )
@@ -40,7 +38,6 @@ from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
-    Closed,
     Denied,
     Given,
     Id,
@@ -57,16 +54,12 @@ from nomospace.space import OFFER, Record, Space
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 from nomospace.terms import Term
-from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
-    from nomospace.host.holding import Level
 
 OPEN_MAX: Final = 1_000_000
 """How many operations of its agents may wait at a host."""
-WATCHES_MAX: Final = 1_000_000
-"""How many operations of other hosts may be watched for."""
 
 
 class Op:
@@ -109,26 +102,6 @@ class Op:
         return self.seek.how in TAKING
 
 
-class Watched:
-    """An operation of another host that is watched for here."""
-
-    __slots__ = ("level", "template", "watch")
-
-    def __init__(self, level: Level, template: Template, watch: Watch) -> None:
-        self.level = level
-        self.template = template
-        self.watch = watch
-
-
-class Settling(NamedTuple):
-    """An agent's word on a lease, on its way to the host that lent the tuple."""
-
-    op: int
-    agent: str
-    peer: str
-    lease: str
-
-
 class Seeking:
     """The reads and takes of one host's agents, and what other hosts ask for."""
 
@@ -136,12 +109,7 @@ class Seeking:
         self._host = host
         self._ops: dict[int, Op] = {}
         self._by_call: dict[tuple[str, int], Op] = {}
-        self._watched: dict[tuple[str, Key], Watched] = {}
-        self._leases: dict[str, tuple[Space, Id]] = {}  # lent here, by the lease's name
-        self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
-        self._borrowed: dict[str, tuple[Term, ...]] = {}  # lent by peers, under a law
         self._next_number = 1
-        self._next_lease = 1
 
     # -- the agents' calls -----------------------------------------------------------------
 
@@ -199,7 +167,7 @@ class Seeking:
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
         one = Op(0, op, agent, law, seek, message)
-        template, at, dest = seek.template, _agent(seek.at), seek.dest or None
+        template, at, dest = seek.template, agent_at(seek.at), seek.dest or None
         now = self._host.now
         if seek.how in BULK:
             records = space.find_all(template, at=at, dest=dest, now=now)
@@ -229,7 +197,7 @@ class Seeking:
         if host.name in self._sites(seek, law):
             space = host.holding.levels[seek.space].space
             record = space.find(
-                seek.template, at=_agent(seek.at), dest=seek.dest or None, now=host.now
+                seek.template, at=agent_at(seek.at), dest=seek.dest or None, now=host.now
             )
             if record is not None and self._serve(one, space, [record]):
                 return
@@ -282,8 +250,6 @@ class Seeking:
         for one in [one for one in self._ops.values() if one.agent == agent]:
             self._close(one)
             self._host.fail(one.op, AgentLeft(agent=agent))
-        for number in [n for n, one in self._settling.items() if one.agent == agent]:
-            self._host.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
 
     def made_private(self, agent: str, space: str) -> None:
         """A space was parted: what waits on it would wait for ever."""
@@ -315,7 +281,7 @@ class Seeking:
                 continue
             if site == host.name:
                 space = host.holding.levels[seek.space].space
-                at, dest = _agent(seek.at), seek.dest or None
+                at, dest = agent_at(seek.at), seek.dest or None
                 record = space.find(seek.template, at=at, dest=dest, now=host.now)
                 if record is not None and one.claim is None and self._serve(one, space, [record]):
                     self._close(one)
@@ -378,7 +344,7 @@ class Seeking:
     def woken(self, name: str, space: Space, ticket: Any, record: Record) -> None:
         """A space has a tuple for a waiter: of an agent here, or of another host."""
         if isinstance(ticket, tuple):
-            self._woken_for_peer(space, ticket, record)
+            self._host.serving.woken(space, ticket, record)
             return
         one = self._ops.get(ticket)
         assert one is not None, "a waiter is cancelled when its operation ends"
@@ -388,10 +354,10 @@ class Seeking:
         if kind is TAKE_WAITER:
             self._host.write_down(TupleGone(name, record.id))
             self._close(one)
-            self._host.answer(one.op, _found(record))
+            self._host.answer(one.op, found_of(record))
         elif kind is READ_WAITER:
             self._close(one)
-            self._host.answer(one.op, _found(record))
+            self._host.answer(one.op, found_of(record))
         elif record.order > 0 and self._serve(one, space, [record]):
             self._close(one)
         else:  # taken meanwhile, or kept by the law
@@ -402,7 +368,7 @@ class Seeking:
         if one.number not in self._ops or self._host.name not in one.sites or one.claim:
             return
         seek = one.seek
-        at, dest = _agent(seek.at), seek.dest or None
+        at, dest = agent_at(seek.at), seek.dest or None
         other = space.find(seek.template, at=at, dest=dest, now=self._host.now)
         if other is not None and not one.law and self._serve(one, space, [other]):
             self._close(one)
@@ -412,7 +378,7 @@ class Seeking:
     def _serve(self, one: Op, space: Space, records: list[Record]) -> bool:
         """Answer an operation with tuples of this host; false when a law keeps them."""
         host, seek = self._host, one.seek
-        founds = tuple([_found(record) for record in records])
+        founds = tuple([found_of(record) for record in records])
         ruled = host.governing.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
@@ -421,8 +387,12 @@ class Seeking:
         leases: tuple[str, ...] = ()
         if one.takes:
             if seek.lease_us:
-                leases = tuple([self._lend(seek.space, space, r, seek.lease_us) for r in records])
-                founds = tuple([_found(r, lease) for r, lease in zip(records, leases, strict=True)])
+                leases = tuple(
+                    [host.lending.lend(seek.space, space, r, seek.lease_us) for r in records]
+                )
+                founds = tuple(
+                    [found_of(r, lease) for r, lease in zip(records, leases, strict=True)]
+                )
             else:
                 for record in records:
                     space.remove(record)
@@ -469,8 +439,6 @@ class Seeking:
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: what it was asked for is in doubt, what waits goes on."""
-        for key in [key for key in self._watched if key[0] == peer]:
-            self._unwatch(*key)
         for one in list(self._ops.values()):
             if one.asked == peer:
                 self._close(one)
@@ -482,8 +450,6 @@ class Seeking:
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])
             if one.claim is not None and one.claim[0] == peer:
                 self._claim_next(one)
-        for number in [n for n, one in self._settling.items() if one.peer == peer]:
-            self._host.fail(self._settling.pop(number).op, InDoubt(peer=peer))
 
     def hear_shown(self, peer: str, body: Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
@@ -492,7 +458,7 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([_found(record_of(row)) for row in body.rows])
+        founds = tuple([found_of(record_of(row)) for row in body.rows])
         if one.law:
             self._host.governing.deliver(one, body.message, founds)
         elif one.seek.how in BULK:
@@ -527,7 +493,9 @@ class Seeking:
         if not here:
             return
         seek, space = one.seek, self._waiting_space(one)
-        record = space.find(seek.template, at=_agent(seek.at), dest=seek.dest or None, now=host.now)
+        record = space.find(
+            seek.template, at=agent_at(seek.at), dest=seek.dest or None, now=host.now
+        )
         if record is not None and self._serve(one, space, [record]):
             self._close(one)
         else:
@@ -554,7 +522,7 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([_found(record_of(row)) for row in what.rows])
+        founds = tuple([found_of(record_of(row)) for row in what.rows])
         if one.law:
             host.governing.deliver(one, what.message, founds)
         elif one.seek.how in BULK:
@@ -574,260 +542,23 @@ class Seeking:
         self._close(one)
         founds = tuple(
             [
-                _found(record_of(row), lease)
+                found_of(record_of(row), lease)
                 for row, lease in zip(body.rows, body.leases, strict=True)
             ]
         )
         if one.law:
             for found in founds:
-                self._borrowed[found.lease] = found.fields
+                host.lending.borrowed(found)
             host.governing.deliver(one, body.message, founds)
         else:
             host.answer(one.op, founds if one.seek.how in BULK else founds[0])
 
-    # -- serving another host --------------------------------------------------------------
 
-    def _level(self, space: str, law: str) -> Level | None:
-        level = self._host.holding.levels.get(space)
-        return level if level is not None and level.law == law and level.sharers else None
-
-    def hear_watch(self, peer: str, body: Watch) -> None:
-        """Watch for an operation of another host."""
-        host = self._host
-        level = self._level(body.space, body.law)
-        if level is None or len(self._watched) >= WATCHES_MAX:
-            return
-        template = Template.from_term(tuple(body.pattern))
-        if body.law and not host.governing.admits(level, body.agent, body.message):
-            return
-        ticket = (peer, tuple(body.key))
-        if ticket in self._watched:
-            return
-        watched = self._watched[ticket] = Watched(level, template, body)  # type: ignore[index]
-        at, dest = body.at or None, body.dest or None
-        level.space.wait(ticket, template, OFFER, at=at, dest=dest)
-        record = level.space.find(template, at=at, dest=dest, now=host.now)
-        if record is not None:
-            level.space.hush(ticket)
-            self._offer(peer, watched, record)
-
-    def _woken_for_peer(self, space: Space, ticket: tuple[str, Key], record: Record) -> None:
-        watched = self._watched.get(ticket)
-        if watched is None:
-            return
-        if record.order <= 0:  # taken by somebody who was woken before
-            at, dest = watched.watch.at or None, watched.watch.dest or None
-            other = space.find(watched.template, at=at, dest=dest, now=self._host.now)
-            if other is None:
-                space.rearm(ticket)
-                return
-            record = other
-        self._offer(ticket[0], watched, record)
-
-    def _offer(self, peer: str, watched: Watched, record: Record) -> None:
-        """Tell a peer of a tuple: offer it to a take, show it to a read."""
-        watch = watched.watch
-        if watch.takes:
-            self._host.tell(peer, Offer(watch.key, record.id))
-            return
-        message = None
-        if watch.law:
-            message = self._host.governing.release_for(
-                watched.level, watch.agent, watch.message, (_found(record),), all_=False
-            )
-            if message is None:
-                return
-        self._unwatch(peer, watch.key)
-        self._host.tell(peer, Shown(watch.key, (row_of(record),), message))
-
-    def hear_unwatch(self, peer: str, body: Unwatch) -> None:
-        """Watch no longer."""
-        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
-
-    def _unwatch(self, peer: str, key: Key) -> None:
-        watched = self._watched.pop((peer, key), None)
-        if watched is not None:
-            watched.level.space.cancel((peer, key))
-
-    def hear_claim(self, peer: str, body: Claim) -> None:
-        """Give an offered tuple, or say that it is gone and watch on."""
-        host = self._host
-        key: Key = tuple(body.key)  # type: ignore[assignment]
-        watched = self._watched.get((peer, key))
-        if watched is None:
-            host.tell(peer, Denied(key, body.id))
-            return
-        watch, space = watched.watch, watched.level.space
-        record = space.get(tuple(body.id))  # type: ignore[arg-type]
-        if record is not None and 0 < record.expires <= host.now:
-            record = None
-        at, dest = watch.at or None, watch.dest or None
-        if record is not None and (
-            (at is not None and record.cur != at) or (dest is not None and record.dest != dest)
-        ):
-            record = None  # it has moved since it was offered
-        message = None
-        if record is not None and watch.law:
-            message = host.governing.release_for(
-                watched.level, watch.agent, watch.message, (_found(record),), all_=False
-            )
-            if message is None:
-                record = None
-        if record is not None:
-            self._unwatch(peer, key)
-            self._hand_over(peer, key, watch, space, [record], message)
-            return
-        host.tell(peer, Denied(key, body.id))
-        other = space.find(watched.template, at=at, dest=dest, now=host.now)
-        if other is not None and other.id != tuple(body.id):
-            self._offer(peer, watched, other)
-        else:
-            space.rearm((peer, key))
-
-    def hear_ask(self, peer: str, body: Ask) -> None:
-        """Read or take at once for another host."""
-        host = self._host
-        key: Key = tuple(body.key)  # type: ignore[assignment]
-        level = self._level(body.space, body.law)
-        records: list[Record] = []
-        message = None
-        if level is not None and (
-            not body.law or host.governing.admits(level, body.agent, body.message)
-        ):
-            template = Template.from_term(tuple(body.pattern))
-            at, dest = body.at or None, body.dest or None
-            if body.all:
-                records = level.space.find_all(template, at=at, dest=dest, now=host.now)
-            else:
-                first = level.space.find(template, at=at, dest=dest, now=host.now)
-                records = [first] if first is not None else []
-            if body.law:
-                founds = tuple([_found(record) for record in records])
-                message = host.governing.release_for(
-                    level, body.agent, body.message, founds, all_=body.all
-                )
-                if message is None:
-                    records = []
-        if not records or not body.takes:
-            rows = tuple([row_of(record) for record in records])
-            host.tell(peer, Shown(key, rows, message))
-            return
-        assert level is not None
-        self._hand_over(peer, key, body, level.space, records, message)
-
-    def _hand_over(
-        self,
-        peer: str,
-        key: Key,
-        body: Watch | Ask,
-        space: Space,
-        records: list[Record],
-        message: Term,
-    ) -> None:
-        """Lend tuples to a peer's agent, or give them for good: removed and sent in one step."""
-        host = self._host
-        if body.lease_us:
-            leases = tuple([self._lend(body.space, space, r, body.lease_us) for r in records])
-            rows = tuple([row_of(record) for record in records])
-            host.tell(peer, Lent(key, rows, leases, message))
-            return
-        rows = tuple([row_of(record) for record in records])
-        for record in records:
-            space.remove(record)
-            host.write_down(TupleGone(body.space, record.id))
-        host.give(peer, Given(key, body.space, body.law, rows, message))
-
-    # -- leases ----------------------------------------------------------------------------
-
-    def _lend(self, name: str, space: Space, record: Record, lease_us: int) -> str:
-        host = self._host
-        lease = f"{host.name}/{host.life}/{self._next_lease}"
-        self._next_lease += 1
-        space.deliveries_max = DELIVERIES_MAX
-        space.lend(record, lease, host.now + lease_us)
-        host.holding.has_timers(name, space)
-        self._leases[lease] = (space, record.id)
-        host.write_down(TuplePut(name, row_of(record)))
-        return lease
-
-    def recall(self, space: Space) -> None:
-        """End all leases of a space that goes away."""
-        for lease in space.leases():
-            self._settle(lease.taker, done=False)
-
-    def lapsed(self, lease: str) -> None:
-        """A lease is over, one way or another."""
-        self._leases.pop(lease, None)
-
-    def settle(self, op: int, resident: Resident, request: Settle) -> None:
-        """An agent acknowledges a tuple under a lease, or gives it back."""
-        host = self._host
-        where = request.lease.partition("/")[0]
-        interface = resident.interface(request.space)
-        if interface.law and not request.done:
-            host.governing.giving_back(resident, interface, self._fields_of(request.lease))
-        if where != host.name:
-            self._borrowed.pop(request.lease, None)
-            if where not in host.entries:
-                raise LeaseLapsed(lease=request.lease)
-            # Only the host that lent the tuple knows whether the lease still runs.
-            number = self._number()
-            self._settling[number] = Settling(op, resident.id, where, request.lease)
-            key = (host.life, number, 0)
-            host.tell(where, Settled(key, request.lease, request.done))
-            return
-        if not self._settle(request.lease, done=request.done):
-            raise LeaseLapsed(lease=request.lease)
-        host.answer(op)
-
-    def _fields_of(self, lease: str) -> tuple[Term, ...] | None:
-        """The tuple under a lease, as the law of its space is to see it."""
-        known = self._leases.get(lease)
-        if known is None:
-            return self._borrowed.get(lease)
-        space, id = known
-        return next((one.record.fields for one in space.leases() if one.record.id == id), None)
-
-    def _settle(self, lease: str, *, done: bool) -> bool:
-        host = self._host
-        known = self._leases.pop(lease, None)
-        if known is None:
-            return False
-        space, id = known
-        if done:
-            record = space.settle(id, lease)
-            if record is not None:
-                host.write_down(TupleGone(space.name, id))
-            return record is not None
-        outcomes = space.give_back(id, lease, now=host.now)
-        record = space.get(id)
-        if record is not None:
-            host.holding.came_back(space.name, space, record)
-        host.happened(space.name, space, outcomes)
-        return True
-
-    def hear_settled(self, peer: str, body: Settled) -> None:
-        """A peer's agent is done with a tuple that was lent from here, or gives it back."""
-        counts = self._settle(body.lease, done=body.done)
-        if body.key is not None:
-            self._host.tell(peer, Closed(body.key, counts))
-
-    def hear_closed(self, body: Closed) -> None:
-        """The host that lent a tuple says whether the agent's word still counted."""
-        life, number, _ = body.key
-        one = self._settling.pop(int(number), None) if life == self._host.life else None
-        if one is None:
-            return
-        if body.counts:
-            self._host.answer(one.op)
-        else:
-            self._host.fail(one.op, LeaseLapsed(lease=one.lease))
-
-
-def _agent(at: str) -> str | None:
+def agent_at(at: str) -> str | None:
     """The holder that a place asks for; none for a whole host or the whole group."""
     return at if "@" in at else None
 
 
-def _found(record: Record, lease: str = "") -> Found:
+def found_of(record: Record, lease: str = "") -> Found:
+    """A tuple as its finder gets it."""
     return Found(record.fields, record.writer, record.count, record.cur, record.deliveries, lease)

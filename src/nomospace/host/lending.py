@@ -1,0 +1,152 @@
+"""Leases: a tuple that is lent comes back by itself unless its taker says that it is done.
+
+The lease runs at the host that holds the tuple, by that host's clock. A taker elsewhere tells that
+host, and is answered when the word counted; a tuple is given back by whoever has no use for it, by
+the lapse of the lease, and by a crash of its host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from nomospace.host.calls import Settle
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.effects import Found
+from nomospace.host.holding import DELIVERIES_MAX, Resident, row_of
+from nomospace.host.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
+from nomospace.protocols.spaces import Closed, Id, Settled
+from nomospace.space import Record, Space
+from nomospace.terms import Term
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+SETTLING_MAX: Final = 100_000
+"""How many words on leases may be on their way to other hosts."""
+BORROWED_MAX: Final = 100_000
+"""How many tuples lent by peers are remembered for their law; the oldest go first."""
+
+
+class Settling(NamedTuple):
+    """An agent's word on a lease, on its way to the host that lent the tuple."""
+
+    op: int
+    agent: str
+    peer: str
+    lease: str
+
+
+class Lending:
+    """The leases on tuples of one host, and what its agents say about leases elsewhere."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._leases: dict[str, tuple[Space, Id]] = {}  # lent here, by the lease's name
+        self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
+        self._borrowed: dict[str, tuple[Term, ...]] = {}  # lent by peers, under a law
+        self._next_lease = 1
+        self._next_settling = 1
+
+    def lend(self, name: str, space: Space, record: Record, lease_us: int) -> str:
+        """Lend a tuple of this host for a while; the lease's name."""
+        host = self._host
+        lease = f"{host.name}/{host.life}/{self._next_lease}"
+        self._next_lease += 1
+        space.deliveries_max = DELIVERIES_MAX
+        space.lend(record, lease, host.now + lease_us)
+        host.holding.has_timers(name, space)
+        self._leases[lease] = (space, record.id)
+        host.write_down(TuplePut(name, row_of(record)))
+        return lease
+
+    def recall(self, space: Space) -> None:
+        """End all leases of a space that goes away."""
+        for lease in space.leases():
+            self._settle(lease.taker, done=False)
+
+    def lapsed(self, lease: str) -> None:
+        """A lease is over, one way or another."""
+        self._leases.pop(lease, None)
+
+    def settle(self, op: int, resident: Resident, request: Settle) -> None:
+        """An agent acknowledges a tuple under a lease, or gives it back."""
+        host = self._host
+        where = request.lease.partition("/")[0]
+        interface = resident.interface(request.space)
+        if interface.law and not request.done:
+            host.governing.giving_back(resident, interface, self._fields_of(request.lease))
+        if where != host.name:
+            self._borrowed.pop(request.lease, None)
+            if where not in host.entries:
+                raise LeaseLapsed(lease=request.lease)
+            # Only the host that lent the tuple knows whether the lease still runs.
+            if len(self._settling) >= SETTLING_MAX:
+                raise Busy(what="words on leases under way", limit=SETTLING_MAX)
+            number = self._next_settling
+            self._next_settling += 1
+            self._settling[number] = Settling(op, resident.id, where, request.lease)
+            key = (host.life, number, 0)
+            host.tell(where, Settled(key, request.lease, request.done))
+            return
+        if not self._settle(request.lease, done=request.done):
+            raise LeaseLapsed(lease=request.lease)
+        host.answer(op)
+
+    def borrowed(self, found: Found) -> None:
+        """A peer lent a tuple of a governed space: its law will want to see it given back."""
+        self._borrowed[found.lease] = found.fields
+        if len(self._borrowed) > BORROWED_MAX:
+            del self._borrowed[next(iter(self._borrowed))]
+
+    def end(self, agent: str) -> None:
+        """The agent leaves; nobody waits for the word on its leases any more."""
+        for number in [n for n, one in self._settling.items() if one.agent == agent]:
+            self._host.fail(self._settling.pop(number).op, AgentLeft(agent=agent))
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: whether its leases were settled in time is in doubt."""
+        for number in [n for n, one in self._settling.items() if one.peer == peer]:
+            self._host.fail(self._settling.pop(number).op, InDoubt(peer=peer))
+
+    def _fields_of(self, lease: str) -> tuple[Term, ...] | None:
+        """The tuple under a lease, as the law of its space is to see it."""
+        known = self._leases.get(lease)
+        if known is None:
+            return self._borrowed.get(lease)
+        space, id = known
+        return next((one.record.fields for one in space.leases() if one.record.id == id), None)
+
+    def _settle(self, lease: str, *, done: bool) -> bool:
+        host = self._host
+        known = self._leases.pop(lease, None)
+        if known is None:
+            return False
+        space, id = known
+        if done:
+            record = space.settle(id, lease)
+            if record is not None:
+                host.write_down(TupleGone(space.name, id))
+            return record is not None
+        outcomes = space.give_back(id, lease, now=host.now)
+        record = space.get(id)
+        if record is not None:
+            host.holding.came_back(space.name, space, record)
+        host.happened(space.name, space, outcomes)
+        return True
+
+    def hear_settled(self, peer: str, body: Settled) -> None:
+        """A peer's agent is done with a tuple that was lent from here, or gives it back."""
+        counts = self._settle(body.lease, done=body.done)
+        if body.key is not None:
+            self._host.tell(peer, Closed(body.key, counts))
+
+    def hear_closed(self, body: Closed) -> None:
+        """The host that lent a tuple says whether the agent's word still counted."""
+        life, number, _ = body.key
+        one = self._settling.pop(int(number), None) if life == self._host.life else None
+        if one is None:
+            return
+        if body.counts:
+            self._host.answer(one.op)
+        else:
+            self._host.fail(one.op, LeaseLapsed(lease=one.lease))

@@ -1,0 +1,213 @@
+"""What a host does for the operations of other hosts' agents (see `seeking` for the other end).
+
+A waiting operation is watched for with a waiter of kind `OFFER`: it is told of a match, the tuple
+stays free, and the watch sleeps until the claim comes. Giving is one step: the tuple leaves the
+space and becomes a transfer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nomospace.host.changes import TupleGone
+from nomospace.host.holding import row_of
+from nomospace.host.seeking import found_of
+from nomospace.protocols.spaces import (
+    Ask,
+    Claim,
+    Denied,
+    Given,
+    Key,
+    Lent,
+    Offer,
+    Shown,
+    Unwatch,
+    Watch,
+)
+from nomospace.space import OFFER, Record, Space
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+    from nomospace.host.holding import Level
+
+WATCHES_MAX: Final = 1_000_000
+"""How many operations of other hosts may be watched for."""
+
+
+class Watched:
+    """An operation of another host that is watched for here."""
+
+    __slots__ = ("level", "template", "watch")
+
+    def __init__(self, level: Level, template: Template, watch: Watch) -> None:
+        self.level = level
+        self.template = template
+        self.watch = watch
+
+
+class Serving:
+    """The operations of other hosts that are watched for and served here."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._watched: dict[tuple[str, Key], Watched] = {}
+
+    def _level(self, space: str, law: str) -> Level | None:
+        level = self._host.holding.levels.get(space)
+        return level if level is not None and level.law == law and level.sharers else None
+
+    def hear_watch(self, peer: str, body: Watch) -> None:
+        """Watch for an operation of another host."""
+        host = self._host
+        level = self._level(body.space, body.law)
+        if level is None or len(self._watched) >= WATCHES_MAX:
+            return
+        template = Template.from_term(tuple(body.pattern))
+        if body.law and not host.governing.admits(level, body.agent, body.message):
+            return
+        ticket = (peer, tuple(body.key))
+        if ticket in self._watched:
+            return
+        watched = self._watched[ticket] = Watched(level, template, body)  # type: ignore[index]
+        at, dest = body.at or None, body.dest or None
+        level.space.wait(ticket, template, OFFER, at=at, dest=dest)
+        record = level.space.find(template, at=at, dest=dest, now=host.now)
+        if record is not None:
+            level.space.hush(ticket)
+            self._offer(peer, watched, record)
+
+    def woken(self, space: Space, ticket: tuple[str, Key], record: Record) -> None:
+        """A space has a tuple for a watch."""
+        watched = self._watched.get(ticket)
+        if watched is None:
+            return
+        if record.order <= 0:  # taken by somebody who was woken before
+            at, dest = watched.watch.at or None, watched.watch.dest or None
+            other = space.find(watched.template, at=at, dest=dest, now=self._host.now)
+            if other is None:
+                space.rearm(ticket)
+                return
+            record = other
+        self._offer(ticket[0], watched, record)
+
+    def _offer(self, peer: str, watched: Watched, record: Record) -> None:
+        """Tell a peer of a tuple: offer it to a take, show it to a read."""
+        watch = watched.watch
+        if watch.takes:
+            self._host.tell(peer, Offer(watch.key, record.id))
+            return
+        message = None
+        if watch.law:
+            message = self._host.governing.release_for(
+                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
+            )
+            if message is None:
+                return
+        self._unwatch(peer, watch.key)
+        self._host.tell(peer, Shown(watch.key, (row_of(record),), message))
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: nothing is watched for it any more."""
+        for key in [key for key in self._watched if key[0] == peer]:
+            self._unwatch(*key)
+
+    def hear_unwatch(self, peer: str, body: Unwatch) -> None:
+        """Watch no longer."""
+        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
+
+    def _unwatch(self, peer: str, key: Key) -> None:
+        watched = self._watched.pop((peer, key), None)
+        if watched is not None:
+            watched.level.space.cancel((peer, key))
+
+    def hear_claim(self, peer: str, body: Claim) -> None:
+        """Give an offered tuple, or say that it is gone and watch on."""
+        host = self._host
+        key: Key = tuple(body.key)  # type: ignore[assignment]
+        watched = self._watched.get((peer, key))
+        if watched is None:
+            host.tell(peer, Denied(key, body.id))
+            return
+        watch, space = watched.watch, watched.level.space
+        record = space.get(tuple(body.id))  # type: ignore[arg-type]
+        if record is not None and 0 < record.expires <= host.now:
+            record = None
+        at, dest = watch.at or None, watch.dest or None
+        if record is not None and (
+            (at is not None and record.cur != at) or (dest is not None and record.dest != dest)
+        ):
+            record = None  # it has moved since it was offered
+        message = None
+        if record is not None and watch.law:
+            message = host.governing.release_for(
+                watched.level, watch.agent, watch.message, (found_of(record),), all_=False
+            )
+            if message is None:
+                record = None
+        if record is not None:
+            self._unwatch(peer, key)
+            self._hand_over(peer, key, watch, space, [record], message)
+            return
+        host.tell(peer, Denied(key, body.id))
+        other = space.find(watched.template, at=at, dest=dest, now=host.now)
+        if other is not None and other.id != tuple(body.id):
+            self._offer(peer, watched, other)
+        else:
+            space.rearm((peer, key))
+
+    def hear_ask(self, peer: str, body: Ask) -> None:
+        """Read or take at once for another host."""
+        host = self._host
+        key: Key = tuple(body.key)  # type: ignore[assignment]
+        level = self._level(body.space, body.law)
+        records: list[Record] = []
+        message = None
+        if level is not None and (
+            not body.law or host.governing.admits(level, body.agent, body.message)
+        ):
+            template = Template.from_term(tuple(body.pattern))
+            at, dest = body.at or None, body.dest or None
+            if body.all:
+                records = level.space.find_all(template, at=at, dest=dest, now=host.now)
+            else:
+                first = level.space.find(template, at=at, dest=dest, now=host.now)
+                records = [first] if first is not None else []
+            if body.law:
+                founds = tuple([found_of(record) for record in records])
+                message = host.governing.release_for(
+                    level, body.agent, body.message, founds, all_=body.all
+                )
+                if message is None:
+                    records = []
+        if not records or not body.takes:
+            rows = tuple([row_of(record) for record in records])
+            host.tell(peer, Shown(key, rows, message))
+            return
+        assert level is not None
+        self._hand_over(peer, key, body, level.space, records, message)
+
+    def _hand_over(
+        self,
+        peer: str,
+        key: Key,
+        body: Watch | Ask,
+        space: Space,
+        records: list[Record],
+        message: Term,
+    ) -> None:
+        """Lend tuples to a peer's agent, or give them for good: removed and sent in one step."""
+        host = self._host
+        if body.lease_us:
+            leases = tuple(
+                [host.lending.lend(body.space, space, r, body.lease_us) for r in records]
+            )
+            rows = tuple([row_of(record) for record in records])
+            host.tell(peer, Lent(key, rows, leases, message))
+            return
+        rows = tuple([row_of(record) for record in records])
+        for record in records:
+            space.remove(record)
+            host.write_down(TupleGone(body.space, record.id))
+        host.give(peer, Given(key, body.space, body.law, rows, message))
