@@ -8,6 +8,7 @@ they were made, the plain ones (`react`, `adjust`) included.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -112,27 +113,32 @@ class Law(Protocol):
 
 
 class Connection(Protocol):
-    """One agent's line to its host. Errors of the host are raised by the calls they answer."""
+    """One agent's line to its host. Errors of the host are raised by the calls they answer.
+
+    What gives a coroutine does its work when that is awaited.
+    """
 
     @property
     def agent(self) -> str:
         """The agent's id."""
 
-    async def open(self, space: str, law: Any, durable: bool) -> None:
+    def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
         """Have an interface space of this name; having it already is fine."""
 
-    async def share(self, spaces: tuple[str, ...], shared: bool) -> None:
+    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
         """Share or part several interface spaces in one atomic step."""
 
-    async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
+    def out(
+        self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
+    ) -> Coroutine[Any, Any, None]:
         """Write one tuple."""
 
-    async def out_many(
+    def out_many(
         self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         """Write several tuples in one atomic step."""
 
-    async def seek(
+    def seek(
         self,
         space: str,
         how: str,
@@ -141,13 +147,13 @@ class Connection(Protocol):
         dest: str,
         lease_us: int,
         timeout_s: float | None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """A `Found`, `None`, or a tuple of `Found`; raises `TimedOut`.
 
         When its task is cancelled, a tuple that was taken all the same goes back.
         """
 
-    async def settle(self, space: str, lease: str, done: bool) -> None:
+    def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
         """Acknowledge a tuple taken under a lease, or give it back."""
 
     def react(
@@ -158,10 +164,10 @@ class Connection(Protocol):
     def adjust(self, reaction: str, what: str, ear: Ear) -> None:
         """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
 
-    async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
+    def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Coroutine[Any, Any, Any]:
         """Adopt a law; the ruling on the adoption."""
 
-    async def tell(self, law: str, message: Term, to: str) -> Any:
+    def tell(self, law: str, message: Term, to: str) -> Coroutine[Any, Any, Any]:
         """Send a message under a law; the ruling on it."""
 
     def connected(self, agent: str) -> bool:
@@ -170,5 +176,5 @@ class Connection(Protocol):
     def report(self, report: Report) -> None:
         """Tell whoever looks after the host."""
 
-    async def close(self) -> None:
+    def close(self) -> Coroutine[Any, Any, None]:
         """Forget this agent's waiting operations, reactions and mailboxes."""

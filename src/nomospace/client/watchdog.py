@@ -171,8 +171,8 @@ class _Watch:
         while True:
             time.sleep(_ROUND_S)
             now = time.monotonic()
-            busy = any([guard.look(now) for guard in self.guards()])  # a list: all are looked at
-            quiet = 0 if busy else quiet + 1
+            watched = sum(guard.look(now) for guard in self.guards())
+            quiet = 0 if watched else quiet + 1
             if quiet > _QUIET_ROUNDS_MAX:
                 # `awake` goes down first: who arms in between rings the bell again.
                 self.awake = False

@@ -12,7 +12,7 @@ writing it again, under a new id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from nomospace.client import Closed, Connection, Ear, Mailbox, Report, TimedOut
@@ -75,30 +75,6 @@ class Desk:
         self.waiting[op] = then
         self.give(Call(op, agent, request))
 
-    def take_in(self, effects: Iterable[Effect]) -> None:
-        """Bring answers, firings, mail and notes to whom they are for; leave the rest.
-
-        Firings come last: a reaction that fires in the very step that registers it has its id by
-        then.
-        """
-        fires: list[Fire] | None = None
-        for effect in effects:
-            kind = effect.__class__
-            if kind is Answer:
-                self.answer(effect)  # type: ignore[arg-type]
-            elif isinstance(effect, Fire):
-                fires = fires or []
-                fires.append(effect)
-            elif isinstance(effect, Mail):
-                for mailbox in self.mailboxes.get((effect.agent, effect.law), ()):
-                    mailbox.on_mail(effect.sender, effect.message)
-            elif isinstance(effect, Note) and effect.what not in QUIET_NOTES:
-                self.report(Report(effect.what, effect.facts))
-        for fire in fires or ():
-            ear = self.ears.get((fire.agent, fire.reaction))
-            if ear is not None:  # else removed while the firing was on its way
-                ear.on_fired(fire.tuple)
-
     def answer(self, answer: Answer) -> None:
         """A call is answered."""
         then = self.waiting.pop(answer.op, None)
@@ -106,6 +82,20 @@ class Desk:
             self.early[answer.op] = answer
         else:
             then(answer)
+
+    def take_in(self, effect: Effect) -> None:
+        """Bring an answer, a firing, mail or a note to whom it is for; leave anything else."""
+        if isinstance(effect, Answer):
+            self.answer(effect)
+        elif isinstance(effect, Fire):
+            ear = self.ears.get((effect.agent, effect.reaction))
+            if ear is not None:  # else removed while the firing was on its way
+                ear.on_fired(effect.tuple)
+        elif isinstance(effect, Mail):
+            for mailbox in self.mailboxes.get((effect.agent, effect.law), ()):
+                mailbox.on_mail(effect.sender, effect.message)
+        elif isinstance(effect, Note) and effect.what not in QUIET_NOTES:
+            self.report(Report(effect.what, effect.facts))
 
 
 class Line:
@@ -125,15 +115,17 @@ class Line:
 
     # -- calls -----------------------------------------------------------------------------
 
-    async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
-        await self._ask(Out(space, fields, to, ttl_us))
+    def out(
+        self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
+    ) -> Coroutine[Any, Any, None]:
+        return self._ask(Out(space, fields, to, ttl_us))
 
-    async def out_many(
+    def out_many(
         self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
-    ) -> None:
-        await self._ask(OutMany(space, rows, to, ttl_us))
+    ) -> Coroutine[Any, Any, None]:
+        return self._ask(OutMany(space, rows, to, ttl_us))
 
-    async def seek(
+    def seek(
         self,
         space: str,
         how: str,
@@ -142,20 +134,20 @@ class Line:
         dest: str,
         lease_us: int,
         timeout_s: float | None,
-    ) -> Any:
-        return await self._ask(Seek(space, how, template, at, dest, lease_us), timeout_s)
+    ) -> Coroutine[Any, Any, Any]:
+        return self._ask(Seek(space, how, template, at, dest, lease_us), timeout_s)
 
-    async def open(self, space: str, law: Any, durable: bool) -> None:
-        await self._ask(Open(space, law, durable))
+    def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
+        return self._ask(Open(space, law, durable))
 
-    async def share(self, spaces: tuple[str, ...], shared: bool) -> None:
-        await self._ask(Share(spaces, shared))
+    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
+        return self._ask(Share(spaces, shared))
 
-    async def settle(self, space: str, lease: str, done: bool) -> None:
-        await self._ask(Settle(space, lease, done))
+    def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
+        return self._ask(Settle(space, lease, done))
 
-    async def tell(self, law: str, message: Term, to: str) -> Any:
-        return await self._ask(Tell(law, message, to))
+    def tell(self, law: str, message: Term, to: str) -> Coroutine[Any, Any, Any]:
+        return self._ask(Tell(law, message, to))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come in the very step of the adoption, so the mailbox is there before.

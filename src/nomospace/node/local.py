@@ -25,7 +25,7 @@ from nomospace.errors import Unavailable
 from nomospace.host import Durable
 from nomospace.host import Host as Core
 from nomospace.host.calls import Arrive, Disengage, Engage, Event, Heard, Moved, Tick
-from nomospace.host.effects import Persist, Transmit
+from nomospace.host.effects import Answer, Effect, Persist, Transmit
 from nomospace.host.problems import Busy
 from nomospace.law import CompiledLaw
 from nomospace.node.desk import Desk, Line
@@ -141,11 +141,14 @@ class Host:
         self._listener_timeout = listener_timeout
         self._epoch = epoch_us
         self._core: Core | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._time: Callable[[], float]
+        self._origin = 0
+        """What the host's clock shows when the loop's shows 0."""
         self._desk = Desk(self._tell, connected=self.connected, report=self._report)
         self._agents: dict[str, tuple[Agent, Line]] = {}
-        self._began = 0.0
         self._stepping = False
+        self._looking = False
         self._inbox: deque[Event] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0
@@ -176,9 +179,9 @@ class Host:
         if self._network is not None:
             self._network.join(self.name, self._hear)
         self._loop = asyncio.get_running_loop()
-        if self._epoch is None:
-            self._epoch = time.time_ns() // 1000
-        self._began = self._loop.time()
+        self._time = self._loop.time
+        epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
+        self._origin = epoch - round(self._time() * 1e6)
         life, durable = (1, None) if self._store is None else self._store.begin()
         self._core = Core(
             self.name,
@@ -308,9 +311,7 @@ class Host:
 
     def _now(self) -> int:
         """Microseconds, UTC, that never go back: the clock at the start, and the loop's since."""
-        assert self._loop is not None
-        assert self._epoch is not None
-        return self._epoch + round((self._loop.time() - self._began) * 1e6)
+        return self._origin + round(self._time() * 1e6)
 
     def _tell(self, event: Event) -> None:
         """Tell the core one fact and carry out what follows."""
@@ -324,11 +325,38 @@ class Host:
             return
         self._stepping = True
         try:
-            self._carry(core.handle(event, now=self._now()))
+            self._carry(core.handle(event, now=self._origin + round(self._time() * 1e6)))
             while self._inbox:
                 self._carry(core.handle(self._inbox.popleft(), now=self._now()))
         finally:
             self._stepping = False
+        if not self._looking:
+            # When it next wants to hear the time is asked once in a turn of the loop: no timer
+            # could ring before the turn is over anyway.
+            self._looking = True
+            self._loop.call_soon(self._look)
+
+    def _carry(self, effects: list[Effect]) -> None:
+        desk = self._desk
+        for effect in effects:
+            kind = effect.__class__
+            if kind is Answer:
+                desk.answer(effect)  # type: ignore[arg-type]
+            elif isinstance(effect, Persist):
+                if self._store is not None:
+                    self._store.write(effect.changes)
+            elif isinstance(effect, Transmit):
+                if self._network is not None:
+                    self._network.transmit(self.name, effect.to, effect.frame)
+            else:
+                desk.take_in(effect)
+
+    def _look(self) -> None:
+        """After a turn with events: wake who waits for another view, and set the timer."""
+        self._looking = False
+        core = self._core
+        if core is None:
+            return
         if core.view is not self._view:
             self._view = core.view
             watchers, self._watchers = self._watchers, []
@@ -337,25 +365,10 @@ class Host:
                     future.set_result(None)
         due = core.next_deadline()
         if due is not None and (self._timer is None or due < self._timer_due):
-            self._set_timer(due)
-
-    def _carry(self, effects: list[Any]) -> None:
-        for effect in effects:
-            if isinstance(effect, Persist):
-                if self._store is not None:
-                    self._store.write(effect.changes)
-            elif isinstance(effect, Transmit) and self._network is not None:
-                self._network.transmit(self.name, effect.to, effect.frame)
-        self._desk.take_in(effects)
-
-    def _set_timer(self, due: int) -> None:
-        assert self._loop is not None
-        assert self._epoch is not None
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_due = due
-        when = self._began + (due - self._epoch) / 1e6
-        self._timer = self._loop.call_at(when, self._ring)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_due = due
+            self._timer = self._loop.call_at((due - self._origin) / 1e6, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
@@ -363,12 +376,10 @@ class Host:
         if core is None:
             return
         due = core.next_deadline()
-        if due is None:
-            return
-        if due > self._now():  # it has moved since the timer was set
-            self._set_timer(due)
-        else:
+        if due is not None and due <= self._now():
             self._tell(Tick())
+        else:  # it has moved since the timer was set
+            self._look()
 
     def _hear(self, neighbour: str, frame: Any) -> None:
         if self._core is not None:
