@@ -296,19 +296,21 @@ class Holding:
         expires = host.now + request.ttl_us if request.ttl_us else 0
         stay: list[Record] = []
         level = self.levels[name] if interface.shared else None
+        space = level.space if level is not None else interface.private
         for fields in request.rows:
             resident.count += 1
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
             if level is not None and self._send_on(name, level, record):
                 host.write_down(AgentCame(agent, resident.count))
-                continue
-            stay.append(record)
-            if interface.durable:
+            else:
+                stay.append(record)
+        outcomes = space.put_many(stay, now=host.now)
+        if interface.durable:
+            for record in stay:
                 host.write_down(TuplePut(name, row_of(record)))
-        space = level.space if level is not None else interface.private
         if expires:
             self._timed[space] = name
-        host.happened(name, space, space.put_many(stay, now=host.now))
+        host.happened(name, space, outcomes)
 
     def _put(self, resident: Resident, interface: Interface, record: Record) -> None:
         host, name = self._host, interface.name
@@ -322,9 +324,10 @@ class Holding:
             space = interface.private
         if record.expires:
             self._timed[space] = name
+        outcomes = space.put(record, now=host.now)
         if interface.durable:
             host.write_down(TuplePut(name, row_of(record)))
-        host.happened(name, space, space.put(record, now=host.now))
+        host.happened(name, space, outcomes)
 
     def _send_on(self, name: str, level: Level, record: Record) -> bool:
         """Let a misplaced tuple go where it is for: to an agent here (it stays), or to a peer."""
@@ -355,6 +358,8 @@ class Holding:
         holder = self.residents.get(record.cur)
         interface = holder.spaces.get(name) if holder is not None else None
         if holder is not None and interface is not None:
+            space = self.levels[name].space if interface.shared else interface.private
+            space.make_room(1)
             self._put(holder, interface, record)
             return
         peer = host.where.get(record.cur)

@@ -281,6 +281,10 @@ class Space:
         """The agents that misplaced tuples are for."""
         return list(self._store.misplaced())
 
+    def make_room(self, more: int) -> None:
+        """Let so many tuples in whatever the limit says: they were accepted elsewhere."""
+        self.tuples_max = max(self.tuples_max, len(self) + more)
+
     # -- waiters -----------------------------------------------------------------------------
 
     def wait(
