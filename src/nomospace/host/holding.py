@@ -297,6 +297,7 @@ class Holding:
         stay: list[Record] = []
         level = self.levels[name] if interface.shared else None
         space = level.space if level is not None else interface.private
+        space.check_room(len(request.rows))
         for fields in request.rows:
             resident.count += 1
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
@@ -304,13 +305,12 @@ class Holding:
                 host.write_down(AgentCame(agent, resident.count))
             else:
                 stay.append(record)
-        outcomes = space.put_many(stay, now=host.now)
         if interface.durable:
             for record in stay:
                 host.write_down(TuplePut(name, row_of(record)))
         if expires:
             self._timed[space] = name
-        host.happened(name, space, outcomes)
+        host.happened(name, space, space.put_many(stay, now=host.now))
 
     def _put(self, resident: Resident, interface: Interface, record: Record) -> None:
         host, name = self._host, interface.name
@@ -324,10 +324,10 @@ class Holding:
             space = interface.private
         if record.expires:
             self._timed[space] = name
-        outcomes = space.put(record, now=host.now)
+        space.check_room(1)  # before it is on disk; and there before a listener takes it away
         if interface.durable:
             host.write_down(TuplePut(name, row_of(record)))
-        host.happened(name, space, outcomes)
+        host.happened(name, space, space.put(record, now=host.now))
 
     def _send_on(self, name: str, level: Level, record: Record) -> bool:
         """Let a misplaced tuple go where it is for: to an agent here (it stays), or to a peer."""

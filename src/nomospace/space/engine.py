@@ -205,7 +205,7 @@ class Space:
 
     def put_many(self, records: Sequence[Record], *, now: int) -> list[Outcome]:
         """Take in several tuples, as one step: all of them or, on an error, none."""
-        self._check_room(len(records))
+        self.check_room(len(records))
         ids = {record.id for record in records}
         for record in records:
             self._check_new(record)
@@ -546,7 +546,8 @@ class Space:
         if self._store.get(record.id) is not None or record.id in self._lent:
             raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
 
-    def _check_room(self, more: int) -> None:
+    def check_room(self, more: int) -> None:
+        """Raise `SpaceFull` when so many tuples more would go past the limit."""
         if len(self) + more > self.tuples_max:
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
 
