@@ -87,12 +87,12 @@ def formal_bounds(formal: Formal) -> tuple[Term | None, Term | None]:
     >>> formal_bounds(read_formal(where("> 1 and < 9 and != 4")))
     (1, 9)
     """
-    if formal.bounds is not None:
-        return formal.bounds
+    if formal.bounds is not None or formal.predicate is None:
+        return formal.bounds or (None, None)
     low: Any = None
     high: Any = None
     for values, sign in _comparisons(formal):
-        if sign == "!=" or any(value.__class__ not in (int, float, str) for value in values):
+        if any(value.__class__ not in (int, float, str) for value in values):
             continue
         known = [bound for bound in (low, high) if bound is not None]
         if any(bounded_classes(v) != bounded_classes(values[0]) for v in (*values, *known)):

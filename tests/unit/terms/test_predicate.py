@@ -43,6 +43,7 @@ CAR = obj(
         "price.amount < 5000",
         "price.amount = 4500",
         "5000 > price.amount",
+        "4500 <= price.amount",
         "price.amount < budget",
         "sold = false",
         "sold != true",
@@ -84,6 +85,7 @@ def test_true_of_the_car(text: str) -> None:
         "make.name = 'Fiat'",
         "price.amount.x = 1",
         "make < 5",
+        "4500 < price.amount",
         "make != 5",
         "year = '2019'",
         "sold = 0",
@@ -125,6 +127,7 @@ def test_no_object_has_a_property(subject: Term) -> None:
         ("= 9007199254740993", (9007199254740993,), (9007199254740992.0,)),
         (r"= 'it\'s\n\\'", ("it's\n\\",), ("it",)),
         ("= 'and'", ("and",), ()),
+        ("in [true, 0]", (True, 0, 0.0), (1, 1.0, False)),
     ],
 )
 def test_on_a_field(text: str, yes: tuple[Term, ...], no: tuple[Term, ...]) -> None:

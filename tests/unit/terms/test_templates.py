@@ -87,6 +87,7 @@ def fitting(pattern: object) -> list[Term]:
         ([1, ANY], [(1, 1), (1, 2)]),
         ([same_as("x"), same_as("x")], [(1, 1)]),
         (between(1, 10), [1, 7]),
+        (between(7, 7), [7]),
         (between(1.0, 10.0), [1.0, 7.0]),
         (between(1, 7.0), [1, 7, 1.0, 7.0]),
         (between("a", "m"), ["a", "m"]),
@@ -265,7 +266,7 @@ def test_freezing_a_tuple() -> None:
     frozen = freeze_tuple([Colour.RED, Point(1, 2), [1, [2]], bytearray(b"x"), -0.0, "é", 10**40])
     assert frozen == ("red", (1, 2), (1, (2,)), b"x", 0.0, "é", 10**40)
     assert [value.__class__ for value in frozen] == [str, tuple, tuple, bytes, float, str, int]
-    assert str(frozen[4]) == "0.0"
+    assert str(frozen[4]) == str(freeze_tuple([-0.0])[0]) == "0.0"
     assert freeze_tuple(Point(1, 2)).__class__ is tuple
     short = ("job", 1, None, True)
     assert freeze_tuple(short) is short
@@ -425,6 +426,10 @@ def test_how_formals_look_to_a_law() -> None:
         "formal(any, same(x)), formal(class('Car')), "
         "formal(class('Car'), 'price.amount < 5000')]"
     )
+
+
+def test_keys_tell_values_apart() -> None:
+    assert len({key_of(value) for value in (0, 0.0, False, 1, 1.0, True, "1", b"1", None)}) == 9
 
 
 def test_features_a_stored_tuple_shows() -> None:
