@@ -71,7 +71,7 @@ class Network:
 
     def parted(self, source: str, target: str) -> bool:
         """Whether a partition lies between two hosts."""
-        return any((source in side) != (target in side) for side in self._cuts)
+        return bool(self._cuts) and any((source in side) != (target in side) for side in self._cuts)
 
     def arrivals(self, source: str, target: str, *, now: int) -> list[int]:
         """When a packet sent now arrives: never (lost), once, or more than once.
