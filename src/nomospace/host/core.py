@@ -306,9 +306,9 @@ class Host:
             self._orders.append(Answer(op, value))
 
     def fail(self, op: int, error: NomospaceError) -> None:
-        """Answer a call with an error."""
+        """Answer a call with an error; without the frames it was raised in, which hold the host."""
         if op > 0:
-            self._orders.append(Answer(op, None, error))
+            self._orders.append(Answer(op, None, error.with_traceback(None)))
 
     def note(self, what: str, **facts: Any) -> None:
         """Let an operator know."""

@@ -287,7 +287,11 @@ class Sites(Simulation):
         self._ops += 1
         op = self._ops
         self._asked[op] = (agent, host, then)
-        self.history.add(self.clock.now, ASKED, agent, Asked(op, host, request, round))
+        known = request
+        if isinstance(request, React) and request.listener is not None:
+            # A history must not hold on to the world: happenings are not known to the collector.
+            known = msgspec.structs.replace(request, listener=None)
+        self.history.add(self.clock.now, ASKED, agent, Asked(op, host, known, round))
         if isinstance(request, React) and request.strength == STRONG:
             request = self._watched(agent, request)
         self._tell(self.sites[host], Call(op, agent, request))
@@ -433,7 +437,11 @@ class Sites(Simulation):
                 if self.observe:
                     self.clock.after(0, self._look, site)
             else:
-                self.history.add(now, NOTED, site.name, (effect.what, *effect.facts.items()))
+                facts = [
+                    (name, repr(fact) if isinstance(fact, Exception) else fact)
+                    for name, fact in effect.facts.items()
+                ]
+                self.history.add(now, NOTED, site.name, (effect.what, *facts))
         elif isinstance(effect, Packed):
             self._packed(effect.bundle)
         elif isinstance(effect, Ruled):
