@@ -350,9 +350,8 @@ class Membership:
 
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
-        letters = self._it.inbox()
         while True:
-            letter = _background.wait(_next(letters))
+            letter = _background.wait(self._it._receive())
             if letter is None:
                 return
             yield letter
@@ -360,13 +359,6 @@ class Membership:
     def receive_nowait(self) -> Letter | None:
         """The oldest message that waits, or `None`."""
         return _background.call(self._it.receive_nowait)
-
-
-async def _next(letters: Any) -> Letter | None:
-    async for letter in letters:
-        found: Letter = letter
-        return found
-    return None
 
 
 class Space:

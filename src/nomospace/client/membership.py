@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +20,24 @@ class Letter(msgspec.Struct, frozen=True, gc=False):
 
     sender: str
     message: Term
+
+
+class Inbox:
+    """The messages of one membership as they come."""
+
+    __slots__ = ("_membership",)
+
+    def __init__(self, membership: Membership) -> None:
+        self._membership = membership
+
+    def __aiter__(self) -> Inbox:
+        return self
+
+    async def __anext__(self) -> Letter:
+        letter = await self._membership._receive()
+        if letter is None:
+            raise StopAsyncIteration
+        return letter
 
 
 class Membership:
@@ -50,23 +67,27 @@ class Membership:
         made = term(message) if isinstance(message, str) else freeze(message)
         return await self._connection.tell(self.law.hash, made, to)
 
-    async def inbox(self) -> AsyncIterator[Letter]:
-        """Messages that the law delivers to this agent, oldest first; ends with the agent.
+    def inbox(self) -> Inbox:
+        """Messages that the law delivers to this agent, oldest first: for `async for`.
 
-        Each message goes to one reader. Breaking off loses nothing: the next `inbox()` goes on.
+        It ends with the agent. Each message goes to one reader; breaking off loses nothing, the
+        next `inbox()` goes on.
         """
-        while True:
-            while self._letters:
-                yield self._letters.popleft()
-            if not self._open:
-                return
-            if self._bell is None or self._bell.done():
-                self._bell = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._bell)  # several readers wait for one bell
+        return Inbox(self)
 
     def receive_nowait(self) -> Letter | None:
         """The oldest message that waits, or `None`."""
         return self._letters.popleft() if self._letters else None
+
+    async def _receive(self) -> Letter | None:
+        """The next message; `None` when the agent is closed and none is left."""
+        while not self._letters:
+            if not self._open:
+                return None
+            if self._bell is None or self._bell.done():
+                self._bell = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._bell)  # several readers wait for one bell
+        return self._letters.popleft()
 
     def on_mail(self, sender: str, message: Term) -> None:
         """The connection brings a message."""

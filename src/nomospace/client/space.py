@@ -459,6 +459,7 @@ class Taking(Coroutine[Any, Any, Tuple]):
     """
 
     __slots__ = ("_coroutine", "_lease", "_space", "_taken")
+    __name__ = "take"  # what asyncio shows of a task that runs it
 
     def __init__(
         self, space: Space, coroutine: Coroutine[Any, Any, Tuple], lease: float | None
@@ -478,6 +479,11 @@ class Taking(Coroutine[Any, Any, Tuple]):
 
     def close(self) -> None:
         self._coroutine.close()
+
+    @property
+    def cr_frame(self) -> Any:
+        """Where it waits: for those who print a task's stack."""
+        return getattr(self._coroutine, "cr_frame", None)
 
     async def __aenter__(self) -> Tuple:
         if self._lease is None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import math
+import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context
@@ -77,6 +78,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def __init__(self, *, limit_s: float | None = None) -> None:
         super().__init__()
+        self._own = threading.get_ident()
         self._now = 0.0
         self._limit = limit_s
         self._count = 0
@@ -114,7 +116,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.Handle:
-        raise NotVirtual(what="calls from other threads")
+        """As `call_soon`, for asyncio's own clean-up; other threads are refused."""
+        if threading.get_ident() != self._own:
+            raise NotVirtual(what="calls from other threads")
+        return self.call_soon(callback, *args, context=context)
 
     def _process_events(self, events: list[Any]) -> None:
         """There are no sockets, so there is nothing to process."""

@@ -1,7 +1,10 @@
 """The loop in virtual time: it jumps, keeps order, and says when nothing can happen."""
 
 import asyncio
+import gc
+import threading
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -119,6 +122,36 @@ def test_threads_are_refused() -> None:
 
 def test_calls_from_other_threads_are_refused() -> None:
     loop = VirtualLoop()
-    with pytest.raises(NotVirtual):
-        loop.call_soon_threadsafe(print)
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            loop.call_soon_threadsafe(print)
+        except NotVirtual as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
     loop.close()
+    assert [str(error).split(" live")[0] for error in raised] == ["calls from other threads"]
+
+
+def test_generators_that_are_broken_off_are_cleaned_up() -> None:
+    cleaned = []
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            cleaned.append(True)
+
+    async def program() -> None:
+        async for _ in numbers():
+            break
+        gc.collect()
+        await asyncio.sleep(1)
+        assert cleaned == [True]
+
+    run(program())
