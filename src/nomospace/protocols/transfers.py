@@ -24,6 +24,7 @@ own.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -78,17 +79,26 @@ class Transfers:
         """Whether so much is under way to a peer that it must be given no more."""
         return len(self._pending.get(peer, ())) >= PENDING_MAX
 
-    def pending(self, peer: str) -> list[tuple[int, Any]]:
+    def peers(self) -> list[str]:
+        """Those who have not said to have all that was for them."""
+        return [peer for peer, waiting in self._pending.items() if waiting]
+
+    def is_waiting(self, peer: str) -> bool:
+        """Whether there is something that a peer has not said to have."""
+        return bool(self._pending.get(peer))
+
+    def pending(self, peer: str, most: int | None = None) -> list[tuple[int, Any]]:
         """What a peer has not said to have, oldest first."""
-        return list(self._pending.get(peer, {}).items())
+        return list(islice(self._pending.get(peer, {}).items(), most))
 
     def taken(self, peer: str, number: int) -> bool:
         """The peer has everything up to a number; whether that is news."""
         waiting = self._pending.get(peer, {})
-        known = [n for n in waiting if n <= number]
-        for n in known:
-            del waiting[n]
-        return bool(known)
+        news = False
+        while waiting and (first := next(iter(waiting))) <= number:
+            del waiting[first]
+            news = True
+        return news
 
     def is_next(self, peer: str, number: int) -> bool:
         """Whether a transfer from a peer is the one to be placed now."""

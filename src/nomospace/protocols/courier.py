@@ -1,0 +1,145 @@
+"""The courier: what one host hands to it for another arrives exactly once, whatever happens.
+
+Streams live as long as two hosts are engaged; the courier's promise outlives views, partitions and
+crashes. The sender notes a parcel durably before it goes out (`Transfers` keeps the numbers), and
+sends it again until the receipt comes; the receiver notes its number in the same durable step in
+which it acts on it. So whoever hands something to the courier may forget it: it is in the sender's
+custody until it is in the receiver's, and in one of the two at any time.
+
+| told                    | what follows                                                           |
+| ----------------------- | ---------------------------------------------------------------------- |
+| `send(peer, what)`      | `Parcel`, now and again until its receipt; the caller makes it durable |
+| `Parcel`, the next one  | it and those that waited for it, in order; `Receipt`                   |
+| `Parcel`, come before   | `Receipt` only                                                         |
+| `Parcel`, too early     | kept (`AHEAD_MAX`), or dropped: it will come again                     |
+| `Receipt`               | everything up to it is forgotten                                       |
+
+Between two tries lies a pause that doubles from `PAUSE_MIN_US` to `PAUSE_MAX_US` while the peer is
+silent, so a host that is away for a day costs little; any sign of the peer makes it short again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.protocols.transfers import Transfers
+
+PAUSE_MIN_US: Final = 400_000
+PAUSE_MAX_US: Final = 10_000_000
+BURST_MAX: Final = 64
+"""How many parcels go out again at a time."""
+AHEAD_MAX: Final = 1_024
+"""How many parcels that overtook others are kept for each peer."""
+
+
+class Parcel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel"):
+    """Something for the receiver; `number` counts the sender's parcels to it from 1."""
+
+    number: int
+    what: Any
+
+
+class Receipt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="receipt"):
+    """Everything up to this number has come."""
+
+    number: int
+
+
+Frame: TypeAlias = Parcel | Receipt
+
+
+class _Route:
+    """What is known of one peer in this life: when to try again, what came too early."""
+
+    __slots__ = ("ahead", "due", "pause")
+
+    def __init__(self, now: int) -> None:
+        self.ahead: dict[int, Any] = {}
+        self.pause = PAUSE_MIN_US
+        self.due = now + PAUSE_MIN_US
+
+
+class Courier:
+    """The courier of one host. `book` holds what is durable of it.
+
+    >>> here, there = Courier(Transfers(), now=0), Courier(Transfers(), now=0)
+    >>> number, frame = here.send("b", "a parcel", now=0)
+    >>> there.receive("a", frame, now=10)
+    ([(1, 'a parcel')], Receipt(number=1))
+    >>> there.receive("a", frame, now=20)  # it came again: the receipt was lost
+    ([], Receipt(number=1))
+    """
+
+    def __init__(self, book: Transfers, *, now: int) -> None:
+        self.book = book
+        self._routes: dict[str, _Route] = {}
+        for peer in book.peers():
+            self._route(peer, now).due = now
+
+    def _route(self, peer: str, now: int) -> _Route:
+        route = self._routes.get(peer)
+        if route is None:
+            route = self._routes[peer] = _Route(now)
+        return route
+
+    def send(self, peer: str, what: Any, *, now: int) -> tuple[int, Frame]:
+        """Take something over for a peer: its number, and the frame to send once it is durable."""
+        idle = not self.book.pending(peer)
+        number = self.book.give(peer, what)
+        route = self._route(peer, now)
+        if idle:
+            route.pause = PAUSE_MIN_US
+            route.due = now + PAUSE_MIN_US
+        return number, Parcel(number, what)
+
+    def receive(
+        self, peer: str, frame: Frame, *, now: int
+    ) -> tuple[list[tuple[int, Any]], Frame | None]:
+        """What a frame brings, numbered and in order, and the frame to answer with.
+
+        The caller acts on each parcel and makes its number durable in one step, and only then
+        lets the answer go.
+        """
+        route = self._route(peer, now)
+        if isinstance(frame, Receipt):
+            route.pause = PAUSE_MIN_US
+            route.due = now + PAUSE_MIN_US
+            return [], None
+        book, number = self.book, frame.number
+        came: list[tuple[int, Any]] = []
+        if book.is_next(peer, number):
+            book.place(peer, number)
+            came.append((number, frame.what))
+            while (number := number + 1) in route.ahead:
+                book.place(peer, number)
+                came.append((number, route.ahead.pop(number)))
+        elif number > book.got(peer) and len(route.ahead) < AHEAD_MAX:
+            route.ahead[number] = frame.what
+        return came, Receipt(book.got(peer))
+
+    def heard(self, peer: str, *, now: int) -> None:
+        """There is a sign of a peer: what waits for it goes out soon."""
+        route = self._routes.get(peer)
+        if route is not None and route.pause > PAUSE_MIN_US:
+            route.pause = PAUSE_MIN_US
+            route.due = now
+
+    def tick(self, *, now: int) -> list[tuple[str, Frame]]:
+        """What must be sent again by now."""
+        again: list[tuple[str, Frame]] = []
+        for peer, route in self._routes.items():
+            if route.due > now:
+                continue
+            waiting = self.book.pending(peer, BURST_MAX)
+            if waiting:
+                again += [(peer, Parcel(number, what)) for number, what in waiting]
+                route.pause = min(2 * route.pause, PAUSE_MAX_US)
+                route.due = now + route.pause
+        return again
+
+    def next_deadline(self) -> int | None:
+        """When something must next be sent again."""
+        due = [route.due for peer, route in self._routes.items() if self.book.is_waiting(peer)]
+        return min(due) if due else None
