@@ -109,6 +109,7 @@ class Space:
     __slots__ = (
         "_agenda",
         "_expiries",
+        "_firings",
         "_fresh",
         "_inside",
         "_leases",
@@ -165,6 +166,7 @@ class Space:
         self._fresh: list[Record] = []
         self._told: list[Outcome] = []
         self._tally: dict[Reaction, int] = {}
+        self._firings = 0
         self._runaways = 0
 
     def __len__(self) -> int:
@@ -254,8 +256,11 @@ class Space:
 
     def remove(self, record: Record) -> None:
         """Take a tuple out for good. `NotInSpace` when it does not lie here."""
-        self._check_here(record)
-        self._take_out(record)
+        if record.order <= 0 or not self._store.drop(record):
+            raise self._not_here(record)
+        if record.expires:
+            self._expiries.remove(record.order, record)
+        record.order = 0
 
     def relocate(self, record: Record, cur: str, *, now: int) -> list[Outcome]:
         """Let another agent hold a tuple: a migration inside this space, as one step.
@@ -389,9 +394,8 @@ class Space:
 
         Its delivery count goes up. It does not expire before it is back.
         """
-        self._check_here(record)
         order = record.order
-        self._take_out(record)
+        self.remove(record)
         record.order = -order
         record.deliveries += 1
         lease = Lease(record, taker, until)
@@ -472,8 +476,9 @@ class Space:
             elif self._is_on(thing):
                 for record in self.find_all(thing.template, at=thing.at, dest=thing.dest, now=now):
                     self._meet(thing, record, inner, now)
-        self._tally.clear()
-        self._runaways = 0
+        if self._tally:
+            self._tally.clear()
+            self._firings = self._runaways = 0
 
     def _is_on(self, reaction: Reaction) -> bool:
         return reaction.enabled and self._reactions.get(reaction.id) is reaction
@@ -511,13 +516,15 @@ class Space:
         """Count a firing on what a listener brought; past the limit, stop the busiest."""
         tally = self._tally
         tally[reaction] = tally.get(reaction, 0) + 1
-        if sum(tally.values()) <= FIRINGS_MAX:
+        self._firings += 1
+        if self._firings <= FIRINGS_MAX:
             return
         busiest = max(tally, key=tally.__getitem__)
         self._told.append(Ranaway(busiest, tally[busiest]))
         if self._is_on(busiest):
             self.disable(busiest.id)
         tally.clear()
+        self._firings = 0
         self._runaways += 1
         if self._runaways >= RUNAWAYS_MAX:
             self._agenda.clear()
@@ -533,7 +540,7 @@ class Space:
             taker = next((one for one in self._takes.of(record) if watches(one, record)), None)
             if taker is not None:
                 self._dismiss(taker)
-                self._take_out(record)
+                self.remove(record)
                 self._told.append(Woken(taker.ticket, record))
                 continue
             for waiter in [one for one in self._offers.of(record) if watches(one, record)]:
@@ -553,7 +560,10 @@ class Space:
 
     def _check_here(self, record: Record) -> None:
         if record.order <= 0 or self._store.get(record.id) is not record:
-            raise NotInSpace(space=self.name, what=f"tuple {record.count} of {record.writer!r}")
+            raise self._not_here(record)
+
+    def _not_here(self, record: Record) -> NotInSpace:
+        return NotInSpace(space=self.name, what=f"tuple {record.count} of {record.writer!r}")
 
     def _enter(self, record: Record) -> None:
         record.order = self._next_order
@@ -572,12 +582,6 @@ class Space:
             self._agenda.append((record, self._inside))
         if self._waiters:
             self._fresh.append(record)
-
-    def _take_out(self, record: Record) -> None:
-        self._store.drop(record)
-        if record.expires:
-            self._expiries.remove(record.order, record)
-        record.order = 0
 
     def _bring_back(self, lease: Lease, now: int) -> None:
         record = lease.record

@@ -7,13 +7,22 @@ the hot path of a space: `add` and `drop` do for them in one loop what `Slots` d
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import Final
 
 from nomospace.space.records import Record
-from nomospace.space.slots import CHUNK_MAX, CHUNK_MIN, SHARD_FROM, Few, Many, Slot, Slots, size_of
+from nomospace.space.slots import (
+    CHUNK_MAX,
+    FEW_MAX,
+    SHARD_FROM,
+    SWEEP_MASK,
+    Few,
+    Many,
+    Slot,
+    Slots,
+    size_of,
+)
 from nomospace.terms import Compound
 from nomospace.terms.templates import Path, Template, features_of, is_eager, key_of
 
@@ -37,8 +46,10 @@ class Shelf:
         self.held = self.columns[width]  # by the agent that holds them
         self.astray: Slots[Record] = Slots(self.resolve)  # the misplaced, by whom they are for
 
-    def resolve(self, order: int) -> Record:
-        return self.segments[order // SEGMENT][order]
+    def resolve(self, order: int) -> Record | None:
+        """The record of that order, unless it is gone."""
+        segment = self.segments.get(order // SEGMENT)
+        return None if segment is None else segment.get(order)
 
     # -- change ------------------------------------------------------------------------------
 
@@ -70,6 +81,7 @@ class Shelf:
                     slots.spread()
             elif slot.__class__ is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
                 last.append(order)
+                slot.size += 1
             else:
                 slots.join(shard, key, slot, record)
         if deep:
@@ -85,6 +97,14 @@ class Shelf:
     def drop(self, record: Record) -> None:
         """Let go of a record that is here."""
         order = record.order
+        segment = self.segments[order // SEGMENT]
+        del segment[order]
+        left = len(segment)
+        if left in SHRINK_AT:
+            self.segments[order // SEGMENT] = segment.copy()
+        elif not left:
+            del self.segments[order // SEGMENT]
+        # From here on its order does not resolve, which is what `Slots.leave` asks for.
         deep = False
         for slots, key in zip(self.columns, (*record.fields, record.cur), strict=True):
             kind = key.__class__
@@ -99,31 +119,21 @@ class Shelf:
                 del shard[key]
                 continue
             if slot.__class__ is Many:
-                tops = slot.tops
-                if not tops or order > tops[-1]:
-                    chunk = slot.last
-                else:
-                    chunk = slot.full[bisect_left(tops, order)]
-                if len(chunk) > CHUNK_MIN:
-                    del chunk[bisect_left(chunk, order)]
-                    continue
-            slots.part(shard, key, slot, record)
+                slot.size -= 1
+                slot.dead += 1
+                if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
+                    slots.settle(shard, key, slot)
+                continue
+            slots.drop(key, record)
         if deep:
             for path, key in features_of(record.fields):
                 if len(path) > 1:
                     found = self.deep[path]
-                    found.drop(key, record)
+                    found.leave(key, record)
                     if found.width == 1 and not found.shards[0]:
                         del self.deep[path]
         if record.cur != record.dest:
-            self.astray.drop(record.dest, record)
-        segment = self.segments[order // SEGMENT]
-        del segment[order]
-        left = len(segment)
-        if left in SHRINK_AT:
-            self.segments[order // SEGMENT] = segment.copy()
-        elif not left:
-            del self.segments[order // SEGMENT]
+            self.astray.leave(record.dest, record)
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""
@@ -157,10 +167,7 @@ class Shelf:
                 return (slot,)
             if slot is None:
                 return ()
-            if kind is Few:
-                size = len(slot.items)
-            else:
-                size = len(slot.full) * CHUNK_MAX + len(slot.last)
+            size = len(slot.items) if kind is Few else slot.size
             if best is None or size < best_size:
                 best, best_size = slot, size
         if at is not None:

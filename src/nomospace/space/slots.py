@@ -13,7 +13,7 @@ records, `Few` and `Many` are structs outside of it, and a dictionary of such is
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -25,6 +25,10 @@ CHUNK_MAX: Final = 1_024
 """Numbers in one sorted array; twice as many are split. Taking one out moves what follows."""
 CHUNK_MIN: Final = CHUNK_MAX // 8
 """An array with fewer numbers is joined to the next one where both together are short enough."""
+SWEEP_MASK: Final = 127
+"""When the low bits of the count of numbers left behind are zero, it is time to look at it."""
+SWEEP_CHUNKS: Final = 8
+"""The most chunks that one operation sweeps."""
 SHARDS: Final = 61
 """Dictionaries that keys are spread over. A prime: keys are often multiples of a power of two."""
 SHARD_FROM: Final = 8_192
@@ -47,24 +51,31 @@ class Few(msgspec.Struct, gc=False, eq=False):
 
 
 class Many(msgspec.Struct, gc=False, eq=False):
-    """The numbers of many things, sorted: no hole is left where one is taken out."""
+    """The numbers of many things, sorted, some of which may be gone: see `Slots.leave`."""
 
     last: array[int]
     """The chunk that new numbers go to; the other chunks hold smaller ones, in order."""
     full: list[array[int]]
-    tops: list[int]
+    tops: array[int]
     """For each chunk of `full` its largest number, or a larger one that is gone."""
+    size: int = 0
+    """How many are there."""
+    dead: int = 0
+    """How many numbers are left behind of things that are gone."""
+    hand: int = 0
+    """The chunk that is swept next."""
 
     @staticmethod
     def of(orders: Iterable[int]) -> Many:
         """Make one of numbers that are sorted."""
-        made = Many(array("q"), [], [])
+        made = Many(array("q"), [], array("q"))
         for order in orders:
             made.add(order)
         return made
 
     def add(self, order: int) -> None:
-        """Put in a number that is not there; mostly it is the largest yet."""
+        """Put in a number; mostly it is the largest yet."""
+        self.size += 1
         last = self.last
         if not last or order > last[-1]:
             if len(last) >= CHUNK_MAX:
@@ -74,46 +85,77 @@ class Many(msgspec.Struct, gc=False, eq=False):
             last.append(order)
             return
         at = bisect_left(self.tops, order)
-        if at == len(self.tops):
-            insort(last, order)
-            if len(last) > 2 * CHUNK_MAX:
-                self.full.append(last[:CHUNK_MAX])
-                self.tops.append(last[CHUNK_MAX - 1])
-                self.last = last[CHUNK_MAX:]
+        chunk = last if at == len(self.tops) else self.full[at]
+        place = bisect_left(chunk, order)
+        if place < len(chunk) and chunk[place] == order:
+            self.dead -= 1  # it was left behind, and is back
             return
-        chunk = self.full[at]
-        insort(chunk, order)
-        if len(chunk) > 2 * CHUNK_MAX:
+        chunk.insert(place, order)
+        if len(chunk) <= 2 * CHUNK_MAX:
+            return
+        self.tops.insert(at, chunk[CHUNK_MAX - 1])
+        if chunk is last:
+            self.full.append(chunk[:CHUNK_MAX])
+            self.last = chunk[CHUNK_MAX:]
+        else:
             self.full[at : at + 1] = [chunk[:CHUNK_MAX], chunk[CHUNK_MAX:]]
-            self.tops.insert(at, chunk[CHUNK_MAX - 1])
 
     def drop(self, order: int) -> None:
         """Take out a number that is there."""
-        tops = self.tops
-        at = bisect_left(tops, order)
-        if at == len(tops):
-            chunk = self.last
-            place = bisect_left(chunk, order)
-            assert chunk[place] == order, "a number that is not there was dropped"
-            del chunk[place]
-            if not chunk and tops:
-                self.last = self.full.pop()
-                tops.pop()
-            return
-        full = self.full
-        chunk = full[at]
+        at = bisect_left(self.tops, order)
+        chunk = self.last if at == len(self.tops) else self.full[at]
         place = bisect_left(chunk, order)
         assert chunk[place] == order, "a number that is not there was dropped"
         del chunk[place]
-        if len(chunk) < CHUNK_MIN:
-            if not chunk:
-                del full[at], tops[at]
-            elif at + 1 < len(full) and len(chunk) + len(full[at + 1]) <= CHUNK_MAX:
-                chunk.extend(full[at + 1])
-                del full[at + 1], tops[at]
+        self.size -= 1
+        self._close(at)
 
-    def __len__(self) -> int:
-        return sum(map(len, self.full)) + len(self.last)
+    def sweep(self, at: int, alive: Callable[[int], object | None]) -> int:
+        """Clear a chunk of the numbers of things that are gone; say of how many."""
+        chunk = self.last if at == len(self.full) else self.full[at]
+        kept = array("q", [order for order in chunk if alive(order) is not None])
+        gone = len(chunk) - len(kept)
+        if gone:
+            chunk[:] = kept
+            self.dead -= gone
+            self._close(at)
+        return gone
+
+    def trim(self, alive: Callable[[int], object | None]) -> None:
+        """Clear the front of numbers of things that are gone, so that a walk starts at once."""
+        while self.dead:
+            chunk = self.full[0] if self.full else self.last
+            gone = 0
+            for order in chunk:
+                if alive(order) is not None:
+                    break
+                gone += 1
+            rest = len(chunk) - gone
+            if gone:
+                del chunk[:gone]
+                self.dead -= gone
+                self._close(0)
+            if rest or not self.full:
+                return
+
+    def _close(self, at: int) -> None:
+        """Do away with a chunk that has become empty, or short beside a short one."""
+        full, tops = self.full, self.tops
+        if at == len(full):
+            if not self.last and full:
+                self.last = full.pop()
+                tops.pop()
+            return
+        chunk = full[at]
+        if not chunk:
+            del full[at], tops[at]
+        elif (
+            len(chunk) < CHUNK_MIN
+            and at + 1 < len(full)
+            and len(chunk) + len(full[at + 1]) <= CHUNK_MAX
+        ):
+            chunk.extend(full[at + 1])
+            del full[at + 1], tops[at]
 
     def __iter__(self) -> Iterator[int]:
         for chunk in self.full:
@@ -126,12 +168,13 @@ Slot: TypeAlias = Any
 
 
 def size_of(slot: Slot) -> int:
-    """How many things a slot leads to; of many, about."""
+    """How many things a slot leads to."""
     kind = slot.__class__
     if kind is Few:
         return len(slot.items)
     if kind is Many:
-        return len(slot.full) * CHUNK_MAX + len(slot.last)
+        size: int = slot.size
+        return size
     return 0 if slot is None else 1
 
 
@@ -150,7 +193,7 @@ class Slots(Generic[T]):
 
     __slots__ = ("resolve", "shards", "width")
 
-    def __init__(self, resolve: Callable[[int], T]) -> None:
+    def __init__(self, resolve: Callable[[int], T | None]) -> None:
         self.resolve = resolve
         self.width = 1
         self.shards: list[dict[Hashable, Slot]] = [{}]
@@ -171,7 +214,10 @@ class Slots(Generic[T]):
         if kind is Few:
             return slot.items  # type: ignore[no-any-return]
         if kind is Many:
-            return map(self.resolve, slot)
+            if not slot.dead:
+                return map(self.resolve, slot)  # type: ignore[arg-type]  # all are there
+            slot.trim(self.resolve)
+            return filter(None, map(self.resolve, slot))
         return (slot,)
 
     def add(self, key: Hashable, item: T) -> None:
@@ -209,22 +255,51 @@ class Slots(Generic[T]):
         slot = shard[key]
         if slot is item:
             del shard[key]
-        else:
-            self.part(shard, key, slot, item)
-
-    def part(self, shard: dict[Hashable, Slot], key: Hashable, slot: Slot, item: T) -> None:
-        """Drop a thing from a key of a shard that leads to others too."""
-        if slot.__class__ is Many:
+        elif slot.__class__ is Many:
             slot.drop(item.order)
-            if len(slot.last) <= FEW_MAX // 2 and not slot.full:
-                rest = tuple(map(self.resolve, slot.last))
-                shard[key] = rest[0] if len(rest) == 1 else Few(rest)
+            if slot.size <= FEW_MAX // 2:
+                self.settle(shard, key, slot)
         else:
             items = slot.items
             if len(items) == 2:
                 shard[key] = items[1] if items[0] is item else items[0]
             else:
                 slot.items = tuple([one for one in items if one is not item])
+
+    def leave(self, key: Hashable, item: T) -> None:
+        """As `drop`, of a thing that no longer resolves: its number may be left behind for now.
+
+        To find a number among a million is dear when nothing of it is in the processor's caches.
+        So it is only counted, skipped by walks, and swept out with others once there are as many
+        as half of those that are there.
+        """
+        shard = self.shards[hash(key) % self.width]
+        slot = shard[key]
+        if slot.__class__ is not Many:
+            self.drop(key, item)
+            return
+        slot.size -= 1
+        slot.dead += 1
+        if slot.size <= FEW_MAX // 2 or not slot.dead & SWEEP_MASK:
+            self.settle(shard, key, slot)
+
+    def settle(self, shard: dict[Hashable, Slot], key: Hashable, slot: Many) -> None:
+        """Sweep where much is left behind; go back to a simpler slot where few are there."""
+        if slot.size > FEW_MAX // 2:
+            swept = 0
+            for _ in range(SWEEP_CHUNKS):
+                if slot.dead <= slot.size // 2 or swept > 2 * SWEEP_MASK:
+                    break
+                slot.hand = slot.hand + 1 if slot.hand < len(slot.full) else 0
+                swept += slot.sweep(min(slot.hand, len(slot.full)), self.resolve)
+            return
+        rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
+        if len(rest) > 1:
+            shard[key] = Few(rest)
+        elif rest:
+            shard[key] = rest[0]
+        else:
+            del shard[key]
 
     def __iter__(self) -> Iterator[Any]:
         """The keys that lead anywhere."""

@@ -68,11 +68,13 @@ class Store:
         shelf.add(record)
         self.size += 1
 
-    def drop(self, record: Record) -> None:
-        """Let go of a record that is here."""
+    def drop(self, record: Record) -> bool:
+        """Let go of a record. False when it is not here, nor ever was or no longer."""
         count = record.count
-        segments = self._ids[record.writer]
-        segment = segments[count // SEGMENT]
+        segments = self._ids.get(record.writer)
+        segment = None if segments is None else segments.get(count // SEGMENT)
+        if segments is None or segment is None or segment.get(count) is not record:
+            return False
         del segment[count]
         left = len(segment)
         if left in SHRINK_AT:
@@ -87,6 +89,7 @@ class Store:
         if not shelf.segments:
             del self._shelves[width]
         self.size -= 1
+        return True
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""

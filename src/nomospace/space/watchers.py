@@ -78,7 +78,7 @@ class _Shape(Generic[W]):
         paths: tuple[Path, ...],
         asks_cur: bool,
         asks_dest: bool,
-        resolve: Callable[[int], W],
+        resolve: Callable[[int], W | None],
     ) -> None:
         self.paths = paths
         self.extractors: list[Callable[[tuple[Term, ...]], Hashable]] = [
@@ -135,7 +135,7 @@ class Watchers(Generic[W]):
                 name = ((), False, False)
         shape = shapes.get(name)
         if shape is None:
-            shape = shapes[name] = _Shape(*name, self._by_order.__getitem__)
+            shape = shapes[name] = _Shape(*name, self._by_order.get)
         self._by_order[watcher.order] = watcher
         self._shape_of[watcher.order] = name
         shape.slots.add(shape.key(watcher), watcher)
