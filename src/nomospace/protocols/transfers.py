@@ -24,7 +24,6 @@ own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -89,16 +88,26 @@ class Transfers:
 
     def pending(self, peer: str, most: int | None = None) -> list[tuple[int, Any]]:
         """What a peer has not said to have, oldest first."""
-        return list(islice(self._pending.get(peer, {}).items(), most))
+        waiting = self._pending.get(peer)
+        if not waiting:
+            return []
+        first = self._first(peer, waiting)
+        last = self._numbers[peer] if most is None else first + most - 1
+        return [(n, waiting[n]) for n in range(first, min(last, self._numbers[peer]) + 1)]
+
+    def _first(self, peer: str, waiting: dict[int, Any]) -> int:
+        """The oldest that waits. Numbers have no gaps: those that wait are the last ones given."""
+        return self._numbers[peer] - len(waiting) + 1
 
     def taken(self, peer: str, number: int) -> bool:
         """The peer has everything up to a number; whether that is news."""
-        waiting = self._pending.get(peer, {})
-        news = False
-        while waiting and (first := next(iter(waiting))) <= number:
-            del waiting[first]
-            news = True
-        return news
+        waiting = self._pending.get(peer)
+        if not waiting:
+            return False
+        first = self._first(peer, waiting)
+        for n in range(first, min(number, self._numbers[peer]) + 1):
+            del waiting[n]
+        return number >= first
 
     def is_next(self, peer: str, number: int) -> bool:
         """Whether a transfer from a peer is the one to be placed now."""
