@@ -174,6 +174,33 @@ class Depart(msgspec.Struct, frozen=True):
     agent: str
 
 
+class Speak(msgspec.Struct, frozen=True):
+    """The operator of a governed space lets it say something: `sent` by its manager here."""
+
+    space: str
+    law: str
+    message: Term
+    to: str
+
+
+class Certified(msgspec.Struct, frozen=True):
+    """A certificate of an agent here checks out. Who has checked it vouches for that."""
+
+    agent: str
+    law: str
+    issuer: str
+    attributes: tuple[Term, ...]
+
+
+class Revoked(msgspec.Struct, frozen=True):
+    """A certificate of an agent here counts no longer."""
+
+    agent: str
+    law: str
+    issuer: str
+    attributes: tuple[Term, ...]
+
+
 class Engage(msgspec.Struct, frozen=True):
     """Join whom the policy lets this host join."""
 
@@ -199,7 +226,9 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
     """Time has passed."""
 
 
-Event: TypeAlias = Call | Arrive | Depart | Engage | Disengage | Moved | Heard | Tick
+Event: TypeAlias = (
+    Call | Arrive | Depart | Speak | Certified | Revoked | Engage | Disengage | Moved | Heard | Tick
+)
 
 
 class Its(msgspec.Struct, frozen=True):

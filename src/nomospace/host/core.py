@@ -33,6 +33,7 @@ from nomospace.host.calls import (
     Arrive,
     Call,
     Cancel,
+    Certified,
     Depart,
     Disengage,
     Engage,
@@ -44,9 +45,11 @@ from nomospace.host.calls import (
     OutMany,
     React,
     Reactions,
+    Revoked,
     Seek,
     Settle,
     Share,
+    Speak,
     Tell,
     Tick,
 )
@@ -171,6 +174,11 @@ class Host:
         return self._engagement.view
 
     @property
+    def frozen(self) -> bool:
+        """Whether the group is changing: until it stands still, calls and obligations wait."""
+        return self._frozen
+
+    @property
     def agents(self) -> tuple[str, ...]:
         """The agents of this host."""
         return tuple(self.holding.residents)
@@ -197,7 +205,7 @@ class Host:
         """Take one fact in and say what must follow, in order."""
         self.now = now
         kind = event.__class__
-        if kind is Call or kind is Arrive or kind is Depart:
+        if kind is Call or kind in _ACTS:
             if not self._frozen:
                 self._act(event)
             elif len(self._held_calls) < HELD_MAX:
@@ -254,9 +262,13 @@ class Host:
             self.call(event)
         elif isinstance(event, Arrive):
             self.holding.arrive(event)
-        else:
-            assert isinstance(event, Depart), event
+        elif isinstance(event, Depart):
             self.holding.depart(event.agent)
+        elif isinstance(event, Speak):
+            self.governing.speak(event)
+        else:
+            assert isinstance(event, Certified | Revoked), event
+            self.governing.certify(event)
 
     def call(self, call: Call) -> None:
         """Do what an agent asks; whatever it asked wrongly is its answer."""
@@ -534,6 +546,9 @@ class Host:
                     firings=outcome.firings,
                 )
 
+
+_ACTS: Final = (Arrive, Depart, Speak, Certified, Revoked)
+"""What waits, besides calls, while the group changes."""
 
 _CALLS: Final[dict[type, Any]] = {
     Out: lambda host, op, resident, request: host.holding.out(op, resident, request),

@@ -8,8 +8,8 @@ there. The answer is `sent(Space, found(Op, T), Agent)` at the manager that hold
 on before the tuple is removed, and `arrived(Space, found(Op, T), Agent)` at the agent's.
 
 A law may hold an operation back and forward it later, or forward another one. So an answer ends
-the agent's oldest outstanding operation on that space with the same term, and one that fits none
-is delivered as mail.
+an outstanding operation of the agent on that space with the same term (the one that the space has
+answered, else the oldest), and one that fits none is delivered as mail.
 
 Rulings cause others: a forward an arrival, a delivery an operation. These stand on an agenda that
 is worked off in the same step, at most `CAUSED_MAX` of them.
@@ -35,17 +35,29 @@ from nomospace.control import (
     Snapshot,
     adopt,
     arrived,
+    certificate,
     explain,
     sent,
 )
 from nomospace.control import Effect as ControlEffect
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import BULK, Adopt, Out, OutMany, React, Seek, Tell
+from nomospace.host.calls import (
+    BULK,
+    Adopt,
+    Certified,
+    Out,
+    OutMany,
+    React,
+    Revoked,
+    Seek,
+    Speak,
+    Tell,
+)
 from nomospace.host.changes import Durable, MemberJoined, MemberRuled
 from nomospace.host.effects import Found, Mail, Ruled
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.linda import read, show
-from nomospace.host.problems import AlreadyMember, NotAMember, Refused
+from nomospace.host.problems import AgentLeft, AlreadyMember, Busy, NotAMember, Refused
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
@@ -76,13 +88,14 @@ class Released(msgspec.Struct, frozen=True):
 class Outstanding:
     """An operation on a governed space that has not been answered."""
 
-    __slots__ = ("founds", "message", "op", "request", "started")
+    __slots__ = ("founds", "message", "op", "request", "started", "under_way")
 
     def __init__(self, op: int, message: Term, request: Out | Seek | React) -> None:
         self.op = op
         self.message = message
         self.request = request
         self.started = False  # whether it has reached the space
+        self.under_way = False  # whether the space has answered it
         self.founds: tuple[Found, ...] = ()  # what the space found, with all that is hidden
 
 
@@ -99,7 +112,7 @@ class Governing:
         self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
         self._draining = False
         self._caused = 0
-        self._hidden: Found | None = None  # the tuple of the firing that is being ruled on
+        self._firings: list[tuple[Registered, Found]] = []  # of this step, not resolved yet
 
     # -- memberships -----------------------------------------------------------------------
 
@@ -151,7 +164,8 @@ class Governing:
         """Take an agent's memberships out."""
         homes = [home for home in self._members if home[0] == agent]
         for key in [key for key in self._outstanding if key[0] == agent]:
-            del self._outstanding[key]
+            for one in self._outstanding.pop(key):
+                self._host.fail(one.op, AgentLeft(agent=agent))
         for home in homes:
             self._due.pop(home, None)
         return tuple([self._members.pop(home).snapshot() for home in homes])
@@ -252,6 +266,8 @@ class Governing:
                     self._host.note("law-says", home=member.home, says=effect)
         finally:
             self._draining = outer
+            if not outer:
+                self._firings.clear()  # what is left the law has kept
 
     def _forward(self, origin: Membership, forward: Forward) -> None:
         host, law = self._host, origin.law.hash
@@ -281,6 +297,28 @@ class Governing:
         elif not self._resolve(member, sender, message):
             self._host.order(Mail(member.home, member.law.hash, sender, message))
 
+    # -- what operators say ----------------------------------------------------------------
+
+    def speak(self, event: Speak) -> None:
+        """A governed space says something, in its own name and under its own law."""
+        home = (event.space, event.law)
+        if home not in self._managers:
+            self._host.note("no-such-space", space=event.space, law=event.law)
+            return
+        self._rule(self._members[home], sent(event.space, event.message, event.to))
+        self.drain()
+
+    def certify(self, event: Certified | Revoked) -> None:
+        """A certificate of an agent checks out, or counts no longer: its controller is told."""
+        member = self._members.get((event.agent, event.law))
+        if member is None or member.ended:
+            self._host.note("no-such-member", agent=event.agent, law=event.law)
+            return
+        kind = "certified" if isinstance(event, Certified) else "revoked"
+        shown = certificate(event.issuer, event.agent, event.attributes)
+        self._rule(member, Event(kind, (shown,)))
+        self.drain()
+
     # -- the agents' operations ------------------------------------------------------------
 
     def send(self, agent: str, request: Tell) -> Ruling:
@@ -297,6 +335,8 @@ class Governing:
         if isinstance(request, Out):
             self._submit(op, resident, interface, request)
             return
+        if not request.rows:
+            self._host.answer(op)
         for place, fields in enumerate(request.rows, 1):
             last = op if place == len(request.rows) else 0
             one = Out(request.space, fields, request.to, request.ttl_us)
@@ -316,10 +356,10 @@ class Governing:
         member = self.member(resident.id, interface.law)
         message = show(request)
         waiting = self._outstanding.setdefault((resident.id, interface.name), [])
+        if len(waiting) >= OUTSTANDING_MAX:
+            raise Busy(what=f"what {resident.id} asks of {interface.name}", limit=OUTSTANDING_MAX)
         one = Outstanding(op, message, request)
         waiting.append(one)
-        if len(waiting) > OUTSTANDING_MAX:
-            waiting.pop(0)
         ruling = self._rule(member, sent(resident.id, message, interface.name))
         if ruling.refused:
             waiting.remove(one)
@@ -359,11 +399,9 @@ class Governing:
             raise self.refusal(member, ruling)
 
     def giving_back(
-        self, resident: Resident, interface: Interface, fields: tuple[Term, ...] | None
+        self, resident: Resident, interface: Interface, fields: tuple[Term, ...]
     ) -> None:
         """An agent gives a lease back: ruled on like all else."""
-        if fields is None:
-            return
         member = self.member(resident.id, interface.law)
         message = Compound("returned", (fields,))
         ruling = self._rule(member, sent(resident.id, message, interface.name))
@@ -471,17 +509,19 @@ class Governing:
         self.drain()
         return released.message
 
-    def release_reacted(self, level: Level, agent: str, message: Term, found: Found) -> Term:
+    def release_reacted(
+        self, space: str, law: str, agent: str, message: Term, found: Found
+    ) -> Term:
         """May a firing be told to an agent? The message, or `None`."""
         answer = Compound("reacted", (message.args[0], found.fields))
-        released = self._release(level.name, level.law, agent, answer)
+        released = self._release(space, law, agent, answer)
         self.drain()
         return released.message
 
-    def admits(self, level: Level, agent: str, message: Term) -> bool:
-        """Does the manager here let an operation of another host's agent arrive?"""
-        manager = self.manager(level.name, level.law)
-        event = arrived(agent, message, level.name)
+    def admits(self, space: str, law: str, agent: str, message: Term) -> bool:
+        """Does the manager here let an operation arrive that was sent at another host?"""
+        manager = self.manager(space, law)
+        event = arrived(agent, message, space)
         effects = manager.handle(event, now=self._host.now)
         _, orders = self._write_down(manager, effects, event)
         admitted = False
@@ -514,7 +554,7 @@ class Governing:
             message = self._answer_term(op.message, (), all_=op.seek.how in BULK)
         for one in self._outstanding.get((op.agent, op.seek.space), ()):
             if one.op == op.op and one.started:
-                one.founds = founds
+                one.founds, one.under_way = founds, True
         member = self._members.get((op.agent, op.law))
         if member is None or member.ended:
             return
@@ -530,12 +570,14 @@ class Governing:
         if message.name == "reacted":
             return self._resolve_reacted(member, sender, message)
         waiting = self._outstanding.get((member.home, sender), [])
-        for one in waiting:
-            if one.started and same(one.message, message.args[0]):
-                waiting.remove(one)
-                self._host.answer(one.op, _value(one, message))
-                return True
-        return False
+        fits = [one for one in waiting if one.started and same(one.message, message.args[0])]
+        if not fits:
+            return False
+        # Of several with the same term, the one that the space has answered.
+        one = next((one for one in fits if one.under_way), fits[0])
+        waiting.remove(one)
+        self._host.answer(one.op, _value(one, message))
+        return True
 
     # -- reactions -------------------------------------------------------------------------
 
@@ -544,29 +586,37 @@ class Governing:
         member = self._members.get((one.agent, one.law))
         if member is None or member.ended or message is None:
             return
-        self._hidden = found
+        self._firings.append((one, found))
         self._rule(member, arrived(one.request.space, message, one.agent))
         self.drain()
 
     def _resolve_reacted(self, member: Membership, space: str, message: Compound) -> bool:
         pattern, fields = message.args
-        host = self._host
-        found = self._hidden
-        if found is None or not same(found.fields, fields):
-            found = Found(fields, "", 0, space)
-        for one in host.reacting.find(member.home, space, pattern):
-            host.reacting.fire(one, found)
+        reacting = self._host.reacting
+        for firing in self._firings:
+            one, found = firing
+            if (
+                one.agent == member.home
+                and one.request.space == space
+                and same(found.fields, fields)
+                and same(one.request.template.term, pattern)
+            ):
+                self._firings.remove(firing)
+                reacting.fire(one, found)
+                return True
+        for one in reacting.find(member.home, space, pattern):  # a tuple that the law has made
+            reacting.fire(one, Found(fields, "", 0, space))
             return True
         return False
 
     def shown(self, one: Registered, found: Found) -> Found | None:
         """Both rulings on a strong firing, inside the step; what the listener may see."""
-        level = self._host.holding.levels[one.request.space]
-        message = self.release_reacted(level, one.agent, one.message, found)
+        space = one.request.space
+        message = self.release_reacted(space, one.law, one.agent, one.message, found)
         member = self._members.get((one.agent, one.law))
         if message is None or member is None or member.ended:
             return None
-        event = arrived(one.request.space, message, one.agent)
+        event = arrived(space, message, one.agent)
         effects = member.handle(event, now=self._host.now)
         _, orders = self._write_down(member, effects, event)
         seen: Found | None = None
@@ -574,7 +624,7 @@ class Governing:
             shown = order.message if isinstance(order, Deliver) else None
             if seen is None and shown.__class__ is Compound and shown.name == "reacted":
                 fields = shown.args[1]
-                seen = found if same(fields, found.fields) else Found(fields, "", 0, level.name)
+                seen = found if same(fields, found.fields) else Found(fields, "", 0, space)
             else:
                 self._agenda.append((member, order))
         self.drain()

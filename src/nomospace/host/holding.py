@@ -114,6 +114,9 @@ class Holding:
     def arrive(self, event: Arrive) -> None:
         """An agent comes, new or with all that it carries; its spaces are shared again."""
         host, agent = self._host, event.agent
+        if "@" not in agent:  # such names are the spaces' own, and their managers'
+            host.note("not-an-agent", error=NotAnAgent(given=agent))
+            return
         if agent in self.residents:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
@@ -184,6 +187,8 @@ class Holding:
         level = self.levels.get(name)
         if level is not None and level.law != law and level.sharers:
             raise OtherLaw(space=name, law=level.law, given=law)
+        if law:
+            self._host.governing.manager(name, law)
         interface = resident.spaces[name] = Interface(name, law, durable)
         self._host.write_down(Opened(resident.id, name, law, False, durable))
         return interface

@@ -7,7 +7,7 @@ the lapse of the lease, and by a crash of its host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from nomospace.host.calls import Settle
 from nomospace.host.changes import TupleGone, TuplePut
@@ -20,6 +20,8 @@ from nomospace.terms import Term
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
+
+Fields: TypeAlias = tuple[Term, ...]
 
 SETTLING_MAX: Final = 100_000
 """How many words on leases may be on their way to other hosts."""
@@ -36,26 +38,34 @@ class Settling(NamedTuple):
     lease: str
 
 
+class Lease(NamedTuple):
+    """A tuple that is lent from here. Names of leases can be guessed: only its taker ends it."""
+
+    space: Space
+    id: Id
+    agent: str
+
+
 class Lending:
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._leases: dict[str, tuple[Space, Id]] = {}  # lent here, by the lease's name
+        self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
-        self._borrowed: dict[str, tuple[Term, ...]] = {}  # lent by peers, under a law
+        self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
         self._next_lease = 1
         self._next_settling = 1
 
-    def lend(self, name: str, space: Space, record: Record, lease_us: int) -> str:
-        """Lend a tuple of this host for a while; the lease's name."""
+    def lend(self, name: str, space: Space, record: Record, lease_us: int, agent: str) -> str:
+        """Lend a tuple of this host to an agent for a while; the lease's name."""
         host = self._host
         lease = f"{host.name}/{host.life}/{self._next_lease}"
         self._next_lease += 1
         space.deliveries_max = DELIVERIES_MAX
         space.lend(record, lease, host.now + lease_us)
         host.holding.has_timers(name, space)
-        self._leases[lease] = (space, record.id)
+        self._leases[lease] = Lease(space, record.id, agent)
         host.write_down(TuplePut(name, row_of(record)))
         return lease
 
@@ -74,7 +84,10 @@ class Lending:
         where = request.lease.partition("/")[0]
         interface = resident.interface(request.space)
         if interface.law and not request.done:
-            host.governing.giving_back(resident, interface, self._fields_of(request.lease))
+            fields = self._fields_of(request.lease, resident.id, request.space)
+            if fields is None:  # its law could not see it given back; it comes back by itself
+                raise LeaseLapsed(lease=request.lease)
+            host.governing.giving_back(resident, interface, fields)
         if where != host.name:
             self._borrowed.pop(request.lease, None)
             if where not in host.entries:
@@ -86,15 +99,18 @@ class Lending:
             self._next_settling += 1
             self._settling[number] = Settling(op, resident.id, where, request.lease)
             key = (host.life, number, 0)
-            host.tell(where, Settled(key, request.lease, request.done))
+            settled = Settled(key, request.lease, request.done, resident.id, request.space)
+            host.tell(where, settled)
             return
-        if not self._settle(request.lease, done=request.done):
+        if not self._may_settle(request.lease, resident.id, request.space) or not self._settle(
+            request.lease, done=request.done
+        ):
             raise LeaseLapsed(lease=request.lease)
         host.answer(op)
 
-    def borrowed(self, found: Found) -> None:
+    def borrowed(self, agent: str, found: Found) -> None:
         """A peer lent a tuple of a governed space: its law will want to see it given back."""
-        self._borrowed[found.lease] = found.fields
+        self._borrowed[found.lease] = (agent, found.fields)
         if len(self._borrowed) > BORROWED_MAX:
             del self._borrowed[next(iter(self._borrowed))]
 
@@ -108,20 +124,31 @@ class Lending:
         for number in [n for n, one in self._settling.items() if one.peer == peer]:
             self._host.fail(self._settling.pop(number).op, InDoubt(peer=peer))
 
-    def _fields_of(self, lease: str) -> tuple[Term, ...] | None:
-        """The tuple under a lease, as the law of its space is to see it."""
+    def _fields_of(self, lease: str, agent: str, space: str) -> Fields | None:
+        """The tuple that an agent has under a lease, as the law of its space is to see it."""
         known = self._leases.get(lease)
         if known is None:
-            return self._borrowed.get(lease)
-        space, id = known
-        return next((one.record.fields for one in space.leases() if one.record.id == id), None)
+            taker, fields = self._borrowed.get(lease, ("", ()))
+            return fields if taker == agent else None
+        if not self._may_settle(lease, agent, space):
+            return None
+        lent = known.space.leases()
+        return next((one.record.fields for one in lent if one.record.id == known.id), None)
+
+    def _may_settle(self, lease: str, agent: str, space: str) -> bool:
+        """Whether a lease is an agent's, on a tuple of the space that it names.
+
+        The law that gave the tuple out is then the law that saw it given back.
+        """
+        known = self._leases.get(lease)
+        return known is not None and known.agent == agent and known.space.name == space
 
     def _settle(self, lease: str, *, done: bool) -> bool:
         host = self._host
         known = self._leases.pop(lease, None)
         if known is None:
             return False
-        space, id = known
+        space, id, _ = known
         if done:
             record = space.settle(id, lease)
             if record is not None:
@@ -136,9 +163,13 @@ class Lending:
 
     def hear_settled(self, peer: str, body: Settled) -> None:
         """A peer's agent is done with a tuple that was lent from here, or gives it back."""
-        counts = self._settle(body.lease, done=body.done)
-        if body.key is not None:
-            self._host.tell(peer, Closed(body.key, counts))
+        if body.key is None:  # nobody has had the tuple
+            self._settle(body.lease, done=body.done)
+            return
+        counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
+            body.lease, done=body.done
+        )
+        self._host.tell(peer, Closed(body.key, counts))
 
     def hear_closed(self, body: Closed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""

@@ -396,7 +396,9 @@ class Reacting:
                 return
             level, agent, message = known
             if level.law:
-                message = host.governing.release_reacted(level, agent, message, _found(record))
+                message = host.governing.release_reacted(
+                    name, level.law, agent, message, _found(record)
+                )
                 if message is None:
                     return
             host.tell(peer, Reacted(key, row_of(record), message))
@@ -405,8 +407,9 @@ class Reacting:
         if one is None:
             return
         if one.law:
-            level = host.holding.levels[name]
-            shown = host.governing.release_reacted(level, one.agent, one.message, _found(record))
+            shown = host.governing.release_reacted(
+                name, one.law, one.agent, one.message, _found(record)
+            )
             if shown is not None:
                 host.governing.react_arrived(one, shown, _found(record))
         else:
@@ -430,7 +433,7 @@ class Reacting:
             return
         if (peer, key) in self._watchdogs:
             return
-        if body.law and not host.governing.admits(level, body.agent, body.message):
+        if body.law and not host.governing.admits(body.space, body.law, body.agent, body.message):
             return
         self._watchdogs[peer, key] = (level, body.agent, body.message)
         spans = {
@@ -502,6 +505,9 @@ class Reacting:
     def unpack(self, agent: str, carried: tuple[Any, ...]) -> None:
         """Register an agent's reactions where it has come to."""
         for one in carried:
+            space = one.request.space
+            if one.law and not self._host.governing.admits(space, one.law, agent, one.message):
+                continue  # the space has a manager of its own here, and it says no
             here = Registered(one.id, agent, one.law, one.request, one.message)
             here.enabled, here.fired, here.seen = one.enabled, one.fired, Seen(one.spans)
             self._registered[one.id] = here

@@ -249,6 +249,8 @@ class Seeking:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""
         for one in [one for one in self._ops.values() if one.agent == agent]:
             self._close(one)
+            if one.law:
+                self._host.governing.forget(one)
             self._host.fail(one.op, AgentLeft(agent=agent))
 
     def made_private(self, agent: str, space: str) -> None:
@@ -256,6 +258,8 @@ class Seeking:
         for one in list(self._ops.values()):
             if one.agent == agent and one.seek.space == space:
                 self._close(one)
+                if one.law:
+                    self._host.governing.forget(one)
                 self._host.fail(one.op, PrivateSpace(space=space))
 
     # -- spreading over the group ----------------------------------------------------------
@@ -388,7 +392,10 @@ class Seeking:
         if one.takes:
             if seek.lease_us:
                 leases = tuple(
-                    [host.lending.lend(seek.space, space, r, seek.lease_us) for r in records]
+                    [
+                        host.lending.lend(seek.space, space, r, seek.lease_us, one.agent)
+                        for r in records
+                    ]
                 )
                 founds = tuple(
                     [found_of(r, lease) for r, lease in zip(records, leases, strict=True)]
@@ -548,7 +555,7 @@ class Seeking:
         )
         if one.law:
             for found in founds:
-                host.lending.borrowed(found)
+                host.lending.borrowed(one.agent, found)
             host.governing.deliver(one, body.message, founds)
         else:
             host.answer(one.op, founds if one.seek.how in BULK else founds[0])

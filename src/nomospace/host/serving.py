@@ -65,7 +65,7 @@ class Serving:
         if level is None or len(self._watched) >= WATCHES_MAX:
             return
         template = Template.from_term(tuple(body.pattern))
-        if body.law and not host.governing.admits(level, body.agent, body.message):
+        if body.law and not host.governing.admits(body.space, body.law, body.agent, body.message):
             return
         ticket = (peer, tuple(body.key))
         if ticket in self._watched:
@@ -165,7 +165,7 @@ class Serving:
         records: list[Record] = []
         message = None
         if level is not None and (
-            not body.law or host.governing.admits(level, body.agent, body.message)
+            not body.law or host.governing.admits(body.space, body.law, body.agent, body.message)
         ):
             template = Template.from_term(tuple(body.pattern))
             at, dest = body.at or None, body.dest or None
@@ -201,7 +201,10 @@ class Serving:
         host = self._host
         if body.lease_us:
             leases = tuple(
-                [host.lending.lend(body.space, space, r, body.lease_us) for r in records]
+                [
+                    host.lending.lend(body.space, space, r, body.lease_us, body.agent)
+                    for r in records
+                ]
             )
             rows = tuple([row_of(record) for record in records])
             host.tell(peer, Lent(key, rows, leases, message))

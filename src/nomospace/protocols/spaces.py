@@ -142,11 +142,16 @@ class Lent(msgspec.Struct, frozen=True, gc=False, tag="lent"):
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False, tag="settled"):
-    """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks."""
+    """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks.
+
+    `agent` and `space` are the taker's: who guesses the name of a lease has no say in it.
+    """
 
     key: Key | None
     lease: str
     done: bool
+    agent: str = ""
+    space: str = ""
 
 
 class Closed(msgspec.Struct, frozen=True, gc=False, tag="closed"):
