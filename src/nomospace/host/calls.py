@@ -241,10 +241,13 @@ class Its(msgspec.Struct, frozen=True):
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What a moving agent carries: its spaces, the counter of its tuples, its reactions."""
+    """What a moving agent carries: its spaces, the counter of its tuples, its reactions, its
+    memberships with the time left of their obligations. `origin` is the host it comes from.
+    """
 
     agent: str
-    count: int
+    origin: str
+    count: int = 0
     spaces: tuple[Its, ...] = ()
     reactions: tuple[Any, ...] = ()
     memberships: tuple[Any, ...] = ()

@@ -168,16 +168,18 @@ class Governing:
                 self._host.fail(one.op, AgentLeft(agent=agent))
         for home in homes:
             self._due.pop(home, None)
-        return tuple([self._members.pop(home).snapshot() for home in homes])
+        now = self._host.now
+        return tuple([_shifted(self._members.pop(home).snapshot(), -now) for home in homes])
 
-    def unpack(self, agent: str, snapshots: tuple[Any, ...]) -> None:
-        """Let an agent's memberships go on here; its laws must be known."""
-        for snapshot in snapshots:
-            law = self._laws[snapshot.law]
-            member = Membership.restore(law, snapshot)
+    def unpack(self, agent: str, snapshots: tuple[Any, ...], origin: str) -> None:
+        """Let an agent's memberships go on here; its laws must be known, and rule on the move."""
+        for carried in snapshots:
+            snapshot = _shifted(carried, self._host.now)
+            member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._members[agent, snapshot.law] = member
             self._host.write_down(MemberJoined(snapshot))
-            self._note_due(member)
+            self._rule(member, Event("moved", (origin, self._host.name)))
+        self.drain()
 
     def know(self, law: CompiledLaw) -> None:
         """Have a law at hand for members that come."""
@@ -629,6 +631,12 @@ class Governing:
                 self._agenda.append((member, order))
         self.drain()
         return seen
+
+
+def _shifted(snapshot: Snapshot, by_us: int) -> Snapshot:
+    """A membership with its obligations moved in time: on the way they are kept as time left."""
+    obligations = tuple([(place, term, due + by_us) for place, term, due in snapshot.obligations])
+    return msgspec.structs.replace(snapshot, obligations=obligations)
 
 
 def _value(one: Outstanding, message: Compound) -> Any:

@@ -120,11 +120,11 @@ class Holding:
         if agent in self.residents:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
-        bundle = event.bundle or Bundle(agent, 0)
+        bundle = event.bundle or Bundle(agent, host.name)
         resident = self.residents[agent] = Resident(agent, bundle.count)
         self._lines = None
         host.write_down(AgentCame(agent, bundle.count))
-        host.governing.unpack(agent, bundle.memberships)
+        host.governing.unpack(agent, bundle.memberships, bundle.origin)
         for its in bundle.spaces:
             interface = self._open(resident, its.name, its.law, durable=True)
             for row in its.rows:
@@ -165,7 +165,9 @@ class Holding:
         host.write_down(AgentWent(agent))
         host.reacting.respread()
         host.seeking.respread()
-        host.order(Packed(Bundle(agent, resident.count, tuple(carried), reactions, memberships)))
+        host.order(
+            Packed(Bundle(agent, host.name, resident.count, tuple(carried), reactions, memberships))
+        )
 
     # -- interface spaces ------------------------------------------------------------------
 
