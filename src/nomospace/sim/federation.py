@@ -24,6 +24,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.control import Ruling
 from nomospace.host import Durable, Host
 from nomospace.host.calls import (
     READ_ALL,
@@ -31,6 +32,7 @@ from nomospace.host.calls import (
     Arrive,
     Bundle,
     Call,
+    Certified,
     Depart,
     Disengage,
     Engage,
@@ -39,9 +41,12 @@ from nomospace.host.calls import (
     Moved,
     React,
     Request,
+    Revoked,
     Seek,
+    Speak,
     Tick,
 )
+from nomospace.host.changes import MemberRuled
 from nomospace.host.effects import (
     Answer,
     Effect,
@@ -66,9 +71,11 @@ from nomospace.sim.observed import (
     ASKED,
     CAME,
     FIRED,
+    FROZE,
     LEFT,
     LINKED,
     NOTED,
+    THAWED,
     UNLINKED,
     UNTOLD,
     VIEW,
@@ -80,6 +87,7 @@ from nomospace.sim.observed import (
 )
 from nomospace.sim.simulation import Simulation
 from nomospace.sim.topology import Place, Topology
+from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
 
 ACTS_MAX: Final = 5_000_000
@@ -99,8 +107,8 @@ class Site:
     """A host of the world: its clock, its disk and, while it is up, its core."""
 
     __slots__ = (
-        "coming", "core", "disk", "down_us", "life", "name", "policy", "skew_us", "steps_left",
-        "up", "wake_at",
+        "coming", "core", "disk", "down_us", "frozen", "life", "name", "policy", "skew_us",
+        "steps_left", "up", "wake_at",
     )  # fmt: skip
 
     def __init__(self, name: str, skew_us: int, policy: Policy | None) -> None:
@@ -111,6 +119,7 @@ class Site:
         self.life = 0
         self.up = False
         self.core: Host | None = None
+        self.frozen = False  # as the history has it
         self.steps_left: int | None = None  # until a crash in the middle of work
         self.down_us = 0
         self.wake_at: int | None = None
@@ -178,7 +187,8 @@ class Sites(Simulation):
         """Whether each frame is put into bytes, to show that it could travel."""
         self.on_restart: Callable[[str, Sequence[str]], None] | None = None
         """Told the host and its agents when a host has started again."""
-        self._laws = {law.hash: law for law in laws}
+        self.laws = {law.hash: law for law in laws}
+        """What every host knows from its start, by hash; an agent that moves is at home there."""
         self._ops = 0
         self._asked: dict[int, tuple[str, str, Then | None]] = {}
         self._leaving: dict[str, tuple[str, int]] = {}
@@ -271,6 +281,26 @@ class Sites(Simulation):
     def agents(self) -> list[str]:
         """Who can be asked to act now: agents on hosts that are up."""
         return [a for a, host in self.where.items() if host is not None and self.sites[host].up]
+
+    # -- laws ------------------------------------------------------------------------------
+
+    def speak(self, host: str, space: str, law: CompiledLaw, message: Term, to: str) -> None:
+        """The operator of a host lets a governed space say something."""
+        self._tell(self.sites[host], Speak(space, law.hash, message, to))
+
+    def certify(
+        self, agent: str, law: CompiledLaw, issuer: str, *attributes: Term, held: bool = True
+    ) -> bool:
+        """Tell an agent's host of a certificate that checks out, or (not `held`) of one revoked.
+
+        False when the agent's host cannot be told now.
+        """
+        host = self.where.get(agent)
+        if host is None or not self.sites[host].up or agent in self._leaving:
+            return False
+        kind = Certified if held else Revoked
+        self._tell(self.sites[host], kind(agent, law.hash, issuer, attributes))
+        return True
 
     # -- calls -----------------------------------------------------------------------------
 
@@ -365,6 +395,9 @@ class Sites(Simulation):
         if core is None:
             return
         effects = core.handle(event, now=self.clock.now + site.skew_us)
+        if core.frozen is not site.frozen:
+            site.frozen = core.frozen
+            self.history.add(self.clock.now, FROZE if site.frozen else THAWED, site.name)
         if effects:
             self._carry_out(site, effects)
             if site.coming:
@@ -403,9 +436,9 @@ class Sites(Simulation):
 
     def _pack(self, site: Site, effects: Sequence[Effect]) -> None:
         """An agent leaves: no crash splits this."""
+        self._show(site)
         for effect in effects:
             self._do(site, effect)
-        self._show(site)
 
     def _do(self, site: Site, effect: Effect) -> None:
         kind = effect.__class__
@@ -415,6 +448,8 @@ class Sites(Simulation):
             apply = site.disk.apply
             for change in effect.changes:  # type: ignore[union-attr]
                 apply(change)
+                if change.__class__ is MemberRuled:
+                    self._ruled(site, change.ruling)
         else:
             self._observe(site, effect)
 
@@ -444,11 +479,15 @@ class Sites(Simulation):
                 self.history.add(now, NOTED, site.name, (effect.what, *facts))
         elif isinstance(effect, Packed):
             self._packed(effect.bundle)
-        elif isinstance(effect, Ruled):
-            self.history.add(now, RULED, effect.ruling.home, effect.ruling)
-        else:
-            assert isinstance(effect, Mail), effect
+        elif isinstance(effect, Mail):
             self.history.add(now, DELIVERED, effect.agent, effect)
+        else:
+            assert isinstance(effect, Ruled), effect  # known from the disk already
+
+    def _ruled(self, site: Site, ruling: Ruling) -> None:
+        """A ruling is on disk. Each host has a manager of its own for a governed space."""
+        who = ruling.home if "@" in ruling.home else f"{ruling.home} at {site.name}"
+        self.history.add(self.clock.now, RULED, who, ruling)
 
     def _then(self, site: Site, life: int, then: Then, answer: Answer) -> None:
         if site.life == life:  # a program dies with its host
@@ -531,6 +570,7 @@ class Sites(Simulation):
         self.history.add(self.clock.now, CRASHED, site.name)
         site.up = False
         site.core = None
+        site.frozen = False
         site.steps_left = None
         site.wake_at = None
         self._unseen.clear()
@@ -561,7 +601,7 @@ class Sites(Simulation):
             now=self.clock.now + site.skew_us,
             policy=site.policy,
             durable=site.disk,
-            laws=self._laws,
+            laws=self.laws,
         )
         self._tell(site, TICK)
 
