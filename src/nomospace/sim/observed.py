@@ -27,6 +27,8 @@ LEFT: Final = "left"  # an agent is on its way; what: from where
 CAME: Final = "came"  # an agent is at a host; what: the host
 LINKED: Final = "linked"  # who: both hosts
 UNLINKED: Final = "unlinked"
+FROZE: Final = "froze"  # the group is changing, and a host holds what it is asked for
+THAWED: Final = "thawed"  # it goes on
 NOTED: Final = "noted"  # something a host wanted known
 
 TupleKey: TypeAlias = tuple[str, tuple[Term, ...]]

@@ -12,6 +12,7 @@ from nomospace.host.calls import (
     TAKE_NOWAIT,
     WEAK,
     Adjust,
+    Adopt,
     Cancel,
     Open,
     Out,
@@ -21,6 +22,7 @@ from nomospace.host.calls import (
     Seek,
     Settle,
     Share,
+    Tell,
 )
 from nomospace.host.effects import Answer, Found
 
@@ -36,6 +38,7 @@ __all__ = [
     "TAKE_NOWAIT",
     "WEAK",
     "Adjust",
+    "Adopt",
     "Answer",
     "Cancel",
     "Found",
@@ -47,4 +50,5 @@ __all__ = [
     "Seek",
     "Settle",
     "Share",
+    "Tell",
 ]
