@@ -1,4 +1,7 @@
-"""What agents may ask of a host, for the scripts of worlds; scripts need not know the host."""
+"""What agents may ask of a host, and when hosts engage, for the scripts of worlds.
+
+Scripts need not know the host.
+"""
 
 from nomospace.host.calls import (
     ONCE,
@@ -13,6 +16,7 @@ from nomospace.host.calls import (
     WEAK,
     Adjust,
     Adopt,
+    Call,
     Cancel,
     Open,
     Out,
@@ -25,6 +29,7 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Answer, Found
+from nomospace.protocols.policy import Policy, Position
 
 __all__ = [
     "ONCE",
@@ -40,11 +45,14 @@ __all__ = [
     "Adjust",
     "Adopt",
     "Answer",
+    "Call",
     "Cancel",
     "Found",
     "Open",
     "Out",
     "OutMany",
+    "Policy",
+    "Position",
     "React",
     "Request",
     "Seek",
