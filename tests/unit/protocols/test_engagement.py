@@ -299,6 +299,13 @@ def test_repeats_of_what_is_done_are_harmless() -> None:
     assert bench.core.view == VIEW
 
 
+def test_an_exchange_of_another_view_installs_nothing() -> None:
+    bench = Bench("bob", "ann")
+    bench.reach(EXCHANGING)
+    assert bench.tell(Exchanged((4, "ann"))) == []
+    assert bench.core.phase is EXCHANGING
+
+
 def test_peers_from_the_same_view_are_not_fresh() -> None:
     bench = Bench("bob", "ann", "cat")
     bench.hear("ann", Prepare((5, "ann"), ("ann", "bob", "cat")))

@@ -193,11 +193,12 @@ def test_many_adverts_go_in_several_frames() -> None:
 
 def test_traces_of_an_earlier_life_are_outbid() -> None:
     links = start()
-    hello(links, vector={"ann": 9_000 * LIVES})
-    assert links.adverts["ann"].version > 9_000 * LIVES
-    adverts(links, "bob", Advert("ann", 20_000 * LIVES, (), (9, "ann")))
+    trace = 9_000 * LIVES + 200  # of life 200, before the lives were counted anew
+    hello(links, vector={"ann": trace})
+    assert links.adverts["ann"].version > trace
+    adverts(links, "bob", Advert("ann", 20_000 * LIVES + 200, (), (9, "ann")))
     mine = links.adverts["ann"]
-    assert mine.version > 20_000 * LIVES
+    assert mine.version > 20_000 * LIVES + 200
     assert (mine.neighbours, mine.view) == (("bob",), (1, "ann"))
 
 
