@@ -48,6 +48,8 @@ Firings on the tuples that a step started with are not counted: there is an end 
 RUNAWAYS_MAX: Final = 16
 """Reactions disabled in one step. Past it listeners register new ones faster than can be stopped,
 and the step ends: what they brought stays, and nothing more reacts to it."""
+VAIN_MAX: Final = 64
+"""Tuples that a search looks at in vain before it asks for an index of its own."""
 LAPSES_MAX: Final = 10_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
@@ -182,6 +184,7 @@ class Space:
             "lent": len(self._lent),
             "waiters": len(self._waiters),
             "reactions": len(self._reactions),
+            "composites": self._store.composites(),
         }
 
     # -- tuples ------------------------------------------------------------------------------
@@ -226,29 +229,39 @@ class Space:
         Never one that is lent out, nor one past its expiry at `now`.
         """
         matches = template.matches
+        vain = 0
+        found = None
         for record in self._store.candidates(template, at, dest):
             if (
-                (at is None or record.cur == at)
+                matches(record.fields)
+                and (at is None or record.cur == at)
                 and (dest is None or record.dest == dest)
                 and not 0 < record.expires <= now
-                and matches(record.fields)
             ):
-                return record
-        return None
+                found = record
+                break
+            vain += 1
+        if vain > VAIN_MAX:
+            self._store.ask_for_composite(template, at, dest)
+        return found
 
     def find_all(
         self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
     ) -> list[Record]:
         """All tuples that `find` could give, oldest first."""
         matches = template.matches
-        return [
+        looked_at = list(self._store.candidates(template, at, dest))
+        found = [
             record
-            for record in self._store.candidates(template, at, dest)
-            if (at is None or record.cur == at)
+            for record in looked_at
+            if matches(record.fields)
+            and (at is None or record.cur == at)
             and (dest is None or record.dest == dest)
             and not 0 < record.expires <= now
-            and matches(record.fields)
         ]
+        if len(looked_at) - len(found) > VAIN_MAX:
+            self._store.ask_for_composite(template, at, dest)
+        return found
 
     def get(self, id: TupleId) -> Record | None:
         """The tuple of that id, unless it is lent out or not here."""
@@ -439,7 +452,7 @@ class Space:
             self._bring_back(lease, now)
         while left and (record := self._expiries.pop(now)) is not None:
             left -= 1
-            self._store.drop(record)
+            self._store.drop(record)  # its order is gone from the timers already
             record.order = 0
             self._told.append(Expired(record))
         return self._step(now)
@@ -476,9 +489,8 @@ class Space:
             elif self._is_on(thing):
                 for record in self.find_all(thing.template, at=thing.at, dest=thing.dest, now=now):
                     self._meet(thing, record, inner, now)
-        if self._tally:
-            self._tally.clear()
-            self._firings = self._runaways = 0
+        self._tally.clear()
+        self._firings = self._runaways = 0
 
     def _is_on(self, reaction: Reaction) -> bool:
         return reaction.enabled and self._reactions.get(reaction.id) is reaction

@@ -11,6 +11,14 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import Final
 
+from nomospace.space.composites import (
+    COMPOSITES_MAX,
+    GAPS_MAX,
+    IDLE_AFTER,
+    Composite,
+    Name,
+    name_of,
+)
 from nomospace.space.records import Record
 from nomospace.space.slots import (
     CHUNK_MAX,
@@ -31,11 +39,26 @@ SEGMENT: Final = 341
 SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5))
 """Sizes at which a segment that only loses records is copied: a dictionary never shrinks."""
 
+WIDE: Final = 64
+"""Slots with more records than this are wide: a composite is used if there is one."""
+END: Final = 1 << 62
+"""No segment has a higher number."""
+
 
 class Shelf:
     """The tuples of one width."""
 
-    __slots__ = ("astray", "columns", "deep", "held", "newest", "ragged", "segments")
+    __slots__ = (
+        "astray",
+        "columns",
+        "composites",
+        "deep",
+        "held",
+        "newest",
+        "ragged",
+        "segments",
+        "wide",
+    )
 
     def __init__(self, width: int) -> None:
         self.segments: dict[int, dict[int, Record]] = {}
@@ -45,6 +68,8 @@ class Shelf:
         self.deep: dict[Path, Slots[Record]] = {}
         self.held = self.columns[width]  # by the agent that holds them
         self.astray: Slots[Record] = Slots(self.resolve)  # the misplaced, by whom they are for
+        self.composites: dict[Name, Composite] = {}
+        self.wide = 0  # searches whose best slot was wide
 
     def resolve(self, order: int) -> Record | None:
         """The record of that order, unless it is gone."""
@@ -93,6 +118,11 @@ class Shelf:
                     found.add(key, record)
         if record.cur != record.dest:
             self.astray.add(record.dest, record)
+        if self.composites:
+            for composite in self.composites.values():
+                if order // SEGMENT <= composite.done:
+                    composite.add(record)
+            self._build()  # after: else it could be taken in twice
 
     def drop(self, record: Record) -> None:
         """Let go of a record that is here."""
@@ -134,13 +164,27 @@ class Shelf:
                         del self.deep[path]
         if record.cur != record.dest:
             self.astray.leave(record.dest, record)
+        if self.composites:
+            for composite in self.composites.values():
+                if order // SEGMENT <= composite.done:
+                    composite.drop(record)
+            self._build()
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""
         self.held.drop(record.cur, record)
         if record.cur != record.dest:
             self.astray.drop(record.dest, record)
+        moved = [
+            one
+            for one in self.composites.values()
+            if one.by_cur and record.order // SEGMENT <= one.done
+        ]
+        for composite in moved:
+            composite.drop(record)
         record.cur = cur
+        for composite in moved:
+            composite.add(record)
         self.held.add(cur, record)
         if cur != record.dest:
             self.astray.add(record.dest, record)
@@ -150,7 +194,7 @@ class Shelf:
     def candidates(self, template: Template, at: str | None, dest: str | None) -> Iterable[Record]:
         """A few records, oldest first, with all among them that match; the caller verifies."""
         best: Slot = None
-        best_size = 0
+        best_size = len(self.segments) * SEGMENT
         for path, key in template.features:
             if len(path) == 1:
                 slots = self.columns[path[0]]
@@ -170,21 +214,30 @@ class Shelf:
             size = len(slot.items) if kind is Few else slot.size
             if best is None or size < best_size:
                 best, best_size = slot, size
+        meant = False  # whether to go by whom they are for
         if at is not None:
             slot = self.held.get(at)
             if slot is None:
                 return ()
             if best is None or size_of(slot) < best_size:
-                best = slot
+                best, best_size = slot, size_of(slot)
         elif dest is not None:
-            home, away = self.held.get(dest), self.astray.get(dest)
-            size = size_of(home) + size_of(away)
-            if best is None or size < best_size:
-                walk = self.held.walk
-                return merge(walk(home), walk(away), key=_order)
-        if best is None:
-            return self.everything()
-        return self.held.walk(best)
+            size = size_of(self.held.get(dest)) + size_of(self.astray.get(dest))
+            meant = best is None or size < best_size
+            best_size = min(size, best_size)
+        if best_size > WIDE and self.composites:
+            self.wide += 1
+            self._build()
+            composite = self.composites.get(name_of(template, at, dest))
+            if composite is not None and composite.whole:
+                composite.used = self.wide
+                fewer = composite.candidates(template, at, dest, best_size)
+                if fewer is not None:
+                    return fewer
+        if meant:
+            assert dest is not None
+            return merge(self.held.of(dest), self.astray.of(dest), key=_order)
+        return self.everything() if best is None else self.held.walk(best)
 
     def everything(self) -> Iterator[Record]:
         """All records, oldest first."""
@@ -197,6 +250,41 @@ class Shelf:
             self.segments = dict(sorted(self.segments.items()))
         for segment in self.segments.values():
             yield from segment.values()
+
+    # -- composites --------------------------------------------------------------------------
+
+    def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:
+        """Begin a composite for a search that looked at many in vain, if it would help."""
+        name = name_of(template, at, dest)
+        paths, by_cur, by_dest, ranged = name
+        if len(paths) + by_cur + by_dest < 2 and ranged is None and all(map(is_eager, paths)):
+            return  # it would be one of the indexes that there are
+        if name in self.composites:
+            return
+        if len(self.composites) >= COMPOSITES_MAX:
+            idlest = min(self.composites, key=lambda one: self.composites[one].used)
+            if self.wide - self.composites[idlest].used < IDLE_AFTER:
+                return
+            del self.composites[idlest]
+        made = self.composites[name] = Composite(name, self.resolve, min(self.segments) - 1)
+        made.used = self.wide
+
+    def _build(self) -> None:
+        """Go on building what is unfinished: a segment each."""
+        for composite in self.composites.values():
+            if composite.whole:
+                continue
+            for _ in range(GAPS_MAX):
+                composite.done += 1
+                segment = self.segments.get(composite.done)
+                if segment is not None:
+                    for record in segment.values():
+                        composite.add(record)
+                    break
+                if composite.done > self.newest // SEGMENT:
+                    composite.whole = True
+                    composite.done = END
+                    break
 
 
 def _order(record: Record) -> int:

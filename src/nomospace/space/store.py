@@ -114,6 +114,14 @@ class Store:
         shelf = self._shelves.get(template.arity)
         return () if shelf is None else shelf.candidates(template, at, dest)
 
+    def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:
+        """Say that a search looked at many records in vain."""
+        self._shelves[template.arity].ask_for_composite(template, at, dest)
+
+    def composites(self) -> int:
+        """How many composites there are, unfinished ones too."""
+        return sum(len(shelf.composites) for shelf in self._shelves.values())
+
 
 def _order(record: Record) -> int:
     return record.order
