@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from nomospace.client.connection import Connection
 from nomospace.client.membership import Membership
-from nomospace.client.reactions import LISTENER_TIMEOUT_S
+from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
 from nomospace.terms import freeze
@@ -172,10 +172,19 @@ class Agent:
         What waits raises `Closed`, its reactions are removed, its inboxes end. The agent itself,
         its spaces and its tuples stay on the host, and `Host.agent` takes them up again.
         """
-        for space in (self.system, *self._spaces.values()):
-            for handle in space.reactions():
-                handle.remove()
-                handle.stop()
+        for handle in self._handles():
+            handle.remove()
+            handle.stop()
+        self.stop()
+        await self._connection.close()
+
+    def stop(self) -> None:
+        """Run no listener any more and end the inboxes: its host is gone, or it is closed."""
+        for handle in self._handles():
+            handle.stop()
         for membership in self._memberships:
             membership.close()
-        await self._connection.close()
+
+    def _handles(self) -> list[ReactionHandle[Any]]:
+        spaces = (self.system, *self._spaces.values())
+        return [handle for space in spaces for handle in space.handles()]

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from nomospace.client.connection import Connection, Firing, Found, Report
+from nomospace.client.connection import Closed, Connection, Firing, Found, Report
 from nomospace.client.listening import LISTENER, Run, WaitingInListener
 from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples
 from nomospace.client.watchdog import LIMIT_S, ListenerOverran, guard
@@ -185,6 +185,7 @@ class ReactionHandle(Generic[S]):
     """
 
     __slots__ = (
+        "_busy",
         "_connection",
         "_forget",
         "_id",
@@ -193,7 +194,6 @@ class ReactionHandle(Generic[S]):
         "_ready",
         "_task",
         "_timeout",
-        "_wanted",
         "_watchers",
         "at",
         "dest",
@@ -238,7 +238,7 @@ class ReactionHandle(Generic[S]):
         self._timeout = timeout_s
         self._forget = forget
         self._id: str | None = None
-        self._wanted: list[str] = []  # what was asked for before the host gave the reaction an id
+        self._busy = False  # the listener is at work
         self._queue: deque[Found] = deque()
         self._task: asyncio.Task[None] | asyncio.Handle | None = None
         self._ready: list[asyncio.Future[None]] = []
@@ -283,8 +283,13 @@ class ReactionHandle(Generic[S]):
             raise self.error
 
     async def wait_fired(self, count: int = 1) -> None:
-        """Wait until the listener has been run so many times in all, and has ended."""
+        """Wait until the listener has been run so many times in all, and has ended.
+
+        Raises `Closed` when the reaction is removed before.
+        """
         while self.fired < count:
+            if self.state == "removed" and not self._busy:
+                raise Closed(what=f"the reaction to {self.template!r}")
             future = asyncio.get_running_loop().create_future()
             self._watchers.append(future)
             await future
@@ -295,9 +300,9 @@ class ReactionHandle(Generic[S]):
         """The host registered it under this id."""
         self._id = reaction
         self._wake(self._ready)
-        wanted, self._wanted = self._wanted, []
-        for what in wanted:
-            self._connection.adjust(reaction, what, self)
+        # What the program asked for meanwhile; disabled and enabled again is as it was.
+        if self.state != "enabled":
+            self._adjust("disable" if self.state == "disabled" else "remove")
 
     def on_refused(self, error: BaseException) -> None:
         """The host did not register it."""
@@ -342,16 +347,17 @@ class ReactionHandle(Generic[S]):
     def _adjust(self, what: str) -> None:
         if self._id is not None:
             self._connection.adjust(self._id, what, self)
-        elif self.error is None:
-            self._wanted.append(what)
 
     def _end(self) -> None:
         self.state = "removed"
         self._queue.clear()
-        self._forget(self)
+        if not self._busy:
+            self._forget(self)
+            self._wake(self._watchers)
 
     def _call(self, found: Found) -> Any:
         """Run the listener for one firing, under the watch; an `async` one gives its coroutine."""
+        self._busy = True
         if self.mode == ONCE:
             self._end()
         run = Run()
@@ -403,6 +409,9 @@ class ReactionHandle(Generic[S]):
 
     def _done(self) -> None:
         self.fired += 1
+        self._busy = False
+        if self.state == "removed":
+            self._forget(self)
         self._wake(self._watchers)
 
     def _failed(self, error: BaseException) -> None:
@@ -419,10 +428,11 @@ class ReactionHandle(Generic[S]):
 
     def stop(self) -> None:
         """Its agent is closed: run nothing any more."""
-        self._end()
         if self._task is not None:
             self._task.cancel()
             self._task = None
+        self._busy = False
+        self._end()
 
     @staticmethod
     def _wake(futures: list[asyncio.Future[None]]) -> None:

@@ -413,6 +413,10 @@ class Space:
         ...     len(before), len(jobs.reactions())
         (1, 0)
         """
+        return [handle for handle in self._handles if handle.state != "removed"]
+
+    def handles(self) -> list[ReactionHandle[Any]]:
+        """The reactions, and those that are removed while their listeners are still at work."""
         return list(self._handles)
 
     def _forget(self, handle: ReactionHandle[Any]) -> None:

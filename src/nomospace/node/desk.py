@@ -51,11 +51,12 @@ class Desk:
         self,
         give: Callable[[Event], None],
         *,
-        connected: Callable[[str], bool],
+        connected: Callable[[str, str], bool],
         report: Callable[[Report], None],
     ) -> None:
         self.give = give
         self.connected = connected
+        """Whether an agent of the desk (the first) is connected with another, or with a host."""
         self.report = report
         self.op = 0
         self.early: dict[int, Answer] = {}
@@ -183,7 +184,7 @@ class Line:
         self._desk.post(self._agent, Adjust(reaction, what), _nobody)
 
     def connected(self, agent: str) -> bool:
-        return self._desk.connected(agent)
+        return self._desk.connected(self._agent, agent)
 
     def report(self, report: Report) -> None:
         self._desk.report(report)
@@ -250,9 +251,9 @@ class Line:
             timer = loop.call_later(timeout_s, self._call_off, op)
         try:
             return await future
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             answer = early.pop(op, None)
-            if answer is None and future.done() and not future.cancelled():
+            if future.done() and not future.cancelled() and future.exception() is None:
                 answer = future.result()
             if answer is None:
                 self._disown(op, request)

@@ -145,7 +145,9 @@ class Host:
         self._time: Callable[[], float]
         self._origin = 0
         """What the host's clock shows when the loop's shows 0."""
-        self._desk = Desk(self._tell, connected=self.connected, report=self._report)
+        self._desk = Desk(
+            self._tell, connected=lambda _, who: self.connected(who), report=self._report
+        )
         self._agents: dict[str, tuple[Agent, Line]] = {}
         self._stepping = False
         self._looking = False

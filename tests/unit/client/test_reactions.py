@@ -10,6 +10,7 @@ import pytest
 
 from nomospace.client import (
     BadListener,
+    Closed,
     ListenerBehind,
     ListenerOverran,
     NoSuchWay,
@@ -408,5 +409,59 @@ def test_a_report_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> N
         await handle.wait_fired(2)
         assert "a listener failed" in caplog.text
         assert caplog.records[0].levelname == "WARNING"
+
+    in_ward(program)
+
+
+def test_closing_an_agent_stops_listeners_at_work() -> None:
+    ended: list[str] = []
+
+    async def program(ward: Ward) -> None:
+        async def works(job: Tuple, source: str, handle: Handle) -> None:
+            try:
+                await asyncio.sleep(10)
+            finally:
+                ended.append(handle.mode)
+
+        many = ward.jobs.react(("job", int), works)
+        once = ward.jobs.react(("job", int), works, mode="once")
+        await ward.jobs.out("job", 1)
+        await asyncio.sleep(1)
+        assert ward.jobs.reactions() == [many]
+        await (await ward.host.agent("ann")).close()
+        await asyncio.sleep(1)
+        assert sorted(ended) == ["once", "once-per-tuple"]
+        for handle in (many, once):
+            with pytest.raises(Closed, match="the reaction to"):
+                await handle.wait_fired()
+
+    in_ward(program)
+
+
+def test_a_reaction_may_be_stopped_before_the_host_knows_it() -> None:
+    """Registered inside a strong listener's step, a reaction is known to the host after it."""
+    seen: list[object] = []
+
+    async def program(ward: Ward) -> None:
+        made: list[Handle] = []
+
+        def registers(job: Tuple, source: str, handle: Handle) -> None:
+            made.extend(
+                ward.jobs.react(("job", int), lambda *heard: seen.append(heard[2]))
+                for _ in range(3)
+            )
+            made[0].remove()
+            made[1].disable()
+
+        ward.jobs.react(("job", int), registers, strength="strong", at="ward", mode="once")
+        await ward.jobs.out("job", 1)
+        for handle in made:
+            await handle.wait_registered()
+        await asyncio.sleep(1)
+        assert seen == [made[2]]
+        assert ward.jobs.reactions() == made[1:]
+        made[1].enable()
+        await made[1].wait_fired()
+        assert seen == [made[2], made[1]]
 
     in_ward(program)

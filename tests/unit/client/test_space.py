@@ -477,3 +477,26 @@ def test_errors_say_what_to_do_next() -> None:
         assert isinstance(error, NomospaceError)
         assert ";" in str(error)
         assert type(pickle.loads(pickle.dumps(error))) is type(error)
+
+
+def test_a_take_cancelled_in_the_instant_its_agent_is_closed_is_cancelled() -> None:
+    async def program(ward: Ward) -> None:
+        waiting = asyncio.create_task(ward.jobs.take("job"))
+        await asyncio.sleep(1)
+        await (await ward.host.agent("ann")).close()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    in_ward(program)
+
+
+def test_a_take_that_is_dropped_while_it_waits_takes_nothing() -> None:
+    async def program(ward: Ward) -> None:
+        dropped = ward.jobs.take("job", int)
+        dropped.send(None)  # it waits, and its program forgets it
+        dropped.close()
+        await ward.jobs.out("job", 1)
+        assert await ward.jobs.take_nowait("job", int) == ("job", 1)
+
+    in_ward(program)
