@@ -194,7 +194,8 @@ def test_many_adverts_go_in_several_frames() -> None:
 def test_traces_of_an_earlier_life_are_outbid() -> None:
     links = start()
     trace = 9_000 * LIVES + 200  # of life 200, before the lives were counted anew
-    hello(links, vector={"ann": trace})
+    hello(links)
+    hello(links, beat=2, vector={"ann": trace})
     assert links.adverts["ann"].version > trace
     adverts(links, "bob", Advert("ann", 20_000 * LIVES + 200, (), (9, "ann")))
     mine = links.adverts["ann"]
