@@ -277,9 +277,9 @@ class Governing:
         if there is not None and not there.ended:
             self._rule(there, arrived(forward.sender, forward.message, forward.to))
             return
-        peer = host.where.get(forward.to)
+        peer = host.group.where.get(forward.to)
         if peer is not None:
-            host.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
+            host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
             return
         operation = Compound("forward", (forward.sender, forward.message, forward.to))
         self._rule(origin, Event("exception", (operation, "unknownDestination")))

@@ -132,7 +132,13 @@ class Holding:
                 host.write_down(TuplePut(its.name, row))
                 if row.expires:
                     self._timed[interface.private] = its.name
-        self.share(resident, tuple([its.name for its in bundle.spaces if its.shared]), shared=True)
+        for its in bundle.spaces:
+            if its.shared and self._fits(its.name, its.law):
+                self.share(resident, (its.name,), shared=True)
+            elif its.shared:  # it stays private, until here is room for it
+                level = self.levels[its.name]
+                error = OtherLaw(space=its.name, law=level.law, given=its.law)
+                host.note("not-shared", agent=agent, error=error)
         for space, law, record in self._limbo.pop(agent, []):
             self.place(space, law, record)
         host.reacting.unpack(agent, bundle.reactions)
@@ -182,13 +188,22 @@ class Holding:
         known = resident.spaces.get(name)
         if known is not None and known.law != law:
             raise OtherLaw(space=name, law=known.law, given=law)
-        if known is None:
-            self._open(resident, name, law, durable=request.durable)
+        if known is not None:
+            return
+        if not self._fits(name, law):
+            raise OtherLaw(space=name, law=self.levels[name].law, given=law)
+        # A tuple that dies stays under its law.
+        twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
+        if twin is not None and twin.law != law:
+            raise OtherLaw(space=name, law=twin.law, given=law)
+        self._open(resident, name, law, durable=request.durable)
+
+    def _fits(self, name: str, law: str) -> bool:
+        """Whether a space can be shared here under a law: one name has one law on a host."""
+        level = self.levels.get(name)
+        return level is None or level.law == law or not level.sharers
 
     def _open(self, resident: Resident, name: str, law: str, *, durable: bool) -> Interface:
-        level = self.levels.get(name)
-        if level is not None and level.law != law and level.sharers:
-            raise OtherLaw(space=name, law=level.law, given=law)
         if law:
             self._host.governing.manager(name, law)
         interface = resident.spaces[name] = Interface(name, law, durable)
@@ -201,9 +216,8 @@ class Holding:
             raise ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
         for one in interfaces:
-            level = self.levels.get(one.name)
-            if shared and level is not None and level.law != one.law and level.sharers:
-                raise OtherLaw(space=one.name, law=level.law, given=one.law)
+            if shared and not self._fits(one.name, one.law):
+                raise OtherLaw(space=one.name, law=self.levels[one.name].law, given=one.law)
         for interface in interfaces:
             if interface.shared == shared:
                 continue
@@ -344,13 +358,13 @@ class Holding:
         if dest in level.sharers:
             record.cur = dest
             return False
-        peer = self._host.where.get(dest)
-        if peer is None or not shares(self._host.entries[peer], name, level.law, dest):
+        peer = self._host.group.where.get(dest)
+        if peer is None or not shares(self._host.group.entries[peer], name, level.law, dest):
             return False
-        if not self._host.has_room(peer):
+        if not self._host.group.has_room(peer):
             return False
         self._host.write_down(TupleGone(name, record.id))
-        self._host.give(peer, Migrated(name, level.law, row_of(record)))
+        self._host.group.give(peer, Migrated(name, level.law, row_of(record)))
         return True
 
     def _move_home(self, level: Level, record: Record) -> None:
@@ -369,10 +383,10 @@ class Holding:
             space.make_room(1)
             self._put(holder, interface, record)
             return
-        peer = host.where.get(record.cur)
+        peer = host.group.where.get(record.cur)
         if peer is not None:
             host.write_down(TupleGone(name, record.id))
-            host.give(peer, Handed(name, law, row_of(record)))
+            host.group.give(peer, Handed(name, law, row_of(record)))
             return
         host.write_down(TuplePut(name, row_of(record)))
         self._limbo.setdefault(record.cur, []).append((name, law, record))
@@ -391,11 +405,11 @@ class Holding:
                 for record in space.misplaced_for(dest):
                     space.remove(record)
                     host.write_down(TupleGone(level.name, record.id))
-                    host.give(peer, Migrated(level.name, level.law, row_of(record)))
+                    host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
         for agent in [agent for agent in self._limbo if agent in entry.agents]:
             for name, law, record in self._limbo.pop(agent):
                 host.write_down(TupleGone(name, record.id))
-                host.give(peer, Handed(name, law, row_of(record)))
+                host.group.give(peer, Handed(name, law, row_of(record)))
 
     # -- transfers -------------------------------------------------------------------------
 
@@ -404,7 +418,7 @@ class Holding:
         level = self.levels.get(what.space)
         row = what.row
         if level is None or level.law != what.law or row.dest not in level.sharers:
-            self._host.give(peer, Returned(what.space, what.law, row))
+            self._host.group.give(peer, Returned(what.space, what.law, row))
             return
         record = record_of(row)
         record.cur = record.dest
@@ -456,7 +470,7 @@ class Holding:
         law = interface.law if interface is not None else ""
         if holder is not None and interface is not None and name + DEAD not in holder.spaces:
             self._open(holder, name + DEAD, law, durable=interface.durable)
-            if interface.shared:
+            if interface.shared and self._fits(name + DEAD, law):
                 self.share(holder, (name + DEAD,), shared=True)
         host.note("dead-letter", space=name, tuple=record.id, deliveries=record.deliveries)
         record.deliveries = 0

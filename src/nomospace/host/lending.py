@@ -90,7 +90,7 @@ class Lending:
             host.governing.giving_back(resident, interface, fields)
         if where != host.name:
             self._borrowed.pop(request.lease, None)
-            if where not in host.entries:
+            if where not in host.group.entries:
                 raise LeaseLapsed(lease=request.lease)
             # Only the host that lent the tuple knows whether the lease still runs.
             if len(self._settling) >= SETTLING_MAX:
@@ -100,7 +100,7 @@ class Lending:
             self._settling[number] = Settling(op, resident.id, where, request.lease)
             key = (host.life, number, 0)
             settled = Settled(key, request.lease, request.done, resident.id, request.space)
-            host.tell(where, settled)
+            host.group.tell(where, settled)
             return
         if not self._may_settle(request.lease, resident.id, request.space) or not self._settle(
             request.lease, done=request.done
@@ -169,7 +169,7 @@ class Lending:
         counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
             body.lease, done=body.done
         )
-        self._host.tell(peer, Closed(body.key, counts))
+        self._host.group.tell(peer, Closed(body.key, counts))
 
     def hear_closed(self, body: Closed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""

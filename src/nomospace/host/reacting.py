@@ -39,7 +39,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Fire, Found
 from nomospace.host.holding import Interface, Resident, record_of, row_of
-from nomospace.host.problems import BadReaction, UnboundStrong, WaitingInListener
+from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
 from nomospace.space import Reaction, Record, Seen, Space
@@ -304,7 +304,7 @@ class Reacting:
             return {}
         return {
             peer: None
-            for peer, entry in host.entries.items()
+            for peer, entry in host.group.entries.items()
             if request.at in ("", peer, *entry.agents)
             and any(s.name == request.space and s.law == one.law for s in entry.spaces)
         }
@@ -334,11 +334,11 @@ class Reacting:
         peers = self._peers(one)
         for peer in [peer for peer in one.sites if peer not in peers]:
             del one.sites[peer]
-            host.tell(peer, UnreactWatch(self._key(one)))
+            host.group.tell(peer, UnreactWatch(self._key(one)))
         for peer in peers:
             if peer not in one.sites:
                 one.sites[peer] = None
-                host.tell(
+                host.group.tell(
                     peer,
                     ReactWatch(
                         self._key(one),
@@ -362,7 +362,7 @@ class Reacting:
             one.home.unreact(one.id)
             one.home = None
         for peer in one.sites:
-            self._host.tell(peer, UnreactWatch(self._key(one)))
+            self._host.group.tell(peer, UnreactWatch(self._key(one)))
         one.sites.clear()
 
     # -- firing ----------------------------------------------------------------------------
@@ -401,7 +401,7 @@ class Reacting:
                 )
                 if message is None:
                     return
-            host.tell(peer, Reacted(key, row_of(record), message))
+            host.group.tell(peer, Reacted(key, row_of(record), message))
             return
         one = self._registered.get(str(reaction.id))
         if one is None:
@@ -522,6 +522,8 @@ def check(request: React) -> None:
         raise BadReaction(what="strength", given=request.strength, known=(STRONG, WEAK))
     if request.strength == STRONG and not request.at and request.space != SYSTEM:
         raise UnboundStrong
+    if request.dest and "@" not in request.dest:
+        raise NotAnAgent(given=request.dest)
 
 
 def _found(record: Record) -> Found:

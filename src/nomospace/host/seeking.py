@@ -31,6 +31,7 @@ from nomospace.host.problems import (
     Busy,
     Cancelled,
     ContactLost,
+    NotAnAgent,
     PrivateSpace,
     ReadOnly,
 )
@@ -116,6 +117,8 @@ class Seeking:
     def seek(self, op: int, resident: Resident, seek: Seek) -> None:
         """Begin a read or a take."""
         host = self._host
+        if seek.dest and "@" not in seek.dest:
+            raise NotAnAgent(given=seek.dest)
         if seek.space == SYSTEM:
             if seek.how in TAKING:
                 raise ReadOnly(space=SYSTEM)
@@ -209,7 +212,7 @@ class Seeking:
         if "@" not in at:
             return at
         host = self._host
-        return host.name if at in host.holding.residents else host.where.get(at, "")
+        return host.name if at in host.holding.residents else host.group.where.get(at, "")
 
     def _sites(self, seek: Seek, law: str) -> dict[str, None]:
         """The hosts that may hold a match now."""
@@ -219,7 +222,7 @@ class Seeking:
         level = host.holding.levels.get(seek.space)
         if level is not None and level.law == law and only in (None, host.name):
             sites[host.name] = None
-        for peer, entry in host.entries.items():
+        for peer, entry in host.group.entries.items():
             if only in (None, peer) and any(
                 one.name == seek.space and one.law == law for one in entry.spaces
             ):
@@ -294,9 +297,9 @@ class Seeking:
                 space.wait(one.number, seek.template, self._kind(one), at=at, dest=dest)
                 if one.claim is not None:
                     space.hush(one.number)
-            elif host.has_room(site):
+            elif host.group.has_room(site):
                 one.sites[site] = None
-                host.tell(
+                host.group.tell(
                     site,
                     Watch(
                         self._key(one),
@@ -329,7 +332,7 @@ class Seeking:
             self._waiting_space(one).cancel(one.number)
         else:
             one.offers = deque([offer for offer in one.offers if offer[0] != site])
-            self._host.tell(site, Unwatch(self._key(one)))
+            self._host.group.tell(site, Unwatch(self._key(one)))
 
     def _waiting_space(self, one: Op) -> Space:
         if one.seek.space == SYSTEM:
@@ -423,11 +426,11 @@ class Seeking:
 
     def _ask(self, site: str, one: Op) -> None:
         host, seek = self._host, one.seek
-        if not host.has_room(site):
+        if not host.group.has_room(site):
             raise Busy(what=f"what waits for host {site}", limit=100_000)
         one.asked = site
         self._open(one)
-        host.tell(
+        host.group.tell(
             site,
             Ask(
                 self._key(one),
@@ -495,7 +498,7 @@ class Seeking:
             one.claim = peer, id = one.offers.popleft()
             if here:
                 self._waiting_space(one).hush(one.number)
-            host.tell(peer, Claim(self._key(one), id))
+            host.group.tell(peer, Claim(self._key(one), id))
             return
         if not here:
             return
@@ -525,7 +528,7 @@ class Seeking:
         )
         if one is None or not wanted:
             for row in what.rows:
-                host.give(peer, Returned(what.space, what.law, row))
+                host.group.give(peer, Returned(what.space, what.law, row))
             return
         one.sites.pop(peer, None)
         self._close(one)
@@ -543,7 +546,7 @@ class Seeking:
         one = self._op(body.key)
         if one is None:
             for lease in body.leases:
-                host.tell(peer, Settled(None, lease, False))
+                host.group.tell(peer, Settled(None, lease, False))
             return
         one.sites.pop(peer, None)
         self._close(one)

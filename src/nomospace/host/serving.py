@@ -96,7 +96,7 @@ class Serving:
         """Tell a peer of a tuple: offer it to a take, show it to a read."""
         watch = watched.watch
         if watch.takes:
-            self._host.tell(peer, Offer(watch.key, record.id))
+            self._host.group.tell(peer, Offer(watch.key, record.id))
             return
         message = None
         if watch.law:
@@ -106,7 +106,7 @@ class Serving:
             if message is None:
                 return
         self._unwatch(peer, watch.key)
-        self._host.tell(peer, Shown(watch.key, (row_of(record),), message))
+        self._host.group.tell(peer, Shown(watch.key, (row_of(record),), message))
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is watched for it any more."""
@@ -128,7 +128,7 @@ class Serving:
         key: Key = tuple(body.key)  # type: ignore[assignment]
         watched = self._watched.get((peer, key))
         if watched is None:
-            host.tell(peer, Denied(key, body.id))
+            host.group.tell(peer, Denied(key, body.id))
             return
         watch, space = watched.watch, watched.level.space
         record = space.get(tuple(body.id))  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ class Serving:
             self._unwatch(peer, key)
             self._hand_over(peer, key, watch, space, [record], message)
             return
-        host.tell(peer, Denied(key, body.id))
+        host.group.tell(peer, Denied(key, body.id))
         other = space.find(watched.template, at=at, dest=dest, now=host.now)
         if other is not None and other.id != tuple(body.id):
             self._offer(peer, watched, other)
@@ -183,7 +183,7 @@ class Serving:
                     records = []
         if not records or not body.takes:
             rows = tuple([row_of(record) for record in records])
-            host.tell(peer, Shown(key, rows, message))
+            host.group.tell(peer, Shown(key, rows, message))
             return
         assert level is not None
         self._hand_over(peer, key, body, level.space, records, message)
@@ -207,10 +207,10 @@ class Serving:
                 ]
             )
             rows = tuple([row_of(record) for record in records])
-            host.tell(peer, Lent(key, rows, leases, message))
+            host.group.tell(peer, Lent(key, rows, leases, message))
             return
         rows = tuple([row_of(record) for record in records])
         for record in records:
             space.remove(record)
             host.write_down(TupleGone(body.space, record.id))
-        host.give(peer, Given(key, body.space, body.law, rows, message))
+        host.group.give(peer, Given(key, body.space, body.law, rows, message))

@@ -50,7 +50,7 @@ class System:
         for name in host.view.members:
             lines["host", name] = ("host", name)
         known = [(host.name, *host.holding.lines())]
-        known += [(peer, entry.agents, entry.spaces) for peer, entry in host.entries.items()]
+        known += [(peer, entry.agents, entry.spaces) for peer, entry in host.group.entries.items()]
         for name, agents, spaces in known:
             for agent in agents:
                 lines["agent", agent] = ("agent", agent, name)

@@ -1,0 +1,342 @@
+"""A host's part in its group: engagement, and all that passes between engaged hosts.
+
+How a group changes (LIME 4.2). From `Freeze` on, calls of agents and messages of peers are held.
+With `Exchange` the view is certain: peers that are new to each other open a session, ship the
+tuples that are for each other's agents, and close with `Met`. When `Met` has come from all, the
+view is installed: in that one step all that was shipped is placed, `LimeSystem` shows the new
+group, and what was held goes on. So no agent ever sees half an engagement.
+
+Peers that were together before go on in their session. Two hosts are, when each has named the same
+session for the other in the directory of the new view; all others begin anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from nomospace.host.changes import (
+    Durable,
+    FloorRaised,
+    TransferGiven,
+    TransferPlaced,
+    TransferTaken,
+)
+from nomospace.host.effects import Transmit
+from nomospace.protocols import events as links
+from nomospace.protocols.engagement import Engagement
+from nomospace.protocols.messages import View
+from nomospace.protocols.policy import Policy
+from nomospace.protocols.spaces import (
+    Announced,
+    Ask,
+    Claim,
+    Closed,
+    Denied,
+    Entry,
+    Given,
+    Handed,
+    Lent,
+    Mailed,
+    Met,
+    Migrated,
+    Offer,
+    Reacted,
+    ReactWatch,
+    Returned,
+    Settled,
+    SharedSpace,
+    Shown,
+    UnreactWatch,
+    Unwatch,
+    Watch,
+)
+from nomospace.protocols.streams import Ack, Data, Streams
+from nomospace.protocols.transfers import Taken, Transfer, Transfers
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+DRAIN_US: Final = 2_000_000
+"""How long an announced departure waits for what is under way."""
+
+
+class Group:
+    """The hosts that are engaged with this one, and what is said among them."""
+
+    def __init__(self, host: Host, policy: Policy | None, durable: Durable) -> None:
+        self._host = host
+        self.entries: dict[str, Entry] = {}
+        """What the peers of the installed view have told of themselves."""
+        self.where: dict[str, str] = {}
+        """The peer that each agent of the group is at."""
+        self.frozen = False
+        """Whether the group is changing."""
+        self._engagement = Engagement(
+            host.name, life=host.life, policy=policy, now=host.now, floor=durable.floor
+        )
+        self._streams = Streams()
+        self._transfers = Transfers(
+            numbers=durable.numbers, pending=durable.pending, got=durable.got
+        )
+        self._joining: tuple[View, dict[str, Entry]] | None = None
+        self._met: dict[str, None] = {}
+        self._held: list[tuple[str, Any]] = []
+        self._leaving_at: int | None = None
+        self._told: tuple[tuple[str, ...], tuple[SharedSpace, ...]] = ((), ())
+
+    def start(self) -> None:
+        """The host's own lines in the directory are known."""
+        self._told = self._host.holding.lines()
+
+    @property
+    def view(self) -> View:
+        """The installed view."""
+        return self._engagement.view
+
+    # -- events ----------------------------------------------------------------------------
+
+    def heard(self, neighbour: str, frame: Any) -> None:
+        """A frame came from a neighbour."""
+        self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._host.now))
+
+    def engage(self) -> None:
+        """Join whom the policy lets this host join."""
+        self._leaving_at = None
+        self._carry(self._engagement.handle(links.Engage(), now=self._host.now))
+
+    def disengage(self) -> None:
+        """Leave by announcement, as soon as what is under way has come."""
+        self._leaving_at = self._host.now + DRAIN_US
+        self._leave_when_drained()
+
+    def moved(self, position: tuple[float, float]) -> None:
+        """The host is at another place now."""
+        self._carry(self._engagement.handle(links.Moved(position), now=self._host.now))
+
+    def tick(self) -> None:
+        """Time has passed."""
+        now = self._host.now
+        self._carry(self._engagement.handle(links.TICK, now=now))
+        for peer, frame in self._streams.retries(now=now):
+            self._carry(self._engagement.relay(peer, frame))
+        if self._leaving_at is not None:
+            self._leave_when_drained()
+
+    def next_deadline(self) -> int | None:
+        """When the group next wants to hear the time."""
+        due = [
+            self._engagement.next_deadline(),
+            self._streams.next_deadline(),
+            self._leaving_at,
+        ]
+        known = [at for at in due if at is not None]
+        return min(known) if known else None
+
+    def _leave_when_drained(self) -> None:
+        """An announced departure waits a little for what is under way, then is told to all."""
+        assert self._leaving_at is not None
+        if self._streams.idle() or self._leaving_at <= self._host.now:
+            self._leaving_at = None
+            self._carry(self._engagement.handle(links.Disengage(), now=self._host.now))
+
+    # -- saying and giving -----------------------------------------------------------------
+
+    def tell(self, peer: str, body: Any) -> None:
+        """Say something to an engaged host, once and in order; nothing when contact is lost."""
+        if peer in self._streams:
+            self._carry(
+                self._engagement.relay(peer, self._streams.send(peer, body, now=self._host.now))
+            )
+
+    def give(self, peer: str, what: Any) -> None:
+        """Hand tuples over to a host, exactly once, now or when it is back."""
+        number = self._transfers.give(peer, what)
+        self._host.write_down(TransferGiven(peer, number, what))
+        self.tell(peer, Transfer(number, what))
+
+    def has_room(self, peer: str) -> bool:
+        """Whether a peer can be given more to do."""
+        return not (self._streams.full(peer) or self._transfers.full(peer))
+
+    def _carry(self, effects: list[links.Effect]) -> None:
+        """Do what engagement orders."""
+        for effect in effects:
+            if isinstance(effect, links.Transmit):
+                self._host.order(Transmit(effect.to, effect.frame))
+            elif isinstance(effect, links.Deliver):
+                if isinstance(effect.body, Data | Ack):
+                    self._receive(effect.src, effect.body)
+            elif isinstance(effect, links.Floor):
+                self._host.write_down(FloorRaised(effect.number))
+            elif isinstance(effect, links.Freeze):
+                self.frozen = True
+                self._joining = None
+                info = links.Info(self._entry())
+                self._carry(self._engagement.handle(info, now=self._host.now))
+            elif isinstance(effect, links.Thaw):
+                self._joining = None
+                self._go_on()
+            elif isinstance(effect, links.Exchange):
+                self._exchange(effect.view, effect.directories)
+            else:
+                assert isinstance(effect, links.Installed), effect
+                self._install(effect.view)
+
+    def _receive(self, peer: str, frame: Data | Ack) -> None:
+        bodies, reply = self._streams.receive(peer, frame, now=self._host.now)
+        if reply is not None:
+            self._carry(self._engagement.relay(peer, reply))
+        for body in bodies:
+            if isinstance(body, Met):
+                self._met[peer] = None
+            elif self.frozen or not self._is_peer(peer):
+                self._held.append((peer, body))
+            else:
+                self._hear(peer, body)
+        self._finish_exchange()
+
+    def _is_peer(self, peer: str) -> bool:
+        return peer in self.entries and peer in self._met
+
+    # -- engagement ------------------------------------------------------------------------
+
+    def _entry(self) -> Entry:
+        return Entry(*self._host.holding.lines(), self._streams.sessions())
+
+    def _exchange(self, view: View, directories: dict[str, Entry]) -> None:
+        """The view is certain: meet those who are new, and ship what is for their agents."""
+        self._joining = (view, directories)
+        mine = directories[self._host.name].sessions
+        for peer in view.members:
+            if peer == self._host.name:
+                continue
+            session = mine.get(peer)
+            if session is None or directories[peer].sessions.get(self._host.name) != session:
+                self._lose(peer)
+                self._streams.open(peer, view.id)
+                for number, what in self._transfers.pending(peer):
+                    self.tell(peer, Transfer(number, what))
+                self._host.holding.ship(peer, directories[peer])
+                self.tell(peer, Met())
+        self._finish_exchange()
+
+    def _finish_exchange(self) -> None:
+        if self._joining is None:
+            return
+        view = self._joining[0]
+        if all(peer in self._met for peer in view.members if peer != self._host.name):
+            self._carry(self._engagement.handle(links.Exchanged(view.id), now=self._host.now))
+
+    def _install(self, view: View) -> None:
+        """All is there: from here on agents see the new group."""
+        assert self._joining is not None
+        assert self._joining[0] == view
+        directories = self._joining[1]
+        self._joining = None
+        for peer in list(self._streams.sessions()):
+            if peer not in view.members:
+                self._lose(peer)
+        self.entries = {
+            peer: entry for peer, entry in directories.items() if peer != self._host.name
+        }
+        self._map_agents()
+        self._host.note("view", id=view.id, members=view.members)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The group stands still again: place what was shipped, then do what was held."""
+        self.frozen = False
+        held, self._held = self._held, []
+        for peer, body in held:
+            if self._is_peer(peer):
+                self._hear(peer, body)
+            elif peer in self._streams:  # met in a view that is still to come
+                self._held.append((peer, body))
+        for peer, entry in list(self.entries.items()):
+            self._host.holding.ship(peer, entry)
+        self._host.seeking.respread()
+        self._host.reacting.respread()
+        self._host.system.refresh()
+        self._host.go_on()
+
+    def _lose(self, peer: str) -> None:
+        """Contact with a peer is lost, or begins anew: forget what was under way with it."""
+        self._streams.close(peer)
+        self._met.pop(peer, None)
+        self._held = [(one, body) for one, body in self._held if one != peer]
+        if self.entries.pop(peer, None) is not None:
+            self._map_agents()
+        self._host.seeking.lost(peer)
+        self._host.serving.lost(peer)
+        self._host.lending.lost(peer)
+        self._host.reacting.lost(peer)
+
+    def _map_agents(self) -> None:
+        self.where = {agent: peer for peer, entry in self.entries.items() for agent in entry.agents}
+
+    def announce(self) -> None:
+        """Tell the peers when the agents here, or the spaces they share, have changed."""
+        lines = self._host.holding.lines()
+        if lines is self._told:
+            return
+        self._told = lines
+        for peer in self.entries:
+            self.tell(peer, Announced(Entry(*lines)))
+        self._host.system.refresh()
+
+    # -- messages of peers -----------------------------------------------------------------
+
+    def _hear(self, peer: str, body: Any) -> None:
+        _HEAR[body.__class__](self._host, peer, body)
+
+    def hear_announced(self, peer: str, body: Announced) -> None:
+        """A peer has a new line in the directory."""
+        self.entries[peer] = body.entry
+        self._map_agents()
+        self._host.holding.ship(peer, body.entry)
+        self._host.seeking.respread()
+        self._host.reacting.respread()
+        self._host.system.refresh()
+
+    def hear_transfer(self, peer: str, body: Transfer) -> None:
+        """Place a transfer that is new, in the same step as the note that it was."""
+        if self._transfers.is_next(peer, body.number):
+            self._transfers.place(peer, body.number)
+            self._host.write_down(TransferPlaced(peer, body.number))
+            what = body.what
+            if isinstance(what, Given):
+                self._host.seeking.given(peer, what)
+            elif isinstance(what, Migrated):
+                self._host.holding.migrated(peer, what)
+            elif isinstance(what, Returned):
+                self._host.holding.returned(what)
+            else:
+                assert isinstance(what, Handed), what
+                self._host.holding.handed(what)
+        self.tell(peer, Taken(self._transfers.got(peer)))
+
+    def hear_taken(self, peer: str, body: Taken) -> None:
+        """A peer has what it was given."""
+        if self._transfers.taken(peer, body.number):
+            self._host.write_down(TransferTaken(peer, body.number))
+
+
+_HEAR: Final[dict[type, Any]] = {
+    Announced: lambda host, peer, body: host.group.hear_announced(peer, body),
+    Transfer: lambda host, peer, body: host.group.hear_transfer(peer, body),
+    Taken: lambda host, peer, body: host.group.hear_taken(peer, body),
+    Watch: lambda host, peer, body: host.serving.hear_watch(peer, body),
+    Unwatch: lambda host, peer, body: host.serving.hear_unwatch(peer, body),
+    Ask: lambda host, peer, body: host.serving.hear_ask(peer, body),
+    Shown: lambda host, peer, body: host.seeking.hear_shown(peer, body),
+    Offer: lambda host, peer, body: host.seeking.hear_offer(peer, body),
+    Claim: lambda host, peer, body: host.serving.hear_claim(peer, body),
+    Denied: lambda host, peer, body: host.seeking.hear_denied(peer, body),
+    Lent: lambda host, peer, body: host.seeking.hear_lent(peer, body),
+    Settled: lambda host, peer, body: host.lending.hear_settled(peer, body),
+    Closed: lambda host, peer, body: host.lending.hear_closed(body),
+    ReactWatch: lambda host, peer, body: host.reacting.hear_react(peer, body),
+    UnreactWatch: lambda host, peer, body: host.reacting.hear_unreact(peer, body),
+    Reacted: lambda host, peer, body: host.reacting.hear_reacted(peer, body),
+    Mailed: lambda host, peer, body: host.governing.hear_mailed(peer, body),
+}
