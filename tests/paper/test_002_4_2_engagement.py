@@ -73,7 +73,7 @@ def test_figure_9_a_host_leaves(three: Hosts) -> None:
 def test_operations_halt_while_the_group_changes_and_then_go_on(three: Hosts) -> None:
     """Nothing is answered between the stop and the new group; then everything, in order."""
     three.engage("c")
-    three.until(lambda: three.hosts["b"]._frozen)
+    three.until(lambda: three.hosts["b"].frozen)
     ops = [three.call(BOB, Out("jobs", ("n", number))) for number in range(3)]
     ops.append(three.call(BOB, Seek("jobs", "take_all", Template.of(("n", int)))))
     assert [op in three.answers for op in ops] == [False] * 4
@@ -239,7 +239,7 @@ def test_an_agent_can_move_while_its_host_engages() -> None:
     net.agent("eve@a", "jobs")
     net.out(ANN, "job", 1)
     net.join("ab")
-    net.until(lambda: net.hosts["a"]._frozen)
+    net.until(lambda: net.hosts["a"].frozen)
     net.move(ANN, "b", seconds=0.1)
     net.settle()
     assert net.held(ANN, "job", int) == [("job", 1)]
