@@ -19,7 +19,7 @@ Heartbeats never end, so a world runs up to a moment (`end_us`) instead of to si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -96,6 +96,9 @@ TRAP_US: Final = 3 * SECOND_US
 """A host that was to crash in the middle of work, and has had none for so long, crashes now."""
 KNOCK_US: Final = SECOND_US
 """How often a traveller tries a host that is down."""
+GLIMPSE: Final = -1
+AGENTS: Final = Template.of(("agent", ANY, ANY, ANY))
+SHARES: Final = Template.of(("space", ANY, ANY, ANY, ANY))
 LOOK: Final = Seek(SYSTEM, READ_ALL, Template.of(("host", ANY, ANY)))
 TICK: Final = Tick()
 
@@ -189,6 +192,10 @@ class Sites(Simulation):
         """Told the host and its agents when a host has started again."""
         self.laws = {law.hash: law for law in laws}
         """What every host knows from its start, by hash; an agent that moves is at home there."""
+        self.glimpsed: Mapping[str, Sequence[str]] = {}
+        """The spaces of each agent that it looks into when a view is installed."""
+        self.glimpse = Template.of((ANY, ANY, ANY))
+        """What it looks for there."""
         self._ops = 0
         self._asked: dict[int, tuple[str, str, Then | None]] = {}
         self._leaving: dict[str, tuple[str, int]] = {}
@@ -347,13 +354,19 @@ class Sites(Simulation):
         """Who made a call that has no answer yet."""
         return self._asked[op][0]
 
-    def census(self, round: int, spaces: dict[str, Sequence[str]], width: int) -> None:
-        """Ask every agent what its own part of each of its spaces holds, dead letters included."""
+    def census(self, round: int, spaces: Mapping[str, Sequence[str]], width: int) -> None:
+        """Ask every agent what it holds, dead letters included, and every host who is there."""
         whole = Template.of((ANY,) * width)
         for agent, names in spaces.items():
             for name in names:
                 for one in (name, name + DEAD):
                     self.call(agent, Seek(one, READ_ALL, whole, at=agent), round=round)
+        asked: dict[str, None] = {}
+        for agent, host in self.where.items():
+            if host is not None and host not in asked:
+                asked[host] = None
+                for template in (AGENTS, SHARES):
+                    self.call(agent, Seek(SYSTEM, READ_ALL, template), round=round)
 
     def _watched(self, agent: str, request: React) -> React:
         """A strong reaction whose firings the history will know once they are on disk."""
@@ -436,9 +449,10 @@ class Sites(Simulation):
 
     def _pack(self, site: Site, effects: Sequence[Effect]) -> None:
         """An agent leaves: no crash splits this."""
-        self._show(site)
         for effect in effects:
             self._do(site, effect)
+            if effect.__class__ is Persist:
+                self._show(site)
 
     def _do(self, site: Site, effect: Effect) -> None:
         kind = effect.__class__
@@ -502,11 +516,13 @@ class Sites(Simulation):
         self._unseen.clear()
 
     def _look(self, site: Site) -> None:
-        """Somebody at a host looks at what the system space shows."""
-        for agent, host in self.where.items():
-            if host == site.name:
-                self.call(agent, LOOK)
-                return
+        """The agents of a host look at the group, and at what they hold, as a view is installed."""
+        here = [agent for agent, host in self.where.items() if host == site.name]
+        if here:
+            self.call(here[0], LOOK, round=GLIMPSE)
+        for agent in here:
+            for space in self.glimpsed.get(agent, ()):
+                self.call(agent, Seek(space, READ_ALL, self.glimpse, at=agent), round=GLIMPSE)
 
     # -- frames ----------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def rulings_replay(world: World) -> Verdict:
     cases = 0
     for home, rulings in world.history.by_home().items():
         stored = world.where[home].disk.members[home]
-        model = _Model(stored.law, home, stored.born)
+        model = Model(stored.law, home, stored.born)
         previous: tuple[Happening, ...] = ()
         for h in rulings:
             cases += 1
@@ -51,7 +51,7 @@ def rulings_replay(world: World) -> Verdict:
     return yes(name, cases)
 
 
-class _Model:
+class Model:
     """A membership as plainly as it can be."""
 
     def __init__(self, law: CompiledLaw, home: str, state: tuple[Term, ...]) -> None:
