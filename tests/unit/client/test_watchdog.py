@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import threading
 import time
+import weakref
 from contextlib import suppress
 
 import pytest
 
 from nomospace.client import watchdog
-from nomospace.client.watchdog import ListenerOverran, guard
+from nomospace.client.watchdog import Guard, ListenerOverran, guard
 
 
 def spin(seconds: float) -> str:
@@ -69,8 +70,10 @@ def test_a_guard_inside_another_gives_the_outer_its_time_back() -> None:
 
 def test_each_thread_has_a_guard_of_its_own_and_dead_ones_are_forgotten() -> None:
     caught: list[str] = []
+    guards: list[weakref.ref[Guard]] = []
 
     def work() -> None:
+        guards.append(weakref.ref(guard()))
         try:
             guard().call(0.2, spin, 30)
         except ListenerOverran:
@@ -84,10 +87,11 @@ def test_each_thread_has_a_guard_of_its_own_and_dead_ones_are_forgotten() -> Non
         thread.join(timeout=20)
     assert caught == ["struck"] * 3
     end = time.monotonic() + 20
-    while watchdog._watch.guards() != [guard()] and time.monotonic() < end:
+    while any(ref() is not None for ref in guards) and time.monotonic() < end:
         gc.collect()  # tracebacks of those that were struck know their guards
         time.sleep(0.01)
-    assert watchdog._watch.guards() == [guard()]
+    assert [ref() for ref in guards] == [None] * 3
+    assert guard() in watchdog._watch.guards()
 
 
 def test_the_watch_sleeps_and_wakes(monkeypatch: pytest.MonkeyPatch) -> None:
