@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from nomospace import apps
 from nomospace.cli import main
 from nomospace.law import load
 from nomospace.sim import Verdict, World, no, workload
@@ -87,7 +88,7 @@ def test_ctrl_c_tells_what_was_found_so_far(capsys: pytest.CaptureFixture[str]) 
 def test_the_workloads_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == ["hospital", "bidding", "congestion", "messages", "wall"]
+    assert names == list(apps.WORKLOADS)
 
 
 def test_an_unknown_workload_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
