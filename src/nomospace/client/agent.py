@@ -11,6 +11,7 @@ from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
 from nomospace.terms import freeze
+from nomospace.terms.templates import ANY
 
 SYSTEM: Final = "LimeSystem"
 """The system space: what hosts, agents and shared spaces there are, written by hosts only."""
@@ -91,9 +92,9 @@ class Agent:
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 
-        Asking again gives the same space, and shares it when `shared` is true; only `unshare`
-        parts it. Under a `law`, which the agent must have adopted, every operation is ruled on.
-        What a space that is not `durable` holds is gone when its host ends.
+        Asking again gives the same space, as it was left, and shares it when `shared` is true; only
+        `unshare` parts it. Under a `law`, which the agent must have adopted, every operation is
+        ruled on. What a space that is not `durable` holds is gone when its host ends.
 
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
@@ -107,8 +108,13 @@ class Agent:
         await self._connection.open(name, law, durable)
         space = self._spaces.get(name)
         if space is None:
+            # An agent that is taken up again may have left it shared; the system space knows.
+            line = await self.system.read_nowait("space", name, self.id, ANY, "connected")
             space = self._spaces[name] = Space(
-                name, self._connection, shared=False, listener_timeout=self._timeout
+                name,
+                self._connection,
+                shared=line is not None,
+                listener_timeout=self._timeout,
             )
         if shared and not space.shared:
             await space.share()

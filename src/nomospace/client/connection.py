@@ -161,7 +161,7 @@ class Connection(Protocol):
     ) -> None:
         """Register a reaction before any later call of this agent; the ear hears how it went."""
 
-    def adjust(self, reaction: str, what: str, ear: Ear) -> None:
+    def adjust(self, reaction: str, what: str) -> None:
         """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
 
     def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Coroutine[Any, Any, Any]:

@@ -346,7 +346,7 @@ class ReactionHandle(Generic[S]):
 
     def _adjust(self, what: str) -> None:
         if self._id is not None:
-            self._connection.adjust(self._id, what, self)
+            self._connection.adjust(self._id, what)
 
     def _end(self) -> None:
         self.state = "removed"

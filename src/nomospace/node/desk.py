@@ -34,7 +34,7 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Answer, Effect, Fire, Found, Mail, Note
-from nomospace.host.problems import Cancelled
+from nomospace.host.problems import BadReaction, Cancelled
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -175,13 +175,18 @@ class Line:
         request = React(space, template, mode, strength, at, dest, listener)
         self._desk.post(self._agent, request, registered)
 
-    def adjust(self, reaction: str, what: str, ear: Ear) -> None:
+    def adjust(self, reaction: str, what: str) -> None:
+        def adjusted(answer: Answer) -> None:
+            # A `once` reaction that has fired is gone by itself: then there is nothing to adjust.
+            if answer.error is not None and not isinstance(answer.error, BadReaction):
+                facts = {"agent": self._agent, "reaction": reaction, "to": what}
+                self._desk.report(Report("a reaction was not adjusted", facts, answer.error))
+
         if self.closed:
             return
         if what == "remove":
             self._desk.ears.pop((self._agent, reaction), None)
-        # Adjusting may find nothing: a `once` reaction that has fired is gone by itself.
-        self._desk.post(self._agent, Adjust(reaction, what), _nobody)
+        self._desk.post(self._agent, Adjust(reaction, what), adjusted)
 
     def connected(self, agent: str) -> bool:
         return self._desk.connected(self._agent, agent)
@@ -192,13 +197,16 @@ class Line:
     async def close(self) -> None:
         self.shut(f"agent {self._agent}")
 
-    def shut(self, what: str) -> None:
-        """End all that waits, with `Closed`."""
+    def shut(self, what: str, *, gone: bool = False) -> None:
+        """End all that waits, with `Closed`; when the host is `gone`, it need not be told."""
         if self.closed:
             return
         pending, self._pending = self._pending, {}
         for op, (future, request) in pending.items():
-            self._disown(op, request)
+            if gone:
+                self._desk.waiting.pop(op, None)
+            else:
+                self._disown(op, request)
             if not future.done():
                 future.set_exception(Closed(what=what))
         self.closed = True

@@ -2,7 +2,8 @@
 
 This is a driver: it tells the host's core what happens and the time, and carries out its effects
 in order. It decides nothing. What must survive is written to the store before anything that
-stands after it is shown to anyone; without a store the host forgets all when it ends.
+stands after it is shown to anyone; without a store the host forgets all when it ends. A store that
+fails ends the host: going on, it would show others what it has not kept.
 
 The core is never entered twice: what a strong listener asks for inside a step (another reaction,
 say) is told to the core when the step is over.
@@ -15,6 +16,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Final, Protocol, Self
@@ -53,6 +55,9 @@ class NotInTime(Unavailable):
             f"and {', '.join(self.hosts)} was waited for; look at links and policies"
         )
 
+
+LEAVE_S: Final = 3.0
+"""How long a host that is closed waits for its group to let it go."""
 
 _log = logging.getLogger("nomospace.host")
 
@@ -197,27 +202,39 @@ class Host:
         self._tell(Tick())
 
     async def close(self) -> None:
-        """Leave the group by announcement and end. What waits raises `Closed`."""
+        """Leave the group by announcement and end. What waits raises `Closed`.
+
+        What is under way to other hosts gets up to `LEAVE_S` seconds to arrive.
+        """
         if self._core is None:
             return
         for agent, _ in list(self._agents.values()):
             await agent.close()
+        others = [name for name in self.view.members if name != self.name]
         self._tell(Disengage())
+        with suppress(NotInTime, Closed):
+            await self.wait_parted(*others, timeout=LEAVE_S)
         self._end()
 
     def _end(self) -> None:
         """Stop at once, as a crash would; whoever waits is told."""
+        if self._core is None:
+            return
         self._core = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._network is not None:
             self._network.leave(self.name)
-        for future in self._watchers:
+        agents, self._agents = self._agents, {}
+        for agent, line in agents.values():
+            line.shut(f"host {self.name}", gone=True)
+            agent.stop()
+        self._inbox.clear()
+        watchers, self._watchers = self._watchers, []
+        for future in watchers:
             if not future.done():
                 future.set_exception(Closed(what=f"host {self.name}"))
-        self._watchers.clear()
-        self._agents.clear()
 
     # -- agents ------------------------------------------------------------------------------
 
@@ -330,6 +347,12 @@ class Host:
             self._carry(core.handle(event, now=self._origin + round(self._time() * 1e6)))
             while self._inbox:
                 self._carry(core.handle(self._inbox.popleft(), now=self._now()))
+        except BaseException as error:
+            # A core raises nothing that a caller could mend, and a store that fails leaves the
+            # core ahead of the disk: what follows would be seen by others and then forgotten.
+            self._report(Report("a host stopped", {"host": self.name}, error))
+            self._end()
+            raise
         finally:
             self._stepping = False
         if not self._looking:
@@ -379,13 +402,15 @@ class Host:
             return
         due = core.next_deadline()
         if due is not None and due <= self._now():
-            self._tell(Tick())
+            with suppress(Exception):  # it is reported, and the host has stopped
+                self._tell(Tick())
         else:  # it has moved since the timer was set
             self._look()
 
     def _hear(self, neighbour: str, frame: Any) -> None:
         if self._core is not None:
-            self._tell(Heard(neighbour, frame))
+            with suppress(Exception):  # it is reported, and the host has stopped
+                self._tell(Heard(neighbour, frame))
 
     def _report(self, report: Report) -> None:
         if self.on_report is None:

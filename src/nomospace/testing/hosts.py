@@ -238,11 +238,11 @@ class AgentWorld(Sites):
         self.hosts[site.name].crashed()
         for op in [op for op, (_, host) in self._numbers.items() if host == site.name]:
             del self._numbers[op]
-            self._desk.waiting.pop(op, None)
+            self._desk.waiting.pop(op, None)  # it will never be answered
         for agent in lost:
             held = self._agents.pop(agent, None)
             if held is not None:
-                held[1].shut(f"host {site.name}")
+                held[1].shut(f"host {site.name}", gone=True)
                 held[0].stop()
         self._stir()
 
@@ -421,11 +421,11 @@ def play(
 
     >>> async def main(world):
     ...     notes = await (await world.host("x").agent("ann")).space("notes")
-    ...     await notes.out("note", "a day later")
-    ...     await asyncio.sleep(24 * 3600)
+    ...     await notes.out("note", "an hour later")
+    ...     await asyncio.sleep(3600)
     ...     return await notes.take_nowait("note", str)
     >>> play(main)
-    ('note', 'a day later')
+    ('note', 'an hour later')
     """
 
     async def body() -> T:

@@ -65,6 +65,7 @@ def test_a_host_that_starts_again_with_its_store_has_what_it_had() -> None:
             assert store.life == 2
             ann = await host.agent("ann")
             jobs, notes = await ann.space("jobs"), await ann.space("notes")
+            assert (jobs.shared, notes.shared) == (True, False)
             assert await jobs.read_all("job", int) == [("job", 2)]
             assert await notes.read_all("note", int) == [("note", 1)]
             passing = await ann.space("passing")
@@ -89,10 +90,40 @@ def test_what_must_survive_is_written_before_it_is_answered() -> None:
                 raise OSError("the disk is full")
 
     async def program() -> None:
-        async with Host("ward", store=Full()) as host:
+        reports: list[Report] = []
+        async with Host("ward", store=Full(), on_report=reports.append) as host:
             jobs = await (await host.agent("ann")).space("jobs", shared=True)
+            waiting = asyncio.create_task(jobs.take("other"))
+            await asyncio.sleep(1)
             with pytest.raises(OSError, match="disk is full"):
                 await jobs.out("job", 1)
+            # It stops there: what is not on disk must not be seen.
+            with pytest.raises(Closed, match="host ward"):
+                await waiting
+            with pytest.raises(Closed):
+                await jobs.read_nowait("job", 1)
+            [report] = reports
+            assert (report.what, str(report.error)) == ("a host stopped", "the disk is full")
+
+    run(program())
+
+
+def test_a_failure_outside_any_call_stops_the_host_and_is_reported() -> None:
+    class Flaky(MemoryStore):
+        def write(self, changes: tuple[Any, ...]) -> None:
+            if any(type(change).__name__ == "TupleGone" for change in changes):
+                raise OSError("the disk is gone")
+            super().write(changes)
+
+    async def program() -> None:
+        reports: list[Report] = []
+        async with Host("ward", store=Flaky(), on_report=reports.append) as host:
+            jobs = await (await host.agent("ann")).space("jobs", shared=True)
+            await jobs.out("job", 1, ttl=5)
+            await asyncio.sleep(10)  # the tuple expires, and that cannot be written down
+            assert [report.what for report in reports] == ["a host stopped"]
+            with pytest.raises(Closed):
+                await host.agent("bob")
 
     run(program())
 
