@@ -204,7 +204,7 @@ class PlainSpace:
             except ArithmeticError as error:
                 self.told.append(("Failed", reaction.id, thing.id, str(error)))
             self.inside = before
-        if inner:
+        if inner and reaction.listener is not None:
             self.tally[reaction.id] = self.tally.get(reaction.id, 0) + 1
             if sum(self.tally.values()) > self.firings_max:
                 busiest = max(self.tally, key=self.tally.__getitem__)

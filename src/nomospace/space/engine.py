@@ -521,7 +521,7 @@ class Space:
                 self._told.append(Failed(reaction, record, error))
             finally:
                 self._inside = outer
-        if inner:
+        if inner and reaction.listener is not None:  # else it brings nothing, and cannot run away
             self._count(reaction)
 
     def _count(self, reaction: Reaction) -> None:
