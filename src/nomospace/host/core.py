@@ -294,6 +294,7 @@ class Host:
                 )
             else:
                 assert isinstance(outcome, Ranaway), outcome
+                self.reacting.ran_away(outcome.reaction)
                 self.note(
                     "reaction-ran-away",
                     reaction=outcome.reaction.id,

@@ -422,6 +422,13 @@ class Reacting:
         self._count(one)
         self._host.order(Fire(one.agent, one.id, found))
 
+    def ran_away(self, reaction: Reaction) -> None:
+        """A space has stopped a reaction: for its agent it is disabled, and may be enabled."""
+        one = self._registered.get(str(reaction.id))
+        if one is not None and one.enabled:
+            one.enabled = False
+            self._withdraw(one)
+
     # -- watchdogs for other hosts ---------------------------------------------------------
 
     def hear_react(self, peer: str, body: ReactWatch) -> None:
