@@ -1,0 +1,205 @@
+"""Takes under a lease: acknowledged, given back, lapsed, dead; here and from another host."""
+
+import pytest
+
+from nomospace.host import Cancel, Found, Open, Seek, Settle, Share, Template
+from nomospace.host.holding import DELIVERIES_MAX
+from nomospace.host.problems import InDoubt, LeaseLapsed
+from nomospace.terms.templates import ANY
+from tests.paper.hosts import Hosts
+
+ANN, BOB, CAT = "ann@a", "bob@b", "cat@c"
+JOB = Template.of(("job", ANY))
+LEASE_US = 30_000_000
+
+
+@pytest.fixture
+def net() -> Hosts:
+    net = Hosts("abc")
+    for agent in (ANN, BOB, CAT):
+        net.agent(agent, "jobs")
+    net.agent("eve@b", "jobs")
+    net.settle()
+    net.out(BOB, "job", 1)
+    return net
+
+
+def lease(net: Hosts, agent: str, how: str = "take", at: str = "") -> Found:
+    found = net.ask(agent, Seek("jobs", how, JOB, at, lease_us=LEASE_US))
+    assert isinstance(found, Found)
+    return found
+
+
+TAKERS = pytest.mark.parametrize("taker", ["eve@b", BOB, ANN])
+
+
+@TAKERS
+def test_what_is_lent_is_seen_by_nobody(net: Hosts, taker: str) -> None:
+    found = lease(net, taker)
+    assert (found.fields, found.source, found.deliveries) == (("job", 1), BOB, 1)
+    assert found.lease
+    for agent in (BOB, "eve@b", ANN):
+        assert net.seek(agent, "read_nowait", "job", ANY, at="b") is None
+    waiting = net.begin(CAT, "take", "job", ANY)
+    net.run(5)
+    assert net.got(waiting) is None
+    assert net.disks["b"].tuples["jobs"]  # but a crash brings it back
+
+
+@TAKERS
+def test_done_ends_it_for_good(net: Hosts, taker: str) -> None:
+    found = lease(net, taker)
+    net.ask(taker, Settle("jobs", found.lease))
+    net.run(60)
+    assert net.held(BOB, ANY, ANY) == []
+    assert net.disks["b"].tuples["jobs"] == {}
+    with pytest.raises(LeaseLapsed):
+        net.ask(taker, Settle("jobs", found.lease))
+
+
+@TAKERS
+def test_given_back_it_lies_in_its_space_again(net: Hosts, taker: str) -> None:
+    found = lease(net, taker)
+    net.ask(taker, Settle("jobs", found.lease, done=False))
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+    again = lease(net, taker)
+    assert again.deliveries == 2
+    assert again.lease != found.lease
+
+
+@TAKERS
+def test_a_lease_lapses_and_a_word_after_that_counts_no_more(net: Hosts, taker: str) -> None:
+    found = lease(net, taker)
+    net.run(LEASE_US / 1e6 - 1)
+    assert net.held(BOB, "job", ANY) == []
+    net.run(2)
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+    for done in (True, False):
+        with pytest.raises(LeaseLapsed):
+            net.ask(taker, Settle("jobs", found.lease, done=done))
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+
+
+def test_who_waits_gets_what_comes_back(net: Hosts) -> None:
+    found = lease(net, "eve@b")
+    waiting = net.begin(ANN, "take", "job", ANY)
+    net.run(1)
+    net.ask("eve@b", Settle("jobs", found.lease, done=False))
+    net.run(1)
+    assert net.got(waiting) == ("job", 1)
+    assert net.held(BOB, ANY, ANY) == []
+
+
+def test_a_wait_under_a_lease_is_served_under_a_lease(net: Hosts) -> None:
+    for taker in ("eve@b", ANN):
+        op = net.call(taker, Seek("jobs", "take", Template.of(("late", ANY)), lease_us=LEASE_US))
+        net.run(0.5)
+        net.out(BOB, "late", 1)
+        net.run(0.5)
+        found = net.value(op)
+        assert found.lease
+        net.ask(taker, Settle("jobs", found.lease))
+        assert net.held(BOB, "late", ANY) == []
+
+
+def test_a_bulk_take_lends_each(net: Hosts) -> None:
+    net.out(BOB, "job", 2)
+    for taker in ("eve@b", ANN):
+        founds = net.ask(taker, Seek("jobs", "take_all", JOB, "b", lease_us=LEASE_US))
+        assert len({found.lease for found in founds}) == 2
+        net.ask(taker, Settle("jobs", founds[0].lease, done=False))
+        net.ask(taker, Settle("jobs", founds[1].lease, done=False))
+        assert net.held(BOB, "job", ANY) == [("job", 1), ("job", 2)]
+
+
+@pytest.mark.parametrize("lapse", [True, False])
+def test_after_so_many_leases_it_is_a_dead_letter(net: Hosts, lapse: bool) -> None:
+    for count in range(1, DELIVERIES_MAX + 1):
+        found = lease(net, "eve@b")
+        assert found.deliveries == count
+        if lapse:
+            net.run(LEASE_US / 1e6 + 1)
+        else:
+            net.ask("eve@b", Settle("jobs", found.lease, done=False))
+    assert net.held(BOB, ANY, ANY) == []
+    assert net.held(BOB, ANY, ANY, space="jobs.dead") == [("job", 1)]
+    assert [note.what for _, note in net.notes if note.what != "view"] == ["dead-letter"]
+    assert net.disks["b"].tuples["jobs"] == {}
+    assert [row.deliveries for row in net.disks["b"].tuples["jobs.dead"].values()] == [0]
+    net.agent("fan@b", "jobs.dead")  # shared, as the space was
+    assert net.seek("fan@b", "take", "job", ANY, space="jobs.dead") == ("job", 1)
+
+
+def test_dead_letters_of_a_private_space_are_private() -> None:
+    net = Hosts("a")
+    net.agent(ANN)
+    net.do(ANN, Open("jobs"))
+    net.out(ANN, "job", 1)
+    for _ in range(DELIVERIES_MAX):
+        found = lease(net, ANN, "take_nowait")
+        net.do(ANN, Settle("jobs", found.lease, done=False))
+    assert net.seek(ANN, "read_nowait", "job", ANY, space="jobs.dead") == ("job", 1)
+    net.agent("eve@a", "jobs.dead")
+    assert net.seek("eve@a", "read_nowait", "job", ANY, space="jobs.dead") is None
+
+
+def test_a_leased_take_that_is_called_off_gives_its_tuple_back_at_once(net: Hosts) -> None:
+    net.seek(BOB, "take_nowait", "job", ANY)
+    op = net.call(ANN, Seek("jobs", "take", JOB, lease_us=LEASE_US))
+    net.run(0.5)
+    net.out(BOB, "job", 2)
+    net.run(0.05)  # lent, and on its way
+    assert net.held(BOB, "job", ANY) == []
+    net.do(ANN, Cancel(op))
+    net.run(0.5)
+    assert net.held(BOB, "job", ANY) == [("job", 2)]
+
+
+def test_the_lender_is_gone_before_it_confirms(net: Hosts) -> None:
+    found = lease(net, ANN)
+    op = net.call(ANN, Settle("jobs", found.lease))
+    net.cut("ab bc")
+    net.settle()
+    with pytest.raises(InDoubt):
+        net.value(op)
+    with pytest.raises(LeaseLapsed):
+        net.ask(ANN, Settle("jobs", found.lease))  # its host is out of reach
+    net.run(LEASE_US / 1e6)
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+
+
+def test_a_lease_of_a_private_space_outlasts_its_sharing(net: Hosts) -> None:
+    net.do(BOB, Share(("jobs",), shared=False))
+    found = lease(net, BOB, "take_nowait")
+    net.do(BOB, Share(("jobs",)))
+    net.ask(BOB, Settle("jobs", found.lease, done=False))
+    assert net.seek("eve@b", "read_nowait", "job", ANY) == ("job", 1)
+    found = lease(net, "eve@b")
+    net.do(BOB, Share(("jobs",), shared=False))
+    net.run(LEASE_US / 1e6 + 1)
+    assert net.seek("eve@b", "read_nowait", "job", ANY) is None
+    assert net.seek(BOB, "read_nowait", "job", ANY) == ("job", 1)
+
+
+def test_what_is_lent_follows_its_holder_when_it_comes_back(net: Hosts) -> None:
+    """Its holder moved meanwhile: the tuple is handed on to where it is."""
+    lease(net, "eve@b")
+    net.move(BOB, "c", seconds=1)
+    net.run(0.5)
+    assert net.held(BOB, ANY, ANY) == []
+    net.run(LEASE_US / 1e6)
+    assert net.held(BOB, ANY, ANY) == [("job", 1)]
+    assert net.disks["b"].tuples["jobs"] == {}
+    assert [row.cur for row in net.disks["c"].tuples["jobs"].values()] == [BOB]
+
+
+def test_leases_end_with_their_host_and_deliveries_are_remembered(net: Hosts) -> None:
+    found = lease(net, ANN)
+    net.stop("b")
+    net.run(10)
+    net.start("b")
+    net.settle()
+    with pytest.raises(LeaseLapsed):
+        net.ask(ANN, Settle("jobs", found.lease))
+    assert net.held(BOB, "job", ANY) == [("job", 1)]
+    assert lease(net, ANN).deliveries == 2
