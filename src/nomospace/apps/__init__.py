@@ -8,7 +8,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-WORKLOADS: Final = ("hospital", "bidding", "congestion", "messages", "wall", "federation", "jigsaw")
+WORKLOADS: Final = (
+    "hospital",
+    "bidding",
+    "congestion",
+    "messages",
+    "wall",
+    "federation",
+    "jigsaw",
+    "redrover",
+)
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 
 
