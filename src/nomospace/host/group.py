@@ -24,7 +24,7 @@ from nomospace.host.changes import (
 from nomospace.host.effects import Transmit
 from nomospace.protocols import events as links
 from nomospace.protocols.engagement import Engagement
-from nomospace.protocols.messages import View
+from nomospace.protocols.messages import View, ViewId
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
     Announced,
@@ -79,7 +79,8 @@ class Group:
             numbers=durable.numbers, pending=durable.pending, got=durable.got
         )
         self._joining: tuple[View, dict[str, Entry]] | None = None
-        self._met: dict[str, None] = {}
+        self._met: dict[str, ViewId] = {}
+        self._awaited: dict[str, None] = {}
         self._held: list[tuple[str, Any]] = []
         self._leaving_at: int | None = None
         self._told: tuple[tuple[str, ...], tuple[SharedSpace, ...]] = ((), ())
@@ -177,7 +178,7 @@ class Group:
                 self._joining = None
                 self._go_on()
             elif isinstance(effect, links.Exchange):
-                self._exchange(effect.view, effect.directories)
+                self._exchange(effect.view, effect.directories, effect.fresh)
             else:
                 assert isinstance(effect, links.Installed), effect
                 self._install(effect.view)
@@ -188,7 +189,8 @@ class Group:
             self._carry(self._engagement.relay(peer, reply))
         for body in bodies:
             if isinstance(body, Met):
-                self._met[peer] = None
+                number, leader = body.view
+                self._met[peer] = (number, leader)
             elif self.frozen or not self._is_peer(peer):
                 self._held.append((peer, body))
             else:
@@ -203,28 +205,34 @@ class Group:
     def _entry(self) -> Entry:
         return Entry(*self._host.holding.lines(), self._streams.sessions())
 
-    def _exchange(self, view: View, directories: dict[str, Entry]) -> None:
+    def _exchange(self, view: View, directories: dict[str, Entry], fresh: tuple[str, ...]) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
         self._joining = (view, directories)
+        self._awaited.clear()
         mine = directories[self._host.name].sessions
         for peer in view.members:
             if peer == self._host.name:
                 continue
             session = mine.get(peer)
-            if session is None or directories[peer].sessions.get(self._host.name) != session:
+            new = session is None or directories[peer].sessions.get(self._host.name) != session
+            if new:
                 self._lose(peer)
                 self._streams.open(peer, view.id)
                 for number, what in self._transfers.pending(peer):
                     self.tell(peer, Transfer(number, what))
+            if new or peer in fresh:
+                # Two that met in a view which only one of them installed have a session, and may
+                # have tuples for each other that were written since.
+                self._awaited[peer] = None
                 self._host.holding.ship(peer, directories[peer])
-                self.tell(peer, Met())
+                self.tell(peer, Met(view.id))
         self._finish_exchange()
 
     def _finish_exchange(self) -> None:
         if self._joining is None:
             return
         view = self._joining[0]
-        if all(peer in self._met for peer in view.members if peer != self._host.name):
+        if all(self._met.get(peer) == view.id for peer in self._awaited):
             self._carry(self._engagement.handle(links.Exchanged(view.id), now=self._host.now))
 
     def _install(self, view: View) -> None:

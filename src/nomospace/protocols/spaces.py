@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nomospace.protocols.messages import ViewId
+
 Key: TypeAlias = tuple[int, int | str, int]
 Id: TypeAlias = tuple[str, int]
 
@@ -57,7 +59,9 @@ class Announced(msgspec.Struct, frozen=True, gc=False, tag="announced"):
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, tag="met"):
-    """The sender has said all that an engagement calls for; what follows is daily business."""
+    """The sender has said all that a view calls for; what follows is daily business."""
+
+    view: ViewId
 
 
 class Watch(msgspec.Struct, frozen=True, gc=False, tag="watch"):
