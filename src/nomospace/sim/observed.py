@@ -36,7 +36,11 @@ TupleKey: TypeAlias = tuple[str, tuple[Term, ...]]
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
-    """A call at a host. `round` is not 0 for one that only counts what there is."""
+    """A call at a host.
+
+    `round` is 0 for a call of the script. Others only look: above 0, those of one count of the
+    whole world; below, those of an agent that sees its host install a view.
+    """
 
     op: int
     host: str

@@ -6,7 +6,7 @@ only the last field, a number that is never used again, tells tuples apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ class Clients:
     def __init__(self, world: Sites, rng: Random) -> None:
         self.world = world
         self.rng = rng
-        self.spaces: dict[str, list[str]] = {}
+        self.spaces: dict[str, Sequence[str]] = {}
         self._serial = 0
         self._reactions: dict[str, list[str]] = {}
         self._deeds: list[tuple[int, Callable[[str, str], None]]] = [

@@ -10,6 +10,11 @@ from random import Random
 from typing import Final
 
 from nomospace.apps.federation.clients import WIDTH, Clients
+from nomospace.sim.checkers.engaging import (
+    hosts_stand_still,
+    system_lists_everything,
+    tuples_come_with_the_view,
+)
 from nomospace.sim.checkers.progress import (
     misplaced_come_home,
     reactions_fire_once,
@@ -148,6 +153,9 @@ def _faults(rng: Random, hosts: list[str]) -> list[Fault]:
         takes_are_linearizable,
         views_agree,
         system_shows_the_view,
+        hosts_stand_still,
+        tuples_come_with_the_view,
+        system_lists_everything,
         misplaced_come_home,
         waiters_are_served,
         reactions_fire_once,
@@ -165,6 +173,7 @@ def build(seed: int) -> Sites:
         world.connect(a, b)
 
     clients = Clients(world, world.rng("clients"))
+    world.glimpsed = clients.spaces
     for host in hosts:
         clients.settle(f"keeper@{host}", host)
     roamers = [f"roamer{number}@road" for number in range(rng.randint(1, len(hosts)))]

@@ -9,13 +9,12 @@ Worlds write no tuple twice, so a tuple is known by its fields, whatever ids hos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, KeysView
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from nomospace.host.calls import (
-    BULK,
     TAKING,
     WAITING,
     Adjust,
@@ -130,6 +129,7 @@ class Written:
     reads: list[Op] = field(default_factory=list)
     grabbed: list[Happening] = field(default_factory=list)  # by a strong reaction's listener
     fired: list[Happening] = field(default_factory=list)
+    glimpses: list[Op] = field(default_factory=list)  # by its holder, as a view was installed
     counted: dict[int, list[Op]] = field(default_factory=dict)  # in which round, by whom
 
 
@@ -165,6 +165,8 @@ class Facts:
         self.crashes: dict[str, list[Happening]] = {}
         self._shares: dict[tuple[str, str], list[Op]] = {}
         self._opens: dict[tuple[str, str], Op] = {}
+        self._takes: dict[str, list[Op]] | None = None
+        self.rivals: dict[int, list[Op]] = {}  # see `rivals`
         self._fires: dict[tuple[str, str], list[Happening]] = {}
         self._last_watch: dict[tuple[str, str], Watch] = {}
         self._read(list(happenings))
@@ -299,6 +301,8 @@ class Facts:
                 if known is None:
                     assert op.ended is not None
                     self.unwritten.append((op.ended, found))
+                elif op.call.round < 0:
+                    known.glimpses.append(op)
                 elif op.call.round:
                     known.counted.setdefault(op.call.round, []).append(op)
                 elif not op.takes:
@@ -321,7 +325,7 @@ class Facts:
     def counted_at(self) -> int | None:
         """When the world was first counted: its end, as far as progress goes."""
         for op in self.ops.values():
-            if op.call.round:
+            if op.call.round > 0:
                 return op.began
         return None
 
@@ -352,6 +356,29 @@ class Facts:
                 shared = False
         return shared
 
+    def view_at(self, host: str, at: int) -> Happening | None:
+        """The last view that a host had installed by a moment, in the life it was in then."""
+        last = None
+        for h in self.views.get(host, ()):
+            if h.at > at:
+                break
+            last = h if h.kind == VIEW else None
+        return last
+
+    def apart(self, host: str, other: str, since: int, until: int) -> bool:
+        """Whether a host saw another in no view during a whole interval."""
+        view = self.view_at(host, since)
+        return not any(
+            other in h.what.members
+            for h in (view, *self.views.get(host, ()))
+            if h is not None and h.kind == VIEW and (h is view or since <= h.at <= until)
+        )
+
+    @property
+    def spaces(self) -> KeysView[tuple[str, str]]:
+        """All spaces that agents opened, each with its agent after its name."""
+        return {(space, agent): None for agent, space in self._opens}.keys()
+
     def seeks(self) -> Iterator[Op]:
         """Calls that look for tuples, those that only count left out."""
         for op in self.ops.values():
@@ -359,10 +386,14 @@ class Facts:
             if isinstance(request, Seek) and not op.call.round and request.space != SYSTEM:
                 yield op
 
-    @staticmethod
-    def bulk(op: Op) -> bool:
-        request = op.request
-        return isinstance(request, Seek) and request.how in BULK
+    def takes_of(self, space: str) -> list[Op]:
+        """The calls that would take tuples of a space."""
+        if self._takes is None:
+            self._takes = {}
+            for op in self.seeks():
+                if op.takes:
+                    self._takes.setdefault(op.request.space, []).append(op)  # type: ignore[union-attr]
+        return self._takes.get(space, [])
 
 
 class Use(NamedTuple):
@@ -378,6 +409,18 @@ def uses(written: Written) -> list[Use]:
     found = [Use(op.began, op.end, op.proof) for op in written.takes + written.settled]
     found += [Use(h.at, h.at, (h,)) for h in written.grabbed]
     return sorted(found, key=_end)
+
+
+def rivals(facts: Facts, written: Written) -> list[Op]:
+    """Takes that a tuple may have been given to, for good or until it came back."""
+    found = facts.rivals.get(id(written))
+    if found is None:
+        found = facts.rivals[id(written)] = [
+            op
+            for op in facts.takes_of(written.space)
+            if op.end >= written.began and op.request.template.matches(written.fields)  # type: ignore[union-attr]
+        ]
+    return found
 
 
 def _end(use: Use) -> int:

@@ -14,7 +14,7 @@ from nomospace.host.effects import Found
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.sim.checkers import Verdict, no, unknown, yes
-from nomospace.sim.checkers.facts import Facts, Op, Use, Written, facts_of, uses
+from nomospace.sim.checkers.facts import Facts, Op, Use, Written, facts_of, rivals, uses
 from nomospace.sim.clock import SECOND_US
 from nomospace.sim.federation import Sites
 from nomospace.sim.history import Happening
@@ -34,10 +34,10 @@ def none_is_lost(world: Sites) -> Verdict:
     """Every tuple that was written and not used up is in one place, the same in every count."""
     name = "no tuple is lost or doubled"
     facts = facts_of(world)
-    rounds = sorted({op.call.round for op in facts.ops.values()} - {0})
+    rounds = sorted({op.call.round for op in facts.ops.values() if op.call.round > 0})
     if not rounds:
         return unknown(name, "nobody counted the tuples")
-    late = [op for op in facts.ops.values() if op.call.round and not op.told]
+    late = [op for op in facts.ops.values() if op.call.round > 0 and not op.told]
     if late:
         return unknown(name, f"{late[0].agent} was asked what it holds and did not say")
     if facts.unwritten:
@@ -215,17 +215,11 @@ class _Certainty:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._by_space: dict[str, list[Written]] = {}
-        self._takes: dict[str, list[Op]] = {}
-        self._rivals: dict[int, list[Op]] = {}
         self.looked = 0
         for written in facts.tuples.values():
-            # One with a destination travels, one with an end may end, one lent may be away.
-            plain = written.to in ("", written.writer) and not written.ttl_us
-            if plain and written.sure and not written.lends:
+            # One with an end may end, one that was lent may be away.
+            if not written.ttl_us and written.sure and not written.lends:
                 self._by_space.setdefault(written.space, []).append(written)
-        for op in facts.seeks():
-            if op.takes:
-                self._takes.setdefault(op.request.space, []).append(op)  # type: ignore[union-attr]
 
     def missed(self, op: Op) -> Written | None:
         """A tuple that a call did not find although it was there."""
@@ -262,20 +256,17 @@ class _Certainty:
             and facts.shared_through(op.agent, written.space, since, until)
         ):
             return False
+        if written.to not in ("", written.writer):
+            # One for another agent is here while that one is certainly nowhere near.
+            its = facts.stay(written.to, written.began)
+            if its is None or its[2] <= until or its[0] == host:
+                return False
+            if not facts.apart(host, its[0], written.began, until):
+                return False
         settled = stay[1] <= written.began  # it never was elsewhere
-        for rival in self._rivals_of(written):
+        for rival in rivals(facts, written):
             away = not settled or rival.call.host != host
             # What a take elsewhere was given and could not use any more comes back later.
             if away and rival.began <= until and rival.end >= written.began:
                 return False
         return True
-
-    def _rivals_of(self, written: Written) -> list[Op]:
-        found = self._rivals.get(id(written))
-        if found is None:
-            found = self._rivals[id(written)] = [
-                op
-                for op in self._takes.get(written.space, ())
-                if op.end >= written.began and op.request.template.matches(written.fields)  # type: ignore[union-attr]
-            ]
-        return found

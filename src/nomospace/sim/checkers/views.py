@@ -121,7 +121,7 @@ def was_hard(*, calls: int, changes: int, crashes: int) -> Checker:
         name = "the world was hard enough"
         healed_at = world.healed_at or world.end_us
         counts = {
-            "calls": (calls, sum(not h.what.round for h in world.history.of(ASKED))),
+            "calls": (calls, sum(h.what.round == 0 for h in world.history.of(ASKED))),
             "changes of the topology": (
                 changes,
                 sum(h.at < healed_at for h in world.history.of(LINKED, UNLINKED, CUT, JOINED)),
