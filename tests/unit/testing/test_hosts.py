@@ -202,3 +202,58 @@ def test_one_seed_gives_one_history() -> None:
     assert len(first) > 200
     assert first == play(main, seed=5)
     assert first != play(main, seed=6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_takes_that_are_cancelled_at_any_moment_lose_and_double_nothing(seed: int) -> None:
+    """Three hosts join and part while takes time out, or are cancelled on their way."""
+    jobs_max = 40
+
+    async def main(world: AgentWorld) -> tuple[list[int], list[int]]:
+        rng = world.rng("program")
+        names = ("x", "y", "z")
+        written: list[int] = []
+        taken: list[int] = []
+
+        async def writes(host: SimHost) -> None:
+            jobs = await (await host.agent("writer")).space("jobs", shared=True)
+            while len(written) < jobs_max:
+                written.append(len(written))
+                await jobs.out("job", written[-1])
+                await asyncio.sleep(rng.random() * 2)
+
+        async def takes(host: SimHost) -> None:
+            jobs = await (await host.agent("taker")).space("jobs", shared=True)
+            while True:
+                take = asyncio.create_task(jobs.take("job", int, timeout=rng.random() * 5))
+                if rng.random() < 0.5:
+                    await asyncio.sleep(rng.random() * 0.3)
+                    take.cancel()
+                await asyncio.wait([take])
+                if not take.cancelled() and take.exception() is None:
+                    taken.append(take.result()[1])
+
+        for name in names:
+            world.host(name).program(writes)
+            world.host(name).program(takes)
+        world.connect("x", "y")
+        world.connect("y", "z")
+        for _ in range(10):
+            await asyncio.sleep(rng.random() * 8)
+            a, b = rng.sample(names, 2)
+            if world.topology.linked(a, b):
+                world.part(a, b)
+            else:
+                world.connect(a, b)
+        for a, b in (("x", "y"), ("y", "z"), ("x", "z")):
+            world.connect(a, b)
+        await asyncio.sleep(60)
+        for name in names:
+            jobs = await (await world.host(name).agent("writer")).space("jobs", shared=True)
+            taken += [job[1] for job in await jobs.read_all("job", int)]
+        assert list(world.reports) == []
+        return written, taken
+
+    written, taken = play(main, seed=seed, link=Link(loss=0.05, repeats=0.05))
+    assert len(written) == jobs_max
+    assert sorted(taken) == written
