@@ -23,7 +23,13 @@ from nomospace.host.calls import (
     Share,
 )
 from nomospace.host.effects import Found
-from nomospace.sim.checkers import Checker
+from nomospace.host.system import SYSTEM
+from nomospace.sim.checkers import Checker, yes
+from nomospace.sim.checkers.engaging import (
+    hosts_stand_still,
+    system_lists_everything,
+    tuples_come_with_the_view,
+)
 from nomospace.sim.checkers.progress import (
     misplaced_come_home,
     reactions_fire_once,
@@ -43,14 +49,16 @@ from nomospace.sim.checkers.views import (
     was_hard,
 )
 from nomospace.sim.clock import SECOND_US
-from nomospace.sim.federation import LOOK, Sites
+from nomospace.sim.federation import AGENTS, LOOK, SHARES, Sites
 from nomospace.sim.history import CRASHED, RESTARTED
 from nomospace.sim.observed import (
     ANSWERED,
     ASKED,
     CAME,
     FIRED,
+    FROZE,
     LEFT,
+    THAWED,
     UNTOLD,
     VIEW,
     Answered,
@@ -556,3 +564,97 @@ def test_enabling_what_is_enabled_forgets_nothing(tale: Tale) -> None:
     tale.fire(BOB, "r1", one)
     tale.count((one,), ())
     assert tale.answers(reactions_fire_once) == "no"
+
+
+# -- engaging ------------------------------------------------------------------------------
+
+
+def test_an_answer_from_a_host_that_stands_still_is_a_no(tale: Tale) -> None:
+    early = tale.ask(ANN, Seek("jobs", TAKE_NOWAIT, ALL))
+    tale.add(FROZE, "x", wait_s=0)
+    tale.answer(early)
+    held = tale.ask(ANN, Seek("jobs", TAKE_NOWAIT, ALL), wait_s=1)
+    tale.add(THAWED, "x", wait_s=1)
+    tale.answer(held)
+    assert tale.answers(hosts_stand_still) == "yes"
+    tale.add(FROZE, "x")
+    tale.take(ANN, None, TAKE_NOWAIT)
+    assert tale.answers(hosts_stand_still) == "no"
+
+
+def test_a_host_that_stands_still_for_a_minute_is_a_no(tale: Tale) -> None:
+    tale.add(FROZE, "x")
+    tale.add(THAWED, "x", wait_s=60)
+    assert tale.answers(hosts_stand_still) == "no"
+
+
+def _engage(tale: Tale, *held: Found) -> None:
+    """Both hosts install a view; bob, at the first, looks at what he holds."""
+    tale.add(VIEW, "y", Viewed((1, "x"), ("x", "y")))
+    look = Seek("jobs", READ_ALL, ALL, at=BOB)
+    tale.did(BOB, look, held, round=-1, wait_s=0)
+    tale.add(VIEW, "x", Viewed((1, "x"), ("x", "y")))
+
+
+def test_a_misplaced_tuple_comes_with_the_view(tale: Tale) -> None:
+    one = tale.write(ANN, 1, to=BOB)
+    _engage(tale, one)
+    assert tuples_come_with_the_view(tale.world).cases == 1
+    assert tale.answers(tuples_come_with_the_view) == "yes"
+
+
+def test_a_misplaced_tuple_that_comes_later_is_a_no(tale: Tale) -> None:
+    tale.write(ANN, 1, to=BOB)
+    _engage(tale)
+    assert tale.answers(tuples_come_with_the_view) == "no"
+
+
+def _wanted_by_ann(tale: Tale) -> None:
+    tale.ask(ANN, Seek("jobs", TAKE, ALL))
+
+
+@pytest.mark.parametrize("excuse", [_wanted_by_ann, _parted, _moved_away])
+def test_what_may_not_have_been_there_need_not_come(
+    tale: Tale, excuse: Callable[[Tale], None]
+) -> None:
+    tale.write(ANN, 1, to=BOB)
+    excuse(tale)
+    _engage(tale)
+    assert tuples_come_with_the_view(tale.world) == yes(
+        "misplaced tuples migrate with the engagement", 0
+    )
+
+
+def test_a_tuple_for_somebody_far_away_stays_where_it_was_written(tale: Tale) -> None:
+    tale.write(ANN, 1, to=BOB)
+    tale.take(ANN, None, READ_NOWAIT)
+    assert tale.answers(takes_are_linearizable) == "no"
+
+
+def test_a_tuple_for_somebody_in_the_group_may_be_on_its_way(tale: Tale) -> None:
+    tale.add(VIEW, "x", Viewed((1, "x"), ("x", "y")))
+    tale.write(ANN, 1, to=BOB)
+    tale.take(ANN, None, READ_NOWAIT)
+    assert tale.answers(takes_are_linearizable) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("agents", "shares", "answer"),
+    [
+        ((ANN, BOB), (ANN, BOB), "yes"),
+        ((ANN,), (ANN, BOB), "no"),
+        ((ANN, BOB), (BOB,), "no"),
+    ],
+)
+def test_the_system_space_names_everybody(
+    tale: Tale, agents: tuple[str, ...], shares: tuple[str, ...], answer: str
+) -> None:
+    tale.world.where.update(HOMES)
+    assert tale.answers(system_lists_everything) == "unknown"
+    for template, lines in (
+        (AGENTS, [("agent", one, HOMES[one], "connected") for one in agents]),
+        (SHARES, [("space", "jobs", one, HOMES[one], "connected") for one in shares]),
+    ):
+        found = tuple(Found(line, "", 0, "") for line in lines)
+        tale.did(ANN, Seek(SYSTEM, READ_ALL, template), found, round=1)
+    assert tale.answers(system_lists_everything) == answer
