@@ -141,6 +141,7 @@ class _Rulings:
         self.law: dict[tuple[str, str], str] = {}  # agent and space: the law it is open under
         self._passed: dict[tuple[str, ...], Story] = {}
         self._homes: dict[str, tuple[list[int], list[str]]] = {}
+        self._lent: dict[tuple[str, str], None] = {}  # manager and tuple
         asked: dict[int, Happening] = {}
         since: dict[str, int] = {}
         for place, h in enumerate(world.history):
@@ -166,6 +167,8 @@ class _Rulings:
         for message, to in forwards(ruling):
             key = (h.who, ruling.law, "forward", to, show(message))
             passed.setdefault(key, []).append((place, h))
+            if AT in h.who and _lends(message):
+                self._lent[h.who, show(message.args[1])] = None
         if ruling.event.kind == "arrived":
             for message, sender in delivers(ruling):
                 key = (h.who, ruling.law, "deliver", sender, show(message))
@@ -175,11 +178,20 @@ class _Rulings:
         """What passed before a place in the history, oldest first."""
         return [one for one in self._passed.get(key, ()) if one[0] < place]
 
-    def host_of(self, agent: str, place: int) -> str:
-        """Where an agent was at a place in the history."""
-        places, hosts = self._homes.get(agent, ([], []))
+    def held(self, found: Found, manager: str, place: int) -> bool:
+        """Whether a tuple was at a manager's host: with its holder, or left behind on loan."""
+        places, hosts = self._homes.get(found.source, ([], []))
         at = bisect_right(places, place) - 1
-        return hosts[at] if at >= 0 else ""
+        with_holder = at >= 0 and hosts[at] == manager.partition(AT)[2]
+        return not found.source or with_holder or (manager, show(found.fields)) in self._lent
+
+
+def _lends(message: Term) -> bool:
+    """Whether an answer gives a tuple out under a lease."""
+    if message.__class__ is not Compound or message.name != "found":
+        return False
+    options = message.args[0].args[1:]
+    return any(one.name == "lease" for given in options for one in given)
 
 
 def four_rulings(world: Sites) -> Verdict:
@@ -221,20 +233,18 @@ def _broken(
     if len(released) < times:
         return f"no manager of {space} let go what {agent} was shown", arrival, sight.h
     for place, release in released:
-        host = release.who.partition(AT)[2]
-        held = not found.source or rulings.host_of(found.source, place) == host
-        if held and _was_asked(rulings, sight, law, place, host):
+        held = rulings.held(found, release.who, place)
+        if held and _was_asked(rulings, sight, law, place, release.who):
             return None
     says = f"no manager on the host of {shown} had let {agent} in"
     return says, released[0][1], arrival, sight.h
 
 
-def _was_asked(rulings: _Rulings, sight: Sight, law: str, place: int, host: str) -> bool:
+def _was_asked(rulings: _Rulings, sight: Sight, law: str, place: int, manager: str) -> bool:
     """Whether the operation of a sight had passed both ends before its answer was let go."""
     if sight.operation is None:  # mail about a reaction: of which one it does not say
         return True
     operation = show(sight.operation)
-    manager = f"{sight.space}{AT}{host}"
     for arrival, _ in rulings.before(place, manager, law, "deliver", sight.agent, operation):
         if rulings.before(arrival, sight.agent, law, "forward", sight.space, operation):
             return True
