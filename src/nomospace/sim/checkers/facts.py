@@ -356,6 +356,18 @@ class Facts:
                 shared = False
         return shared
 
+    def may_share(self, agent: str, space: str) -> bool:
+        """Whether an agent may share a space at the end: a crash can hide what a call did."""
+        shared = False
+        for op in self._shares.get((agent, space), ()):
+            request = op.request
+            assert isinstance(request, Share)
+            if op.done:
+                shared = request.shared
+            elif not op.failed:
+                shared = shared or request.shared
+        return shared
+
     def view_at(self, host: str, at: int) -> Happening | None:
         """The last view that a host had installed by a moment, in the life it was in then."""
         last = None
