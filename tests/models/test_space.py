@@ -17,6 +17,7 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
+    Dead,
     Expired,
     Failed,
     Fired,
@@ -399,7 +400,7 @@ def plainly(told: Outcome) -> Told:
             return kind, told.reaction.id, told.firings
         case Lapsed():
             return kind, told.record.id, told.taker
-        case Expired():
+        case Expired() | Dead():
             return kind, told.record.id
 
 

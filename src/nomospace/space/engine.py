@@ -179,12 +179,14 @@ class Space:
 
     def stats(self) -> dict[str, int]:
         """How much of everything there is."""
+        composites = self._store.composites()
         return {
             "tuples": len(self),
             "lent": len(self._lent),
             "waiters": len(self._waiters),
             "reactions": len(self._reactions),
-            "composites": self._store.composites(),
+            "composites": sum(one.whole for one in composites),
+            "building": sum(not one.whole for one in composites),
         }
 
     # -- tuples ------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ SHRINK_AT: Final = frozenset((170, 85, 42, 21, 10, 5))
 
 WIDE: Final = 64
 """Slots with more records than this are wide: a composite is used if there is one."""
+SLICES_WIDE: Final = 16
+"""Segments that a wide search builds: without the composite it walks as many records or more."""
 END: Final = 1 << 62
 """No segment has a higher number."""
 
@@ -227,7 +229,8 @@ class Shelf:
             best_size = min(size, best_size)
         if best_size > WIDE and self.composites:
             self.wide += 1
-            self._build()
+            for _ in range(SLICES_WIDE):
+                self._build()
             composite = self.composites.get(name_of(template, at, dest))
             if composite is not None and composite.whole:
                 composite.used = self.wide

@@ -8,6 +8,7 @@ from heapq import merge
 from typing import ClassVar
 
 from nomospace.errors import CallerError
+from nomospace.space.composites import Composite
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
 from nomospace.terms.templates import Template
@@ -118,9 +119,9 @@ class Store:
         """Say that a search looked at many records in vain."""
         self._shelves[template.arity].ask_for_composite(template, at, dest)
 
-    def composites(self) -> int:
-        """How many composites there are, unfinished ones too."""
-        return sum(len(shelf.composites) for shelf in self._shelves.values())
+    def composites(self) -> list[Composite]:
+        """The composites that searches have asked for."""
+        return [one for shelf in self._shelves.values() for one in shelf.composites.values()]
 
 
 def _order(record: Record) -> int:

@@ -27,9 +27,12 @@ END_S_MAX = 5
 
 
 class Child:
-    """One peer's process, from `start` to `close`. Every trouble with it is a `PeerMissing`."""
+    """One peer's process, from `start` to `close`. Every trouble with it is a `PeerMissing`.
 
-    def __init__(self, peer: Peer, packages: Path) -> None:
+    `loop` is the file that times it there and speaks the lines.
+    """
+
+    def __init__(self, peer: Peer, packages: Path, loop: str = harness.__file__) -> None:
         self.peer = peer
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         environment["PYTHONPATH"] = str(packages)
@@ -37,7 +40,7 @@ class Child:
         # -S and -P: neither our environment's packages nor the drivers' folder, whose files
         # bear the names of the packages they drive.
         self._process = subprocess.Popen(
-            [sys.executable, "-S", "-P", harness.__file__, str(peer.driver)],
+            [sys.executable, "-S", "-P", loop, str(peer.driver)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -56,7 +59,7 @@ class Child:
     ) -> None:
         self.close()
 
-    def answers(self, cases: Sequence[harness.Case]) -> list[bool]:
+    def answers(self, cases: Sequence[object]) -> list[bool]:
         """Let the engine decide every case once, and make ready to time them."""
         reply: list[bool] = self._ask({"cases": cases})["answers"]
         return reply

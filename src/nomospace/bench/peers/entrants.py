@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from nomospace.bench.measure import Sample
+from nomospace.bench.peers import harness
 from nomospace.bench.peers.child import Child
-from nomospace.bench.peers.harness import Case
 from nomospace.bench.peers.install import Peer, PeerMissing, install
 from nomospace.bench.run import Run
 
@@ -28,7 +28,7 @@ class Entrants:
         names = [*self.samples, *(n for n in self.why_null if n not in self.samples)]
         return {n: None if n in self.why_null else best[n] / per_ns for n in names}
 
-    def enter(self, child: Child, cases: Sequence[tuple[Case, bool]]) -> None:
+    def enter(self, child: Child, cases: Sequence[tuple[object, bool]]) -> None:
         """Check a child's answers and add it to those to be timed."""
         told = child.answers([case for case, _ in cases])
         for (case, right), answer in zip(cases, told, strict=True):
@@ -50,15 +50,21 @@ class Entrants:
 
 @contextmanager
 def entrants(
-    run: Run, peers: Iterable[Peer], cases: Sequence[tuple[Case, bool]]
+    run: Run,
+    peers: Iterable[Peer],
+    cases: Sequence[tuple[object, bool]],
+    loop: str = harness.__file__,
 ) -> Iterator[Entrants]:
-    """Install and start the peers that the run asks for; their processes end with the block."""
+    """Install and start the peers that the run asks for; their processes end with the block.
+
+    `loop` is the file that times them, and knows what a case is.
+    """
     field = Entrants()
     with ExitStack() as children:
         for peer in run.wanted(peers):
             try:
                 packages = install(peer, run.cache, run.say)
-                field.enter(children.enter_context(Child(peer, packages)), cases)
+                field.enter(children.enter_context(Child(peer, packages, loop)), cases)
             except PeerMissing as missing:
                 field.why_null[peer.name] = str(missing)
         yield field
