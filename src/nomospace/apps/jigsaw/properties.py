@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from nomospace.apps.jigsaw.player import SPACE
 from nomospace.apps.jigsaw.puzzle import Part, Piece
 from nomospace.sim.checkers import Verdict, no, unknown, yes
 from nomospace.sim.checkers.facts import Op, facts_of
 from nomospace.sim.history import Happening, tell_as
 from nomospace.sim.observed import ANSWERED, ASKED, VIEW
-from nomospace.sim.requests import Found, Out, OutMany
+from nomospace.sim.requests import Found, Out, OutMany, Seek
 
 if TYPE_CHECKING:
     from nomospace.apps.jigsaw.world import Table
@@ -197,7 +198,7 @@ def assembled_once(world: Table) -> Verdict:
     """At the end one assembly has every piece exactly once, and there is nothing else."""
     name = "the puzzle is assembled, once, with every piece"
     facts = facts_of(world)
-    counts = [op for op in facts.ops.values() if op.call.round]
+    counts = [op for op in facts.ops.values() if op.call.round > 0 and _looks_at_table(op)]
     if not counts:
         return unknown(name, "nobody counted the tuples")
     found = [(Piece(*one.fields), op) for op in counts for one in op.found]
@@ -208,6 +209,10 @@ def assembled_once(world: Table) -> Verdict:
     if piece.cells != tuple(range(world.puzzle.size)):
         return no(name, "it has not every piece once", *op.proof)
     return yes(name, 1)
+
+
+def _looks_at_table(op: Op) -> bool:
+    return isinstance(op.request, Seek) and op.request.space == SPACE
 
 
 def players_came_and_went(world: Table) -> Verdict:

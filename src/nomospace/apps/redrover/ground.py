@@ -35,7 +35,7 @@ class Ground:
     def flag_places(self, team: str) -> tuple[Place, Place]:
         """Two corners of where the flag of a team may lie: red's on the left, blue's on the right.
 
-        >>> Ground(90, 50).flag_places("blue")
+        >>> Ground(90.0, 50.0).flag_places("blue")
         ((60.0, 0.0), (90.0, 50.0))
         """
         third = self.width / 3
