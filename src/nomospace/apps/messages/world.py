@@ -177,8 +177,10 @@ class Thief:
             ways.append(React(POST, template, ONCE_PER_TUPLE, WEAK, at))
             ways.append(React(POST, template, ONCE, STRONG, THIEF))
             ways.append(React(POST, template, ONCE, STRONG, self.world.where[THIEF] or THIEF))
-            for word in ("cancel", "unreact", "returned", "react"):
-                ways.append(Tell(law.hash, Compound(word, (template.term,)), POST))
+            ways += [
+                Tell(law.hash, Compound(word, (template.term,)), POST)
+                for word in ("cancel", "unreact", "returned", "react")
+            ]
             ways.append(Tell(law.hash, t.cancel(Compound("in", (template.term,))), POST))
         ways += [
             Out(POST, forged),

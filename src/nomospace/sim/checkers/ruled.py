@@ -226,7 +226,7 @@ def _broken(
     delivered = rulings.before(sight.place, agent, law, "deliver", space, answer)
     if len(delivered) < times:
         return f"{agent} was shown {shown}, which its controller never delivered", sight.h
-    last, arrival = delivered[times - 1]
+    last, arrival = delivered[-1]  # an earlier one may have been lost in a crash
     released: Story = []
     for host in hosts:
         released += rulings.before(last, f"{space}{AT}{host}", law, "forward", agent, answer)
