@@ -244,3 +244,16 @@ def test_team_data_is_for_the_team() -> None:
         assert await ann.look_at(bob.id) is None  # it goes straight to a player out of reach
 
     play(main)
+
+
+def test_nobody_tells_where_others_are() -> None:
+    """Beyond 5.2: a position is believed only from the player's own device."""
+
+    async def main(world: AgentWorld) -> None:
+        ann, bob, dana = await teams(world)
+        space = await dana.agent.space(redrover.GAME)
+        await space.out(redrover.AT, bob.id, 0.0, 0.0, 99)
+        await asyncio.sleep(2)
+        assert ann.display.figures[bob.id].at == (50.0, 25.0)
+
+    play(main)

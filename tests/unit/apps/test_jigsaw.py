@@ -165,3 +165,13 @@ def test_pieces_fit_when_cells_are_neighbours(
 ) -> None:
     assert Puzzle(3, 3).fit(Piece(0, one), Piece(1, other)) is fit
     assert Puzzle(3, 3).fit(Piece(1, other), Piece(0, one)) is fit
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [Piece(0, ()), Piece(0, (1,)), Piece(9, (9,)), Piece(0, (0, "x"))],  # type: ignore[arg-type]
+)
+def test_what_is_no_piece_does_not_come_into_the_tray(piece: Piece) -> None:
+    tray = Tray(Puzzle(3, 3))
+    assert not tray.update(piece, "eve@e")
+    assert tray.parts() == []

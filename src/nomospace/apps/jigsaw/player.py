@@ -7,6 +7,8 @@ happened while it was away, and the whole puzzle when it joins late come the sam
 A piece is selected by taking it from the player last known to hold it and laying it down again as
 one's own, so that it is at hand when contact is lost. Only own pieces are assembled. Since anyone
 may select a piece at any time, the second of two may be gone; then the first is laid down again.
+As in the paper, a player whose host crashes with a piece in its hand loses it: links may break at
+any time in this game, devices do not.
 """
 
 from __future__ import annotations

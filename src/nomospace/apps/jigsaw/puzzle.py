@@ -77,6 +77,16 @@ class Puzzle:
         if row < self.height - 1:
             yield cell + self.width
 
+    def has(self, piece: Piece) -> bool:
+        """Whether a tuple that looks like a piece can be one of this puzzle.
+
+        >>> puzzle = Puzzle(2, 2)
+        >>> puzzle.has(Piece(3, (2, 3))), puzzle.has(Piece(3, (3, 4))), puzzle.has(Piece(0, ()))
+        (True, False, False)
+        """
+        cells, size = piece.cells, self.size
+        return piece.id in cells and all(type(cell) is int and 0 <= cell < size for cell in cells)
+
     def fit(self, one: Piece, other: Piece) -> bool:
         """Whether two pieces can be assembled.
 
@@ -116,7 +126,9 @@ class Tray:
         self._parts: dict[int, Part] = {}  # by cell; at most the puzzle's size
 
     def update(self, piece: Piece, holder: str) -> bool:
-        """Take in that a player holds a piece; false when later news is known already."""
+        """Take in that a player holds a piece; false for no piece, and for news that is old."""
+        if not self.puzzle.has(piece):
+            return False
         # Assemblies only grow. So where a later one is known it holds all cells of this one, and
         # one cell tells for all.
         known = self._parts.get(piece.cells[0])

@@ -13,8 +13,8 @@ from nomospace.apps.redrover.ground import Place
 
 POSITION, GHOST, BACK, FACE, FLAG = "position", "ghost", "back", "face", "flag"
 """What can change: a position, a host gone or back, a teammate's face, the flag found."""
-HOSTS_MAX: Final = 1_000
-"""The most ghosts that are shown; a game has far fewer hosts."""
+PLAYERS_MAX: Final = 1_000
+"""The most players that are shown; whoever comes later is not."""
 
 
 class Figure(NamedTuple):
@@ -50,13 +50,14 @@ class Display:
     def show_position(self, player: str, at: Place, step: int) -> None:
         """Show a player somewhere, unless a later position is shown already."""
         shown = self.figures.get(player)
-        if shown is None or shown.step < step:
+        new = shown is None and len(self.figures) < PLAYERS_MAX
+        if new or (shown is not None and shown.step < step):
             self.figures[player] = Figure(at, step)
             self._changed(POSITION, (player, step))
 
     def show_ghost(self, host: str, gone: bool) -> None:
         """Show the player of a host as a ghost, or as itself again."""
-        if gone and len(self.ghosts) < HOSTS_MAX:
+        if gone and len(self.ghosts) < PLAYERS_MAX:
             self.ghosts[host] = None
         elif not gone:
             self.ghosts.pop(host, None)
@@ -67,9 +68,10 @@ class Display:
         return player.partition("@")[2] in self.ghosts
 
     def show_face(self, player: str, picture: str) -> None:
-        """Show a teammate's picture of herself."""
-        self.faces[player] = picture
-        self._changed(FACE, player)
+        """Show the picture of a teammate who is on the field."""
+        if player in self.figures:
+            self.faces[player] = picture
+            self._changed(FACE, player)
 
     def show_flag(self, finder: str, at: Place) -> None:
         """Show that the flag is found."""

@@ -90,7 +90,8 @@ class Player:
     def _listen(self) -> None:
         def position(found: Tuple, source: str, handle: Any) -> None:
             _, player, x, y, step = found
-            self.display.show_position(player, (x, y), step)
+            if source == player:  # nobody tells where others are
+                self.display.show_position(player, (x, y), step)
 
         def departed(found: Tuple, source: str, handle: Any) -> None:
             self.display.show_ghost(found[1], True)
