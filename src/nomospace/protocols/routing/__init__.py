@@ -1,0 +1,88 @@
+"""Routing: agents move, and messages find them.
+
+`ALGORITHMS` holds Central, QSC and FQSC behind one face (`interface`). A host makes a daemon, and a
+server where it runs one, tells them what happens, and carries their effects out.
+"""
+
+from nomospace.protocols.routing.algorithms import ALGORITHMS, CENTRAL, FQSC, QSC, Algorithm
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.daemon import Daemon
+from nomospace.protocols.routing.frames import Frame, Post, PostId, server_of
+from nomospace.protocols.routing.interface import (
+    ALREADY_HERE,
+    BUSY,
+    ENDED,
+    EXISTS,
+    FULL,
+    NO_TICKET,
+    NOT_HERE,
+    NOT_HOME,
+    OVERTAKEN,
+    STALE,
+    UNKNOWN,
+    UNSETTLED,
+    Core,
+    Created,
+    DaemonCore,
+    Deliver,
+    Effect,
+    Failed,
+    Go,
+    Noted,
+    Persist,
+    Refused,
+    ServerCore,
+    Settled,
+    Transmit,
+)
+from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.places import NoServer, Places, Servers
+from nomospace.protocols.routing.seats import Seat
+from nomospace.protocols.routing.server import Server, Tickets, plain_ticket
+
+__all__ = [
+    "ALGORITHMS",
+    "ALREADY_HERE",
+    "BUSY",
+    "CENTRAL",
+    "ENDED",
+    "EXISTS",
+    "FQSC",
+    "FULL",
+    "NOT_HERE",
+    "NOT_HOME",
+    "NO_TICKET",
+    "OVERTAKEN",
+    "QSC",
+    "STALE",
+    "UNKNOWN",
+    "UNSETTLED",
+    "Algorithm",
+    "Change",
+    "Core",
+    "Created",
+    "Daemon",
+    "DaemonCore",
+    "Deliver",
+    "Effect",
+    "Failed",
+    "Frame",
+    "Go",
+    "Limits",
+    "NoServer",
+    "Noted",
+    "Persist",
+    "Places",
+    "Post",
+    "PostId",
+    "Refused",
+    "Seat",
+    "Server",
+    "ServerCore",
+    "Servers",
+    "Settled",
+    "Tickets",
+    "Transmit",
+    "plain_ticket",
+    "server_of",
+]

@@ -1,0 +1,184 @@
+"""What daemons and servers write down, change by change.
+
+A core that starts again is given all changes that were persisted, in order, or a shorter list that
+its `changes()` gave. Guesses, and the memory of posts passed on, are not written down: without them
+posts only take longer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from nomospace.protocols.routing.frames import Post
+from nomospace.protocols.routing.seats import Seat
+
+# -- of a daemon -------------------------------------------------------------------------------
+
+
+class SeatPut(msgspec.Struct, frozen=True, gc=False):
+    """An agent has a seat here, in a phase of its coming and going."""
+
+    agent: str
+    phase: str
+    seat: Seat
+    to: str = ""
+    ticket: str = ""
+
+
+class PhasePut(msgspec.Struct, frozen=True, gc=False):
+    """An agent's seat is in another phase."""
+
+    agent: str
+    phase: str
+    epoch: int
+    domain: str
+    to: str
+    ticket: str
+    ending: bool
+
+
+class SeatGone(msgspec.Struct, frozen=True, gc=False):
+    """An agent has no seat here any more."""
+
+    agent: str
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """An agent's last number to another."""
+
+    sender: str
+    to: str
+    n: int
+
+
+class Got(msgspec.Struct, frozen=True, gc=False):
+    """The last number that an agent has got from another; nothing up to it waits."""
+
+    agent: str
+    sender: str
+    n: int
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False):
+    """A post waits at its agent's seat for one before it."""
+
+    post: Post
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """A post waits at its origin to be tried again."""
+
+    post: Post
+
+
+class Released(msgspec.Struct, frozen=True, gc=False):
+    """The posts that waited at their origin for an agent are on their way."""
+
+    target: str
+
+
+# -- of a server -------------------------------------------------------------------------------
+
+
+class RecordPut(msgspec.Struct, frozen=True, gc=False):
+    """What a server knows of an agent; only while it is moving there is a queue."""
+
+    agent: str
+    kind: str
+    where: str
+    epoch: int
+    ticket: str = ""
+
+
+class Forgotten(msgspec.Struct, frozen=True, gc=False):
+    """A server knows nothing of an agent that ended any more; whoever is next is of `life`."""
+
+    agent: str
+    life: int
+
+
+class Queued(msgspec.Struct, frozen=True, gc=False):
+    """A post waits at a server for its agent's move to end."""
+
+    post: Post
+
+
+class StrayNoted(msgspec.Struct, frozen=True, gc=False):
+    """A post failed since nobody had the name of its receiver."""
+
+    agent: str
+    sender: str
+    n: int
+
+
+class StraysForgotten(msgspec.Struct, frozen=True, gc=False):
+    """The failed posts to a name are not known any more; whoever is born next is of `life`."""
+
+    agent: str
+    life: int
+
+
+# -- of both -----------------------------------------------------------------------------------
+
+
+class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False):
+    """A site is the primary of a domain since a term."""
+
+    domain: str
+    site: str
+    term: int
+
+
+# -- of a server with a standby ----------------------------------------------------------------
+
+
+class StepTaken(msgspec.Struct, frozen=True, gc=False):
+    """A primary or standby heard a frame, and the effects of that wait."""
+
+    step: int
+    src: str
+    frame: Any
+    effects: tuple[Any, ...]
+
+
+class StepsDone(msgspec.Struct, frozen=True, gc=False):
+    """No effects up to a step wait any more."""
+
+    step: int
+
+
+class RolePut(msgspec.Struct, frozen=True, gc=False):
+    """The role of a server in its pair since a term, and whether it waits for its standby."""
+
+    role: str
+    term: int
+    step: int
+    paired: bool
+
+
+class Emptied(msgspec.Struct, frozen=True, gc=False):
+    """A standby forgot everything; a snapshot follows."""
+
+
+Change: TypeAlias = (
+    SeatPut
+    | PhasePut
+    | SeatGone
+    | Sent
+    | Got
+    | Kept
+    | Held
+    | Released
+    | RecordPut
+    | Forgotten
+    | Queued
+    | StrayNoted
+    | StraysForgotten
+    | PrimaryLearnt
+    | StepTaken
+    | StepsDone
+    | RolePut
+    | Emptied
+)

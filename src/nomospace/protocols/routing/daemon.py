@@ -1,0 +1,689 @@
+"""The daemon of a site: takes posts from its agents, finds a way, and delivers in order.
+
+Every agent with a seat here is in a phase. Deliveries stop only while it is not here:
+
+| phase       | told                       | follows                             | then        |
+| ----------- | -------------------------- | ----------------------------------- | ----------- |
+| -           | `create`                   | `Register` at the home server       | CREATING    |
+| CREATING    | `Ack`                      | `Created`, what came early          | HERE        |
+| HERE        | `depart`                   | `Migrating` at the server           | LEAVING     |
+| LEAVING     | `MayGo`                    | `Go` with the seat                  | AWAY        |
+| LEAVING     | `stay`                     | nothing: the answer is under way    | CANCELLING  |
+| CANCELLING  | `MayGo`                    | `Stayed` at the server              | STAYING     |
+| AWAY        | `stay`                     | `Stayed` at the server              | STAYING     |
+| AWAY        | `gone`                     | nothing                             | -           |
+| -, AWAY     | `arrive`, same domain      | `Migrated` at the server            | CONFIRMING  |
+| -, AWAY     | `arrive`, other domain     | `Register` at this domain's server  | REGISTERING |
+| REGISTERING | `Ack`                      | `Migrated` at the server it left    | CONFIRMING  |
+| CONFIRMING  | `Ack`                      | `Settled`                           | HERE        |
+| STAYING     | `Ack`                      | `Settled`                           | HERE        |
+
+A `Refuse` puts one who would leave back to HERE, and takes the seat from one who claims to have
+come. A post for an agent that is not here goes to this domain's server, with its origin unchanged.
+
+This is the paper's daemon (Figure 5), with three additions: posts are numbered for each pair of
+agents and delivered by their numbers, so order survives moves; a post that found a full queue waits
+at its origin, for a pause that doubles; and an update is believed only about a post that was sent.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, Final, Self
+
+import msgspec
+
+from nomospace.protocols.routing import changes as written
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.frames import (
+    Ack,
+    Astray,
+    Busy,
+    Ended,
+    Frame,
+    Hint,
+    MayGo,
+    Migrated,
+    Migrating,
+    NotPrimary,
+    Post,
+    PostId,
+    Refuse,
+    Register,
+    Returned,
+    Seek,
+    Stayed,
+    Update,
+)
+from nomospace.protocols.routing.interface import (
+    ALREADY_HERE,
+    BUSY,
+    ENDED,
+    EXISTS,
+    NOT_HERE,
+    NOT_HOME,
+    OVERTAKEN,
+    STALE,
+    UNKNOWN,
+    UNSETTLED,
+    Created,
+    Deliver,
+    Effect,
+    Failed,
+    Go,
+    Noted,
+    Persist,
+    Refused,
+    Settled,
+    Transmit,
+)
+from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.places import Places, Primaries
+from nomospace.protocols.routing.residents import (
+    AWAY,
+    CANCELLING,
+    CONFIRMING,
+    CREATING,
+    HERE,
+    LEAVING,
+    REGISTERING,
+    STAYING,
+    Phase,
+    Resident,
+)
+from nomospace.protocols.routing.seats import Seat, floor_of
+from nomospace.protocols.routing.waits import Waits
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+class Daemon:
+    """One site's daemon, as a core: told events, answers with effects.
+
+    `eager` asks for the policy of the paper's section 5: after a move across domains the home of
+    the agent and the sites that lately wrote to it are told, and need not find out.
+
+    >>> places = Places({"lab": ("q",)})
+    >>> daemon = Daemon("s1", "lab", places)
+    >>> daemon.create("ann@lab", now=0)[-1]
+    Transmit(site='q', frame=Register(domain='lab', agent='ann@lab', epoch=0, ticket=''))
+    >>> daemon.hear("q", Ack("lab", "ann@lab", 0), now=1)[-1]
+    Created(agent='ann@lab')
+    >>> sent = daemon.send("ann@lab", "bob@lab", "hello", now=2)[-1]
+    >>> sent.site, sent.frame.post.id  # no guess: the server finds bob
+    ('q', ('ann@lab', 'bob@lab', 1))
+    """
+
+    __slots__ = (
+        "_asked",
+        "_domain",
+        "_guesses",
+        "_limits",
+        "_places",
+        "_primaries",
+        "_residents",
+        "_waits",
+        "eager",
+        "site",
+    )
+
+    SHORTCUT = True
+    """Whether a post between two agents here is delivered without asking anybody."""
+
+    def __init__(
+        self,
+        site: str,
+        domain: str,
+        places: Places,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        eager: bool = False,
+    ) -> None:
+        self.site = site
+        self.eager = eager
+        self._domain = domain
+        self._places = places
+        self._limits = limits
+        self._primaries = Primaries(places)
+        self._residents: dict[str, Resident] = {}
+        self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._asked: OrderedDict[PostId, None] = OrderedDict()
+        self._waits = Waits(limits)
+
+    # -- what the host asks --------------------------------------------------------------------
+
+    def send(self, sender: str, to: str, body: Any, *, now: int) -> list[Effect]:
+        """Take a post from an agent here and bring it on its way.
+
+        It gets the next number of its pair, which is written down: after a crash no number is
+        given twice. What is refused here (number 0) was never sent.
+        """
+        resident = self._residents.get(sender)
+        if resident is None or not resident.runs:
+            return [Failed(Post(sender, to, 0, body, self.site), NOT_HERE)]
+        if self._waits.count >= self._limits.held_max:
+            return [Failed(Post(sender, to, 0, body, self.site), BUSY)]
+        guess = self._guesses.get(to)
+        if guess is None and to not in self._residents and self._places.home(to) is None:
+            return [Failed(Post(sender, to, 0, body, self.site), UNKNOWN)]
+        sent = resident.sent
+        if sent is None:
+            sent = resident.sent = {}
+        n = sent[to] = sent.get(to, 0) + 1 if to in sent else floor_of(resident.epoch) + 1
+        out: list[Effect] = [Persist(written.Sent(sender, to, n))]
+        if self._waits and self._waits.queues(to):  # it would only overtake those before it
+            self._hold(Post(sender, to, n, body, self.site), now, out)
+        elif guess is not None and to not in self._residents:
+            self._guesses.move_to_end(to)
+            self._remember((sender, to, n))
+            hops = 1 if guess[0] != self.site else 0
+            out.append(Transmit(guess[0], Post(sender, to, n, body, self.site, (), hops)))
+        else:
+            self._route(Post(sender, to, n, body, self.site), now, out)
+        return out
+
+    def create(self, agent: str, *, now: int) -> list[Effect]:
+        """Register a new agent with the home that its id names, which must be this domain."""
+        if agent in self._residents:
+            return [Refused(agent, EXISTS)]
+        home = self._places.home(agent)
+        if home != self._domain:
+            return [Refused(agent, UNKNOWN if home is None else NOT_HOME)]
+        resident = self._residents[agent] = Resident(CREATING, Seat(0, self._domain))
+        return [
+            Persist(written.SeatPut(agent, CREATING.value, resident.seat())),
+            self._to_server(self._domain, Register(self._domain, agent, 0)),
+        ]
+
+    def end(self, agent: str, *, now: int) -> list[Effect]:
+        """End an agent here: its server forgets where it is, and whoever writes to it is told.
+
+        While its last move is not finished the end waits for that, and posts fail at once.
+        """
+        resident = self._residents.get(agent)
+        if resident is None or resident.phase is AWAY or resident.ending:
+            return [Refused(agent, NOT_HERE)]
+        out: list[Effect] = []
+        if resident.phase in (HERE, LEAVING, CANCELLING):
+            self._bury(agent, resident, out)
+            return out
+        resident.ending = True
+        self._write_phase(agent, resident, out)
+        return out
+
+    def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
+        """Ask the server to queue an agent's mail, so that it can leave."""
+        resident = self._residents.get(agent)
+        if resident is None or resident.phase is AWAY:
+            return [Refused(agent, NOT_HERE)]
+        if resident.phase is not HERE:
+            return [Refused(agent, UNSETTLED)]
+        if to_site == self.site:
+            return [Refused(agent, ALREADY_HERE)]
+        out: list[Effect] = []
+        resident.to = to_site
+        self._enter(agent, resident, LEAVING, out)
+        domain = resident.domain
+        out.append(self._to_server(domain, Migrating(domain, agent, resident.epoch, to_site)))
+        return out
+
+    def gone(self, agent: str, *, now: int) -> list[Effect]:
+        """Forget the seat of an agent that another site has now."""
+        resident = self._residents.get(agent)
+        if resident is None or resident.phase is not AWAY:
+            return [Refused(agent, NOT_HERE)]
+        del self._residents[agent]
+        return [Persist(written.SeatGone(agent))]
+
+    def stay(self, agent: str, *, now: int) -> list[Effect]:
+        """Keep an agent that would have left, with the seat it had."""
+        resident = self._residents.get(agent)
+        if resident is None or resident.phase not in (LEAVING, AWAY):
+            return [Refused(agent, NOT_HERE if resident is None else UNSETTLED)]
+        out: list[Effect] = []
+        if resident.phase is LEAVING:
+            self._enter(agent, resident, CANCELLING, out)
+        else:
+            self._say_stayed(agent, resident, out)
+        return out
+
+    def arrive(self, agent: str, seat: Seat, ticket: str, *, now: int) -> list[Effect]:
+        """Seat an agent that was handed over, and tell the servers that must know."""
+        before = self._residents.get(agent)
+        if before is not None and before.phase is not AWAY:
+            return [Refused(agent, EXISTS)]
+        if before is not None and before.epoch >= seat.epoch:
+            return [Refused(agent, STALE)]
+        self._guesses.pop(agent, None)
+        near = seat.domain == self._domain
+        phase = CONFIRMING if near else REGISTERING
+        resident = self._residents[agent] = Resident(phase, seat)
+        resident.ticket = ticket
+        out: list[Effect] = [Persist(written.SeatPut(agent, phase.value, seat, "", ticket))]
+        if near:
+            self._say_migrated(agent, resident, out)
+        else:
+            register = Register(self._domain, agent, seat.epoch, ticket)
+            out.append(self._to_server(self._domain, register))
+        return out
+
+    def primary(self, domain: str, site: str, term: int) -> list[Effect]:
+        """Take in which site is the primary of a domain since a term."""
+        if not self._primaries.learn(domain, site, term):
+            return []
+        return [Persist(written.PrimaryLearnt(domain, site, term))]
+
+    def tick(self, *, now: int) -> list[Effect]:
+        """Try those posts again whose pause is over."""
+        out: list[Effect] = []
+        for target, posts in self._waits.due(now):
+            out.append(Persist(written.Released(target)))
+            for post in posts:
+                self._retry(post, now, out)
+        return out
+
+    def next_deadline(self) -> int | None:
+        """When the next pause is over."""
+        return self._waits.deadline
+
+    # -- what the courier brings ---------------------------------------------------------------
+
+    def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
+        """Act on a frame from another site, or from the server at this one."""
+        out: list[Effect] = []
+        if isinstance(frame, Post):
+            self._take_in(frame, now, out)
+        elif isinstance(frame, Update):
+            self._learn(src, frame, out)
+        elif isinstance(frame, Ack):
+            self._acknowledged(frame, now, out)
+        elif isinstance(frame, MayGo):
+            self._may_go(frame, out)
+        elif isinstance(frame, Refuse):
+            self._refused(frame, now, out)
+        elif isinstance(frame, Busy | Astray):
+            self._hold(frame.post, now, out)
+        elif isinstance(frame, Returned):
+            self._fail(frame.post, frame.why, now, out)
+        elif isinstance(frame, NotPrimary):
+            out += self.primary(frame.domain, frame.site, frame.term)
+        elif isinstance(frame, Hint) and self._places.is_server(src):
+            self._guess(frame.agent, frame.site, frame.epoch)
+        else:
+            out.append(Noted("not for a daemon", (src, frame)))
+        return out
+
+    def _take_in(self, post: Post, now: int, out: list[Effect]) -> None:
+        resident = self._residents.get(post.target)
+        if resident is None or resident.phase is AWAY:
+            self._to_seek(self._domain, post, out)
+        elif post.why:
+            out.append(Failed(post, post.why))
+        else:
+            self._accept(post, resident, now, out)
+
+    def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
+        if update.post not in self._asked or not self._places.is_server(src):
+            out.append(Noted("update refused", (src, update)))
+            return
+        del self._asked[update.post]
+        self._guess(update.agent, update.site, update.epoch)
+
+    def _acknowledged(self, ack: Ack, now: int, out: list[Effect]) -> None:
+        agent, resident = ack.agent, self._residents.get(ack.agent)
+        phase = None if resident is None else resident.phase
+        if resident is not None and phase is CREATING and ack.domain == self._domain:
+            self._born(agent, resident, ack, now, out)
+        elif resident is None or ack.epoch != resident.epoch:
+            out.append(Noted("acknowledgement refused", (ack,)))
+        elif phase is REGISTERING and ack.domain == self._domain:
+            self._enter(agent, resident, CONFIRMING, out)
+            self._say_migrated(agent, resident, out)
+        elif phase in (CONFIRMING, STAYING) and ack.domain == resident.domain:
+            resident.domain = self._domain
+            resident.to = resident.ticket = ""
+            if resident.ending:
+                self._bury(agent, resident, out)
+            else:
+                self._enter(agent, resident, HERE, out)
+                out.append(Settled(agent))
+        else:
+            out.append(Noted("acknowledgement refused", (ack,)))
+
+    def _born(self, agent: str, resident: Resident, ack: Ack, now: int, out: list[Effect]) -> None:
+        resident.epoch = ack.epoch
+        if resident.ending:
+            self._bury(agent, resident, out)
+            return
+        posts = resident.take_early()
+        if ack.strays:
+            resident.early = dict.fromkeys(ack.strays)
+        resident.phase = HERE
+        out.append(Persist(written.SeatPut(agent, HERE.value, resident.seat())))
+        out.append(Created(agent))
+        for sender in dict.fromkeys(sender for sender, _ in ack.strays):
+            self._drain(agent, resident, sender, out)
+        for post in posts:
+            self._accept(post, resident, now, out)
+
+    def _may_go(self, leave: MayGo, out: list[Effect]) -> None:
+        agent, resident = leave.agent, self._residents.get(leave.agent)
+        if resident is None or leave.epoch != resident.epoch:
+            out.append(Noted("leave refused", (leave,)))
+        elif resident.phase is LEAVING:
+            resident.ticket = leave.ticket
+            self._enter(agent, resident, AWAY, out)
+            seat = resident.seat(epoch=resident.epoch + 1)
+            out.append(Go(agent, resident.to, leave.ticket, seat))
+        elif resident.phase is CANCELLING:
+            resident.ticket = leave.ticket
+            self._say_stayed(agent, resident, out)
+        else:
+            out.append(Noted("leave refused", (leave,)))
+
+    def _refused(self, refuse: Refuse, now: int, out: list[Effect]) -> None:
+        agent, resident = refuse.agent, self._residents.get(refuse.agent)
+        if resident is None or refuse.epoch != resident.epoch or resident.phase in (HERE, AWAY):
+            out.append(Noted("refusal refused", (refuse,)))
+        elif resident.phase in (LEAVING, CANCELLING):
+            resident.to = ""
+            self._enter(agent, resident, HERE, out)
+            out.append(Refused(agent, refuse.why))
+        else:
+            del self._residents[agent]
+            out.append(Persist(written.SeatGone(agent)))
+            out.append(Refused(agent, refuse.why))
+            for post in resident.take_early():
+                self._to_seek(self._domain, post, out)
+
+    # -- phases --------------------------------------------------------------------------------
+
+    def _enter(self, agent: str, resident: Resident, phase: Phase, out: list[Effect]) -> None:
+        resident.phase = phase
+        self._write_phase(agent, resident, out)
+
+    def _write_phase(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+        out.append(
+            Persist(
+                written.PhasePut(
+                    agent,
+                    resident.phase.value,
+                    resident.epoch,
+                    resident.domain,
+                    resident.to,
+                    resident.ticket,
+                    resident.ending,
+                )
+            )
+        )
+
+    def _say_stayed(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+        resident.epoch += 1  # the move was begun, and its ticket is used up
+        self._enter(agent, resident, STAYING, out)
+        domain = resident.domain
+        stayed = Stayed(domain, agent, resident.epoch, resident.ticket)
+        out.append(self._to_server(domain, stayed))
+
+    def _say_migrated(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+        domain = resident.domain
+        tell = resident.writers if self.eager and domain != self._domain else ()
+        migrated = Migrated(
+            domain, agent, resident.epoch, resident.ticket, self._domain, tuple(tell)
+        )
+        out.append(self._to_server(domain, migrated))
+
+    def _bury(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+        del self._residents[agent]
+        out.append(Persist(written.SeatGone(agent)))
+        domain = resident.domain
+        out.append(self._to_server(domain, Ended(domain, agent, resident.epoch)))
+        early = resident.take_early()
+        out += [Transmit(post.origin, Returned(post, ENDED)) for post in early]
+
+    # -- delivering ----------------------------------------------------------------------------
+
+    def _accept(self, post: Post, resident: Resident, now: int, out: list[Effect]) -> None:
+        """Deliver a post to an agent here, or keep it for its turn."""
+        sender, n = post.sender, post.n
+        if resident.ending:
+            out.append(Transmit(post.origin, Returned(post, ENDED)))
+            return
+        if resident.phase is CREATING:
+            self._keep(post, resident, out)
+            return
+        got = resident.last_from(sender)
+        if n == got + 1:
+            self._hand_over(post, resident, out)
+        elif floor_of(n) > floor_of(got) or (got == 0 and floor_of(resident.epoch)):
+            self._accept_of_new_life(post, resident, now, out)
+        elif n > got:
+            self._keep(post, resident, out)
+        elif floor_of(resident.epoch):
+            out.append(Transmit(post.origin, Returned(post, OVERTAKEN)))
+        else:
+            out.append(Noted("repeat dropped", post.id))
+        if post.way:  # it did not come by a good guess
+            update = Update(post.id, post.to, self.site, resident.epoch, post.origin, post.way)
+            out.append(self._to_server(post.way[-1], update))
+        if self.eager:
+            resident.note_writer(post.origin, self._limits.writers_max)
+
+    def _hand_over(self, post: Post, resident: Resident, out: list[Effect]) -> None:
+        got = resident.got
+        if got is None:
+            got = resident.got = {}
+        got[post.sender] = post.n
+        out.append(Persist(written.Got(post.to, post.sender, post.n)))
+        out.append(Deliver(post.to, post))
+        if resident.early:
+            self._drain(post.to, resident, post.sender, out)
+
+    def _drain(self, agent: str, resident: Resident, sender: str, out: list[Effect]) -> None:
+        """Deliver what has waited for the number that came."""
+        early = resident.early
+        while early and (sender, (n := resident.last_from(sender) + 1)) in early:
+            kept = early.pop((sender, n))
+            if resident.got is None:
+                resident.got = {}
+            resident.got[sender] = n
+            out.append(Persist(written.Got(agent, sender, n)))
+            if kept is not None:
+                out.append(Deliver(agent, kept))
+
+    def _accept_of_new_life(
+        self, post: Post, resident: Resident, now: int, out: list[Effect]
+    ) -> None:
+        """A name is used again: by the sender, whose numbers begin anew, or by the receiver.
+
+        A sender's former life has ended, so its last posts have waited long enough. A receiver of
+        a later life cannot know which numbers its former lives got: it begins with the first that
+        comes, and what that overtook goes back with a reason.
+        """
+        sender, n = post.sender, post.n
+        floor = floor_of(n)
+        for kept in resident.take_early(sender, below=floor):
+            out.append(Persist(written.Got(post.to, sender, kept.n)))
+            out.append(Deliver(post.to, kept))
+        if resident.got is None:
+            resident.got = {}
+        first_contact = sender not in resident.got and floor_of(resident.epoch)
+        resident.got[sender] = n - 1 if first_contact else floor
+        if n == resident.got[sender] + 1:
+            self._hand_over(post, resident, out)
+        else:
+            out.append(Persist(written.Got(post.to, sender, floor)))
+            self._keep(post, resident, out)
+
+    def _keep(self, post: Post, resident: Resident, out: list[Effect]) -> None:
+        early = resident.early
+        if early is None:
+            early = resident.early = {}
+        if (post.sender, post.n) in early:
+            out.append(Noted("repeat dropped", post.id))
+        elif len(early) >= self._limits.early_max:
+            out.append(Transmit(post.origin, Busy(post)))
+        else:
+            early[post.sender, post.n] = post
+            out.append(Persist(written.Kept(post)))
+
+    # -- finding a way -------------------------------------------------------------------------
+
+    def _route(self, post: Post, now: int, out: list[Effect]) -> None:
+        target = post.target
+        resident = self._residents.get(target)
+        if resident is not None and resident.phase is not AWAY and self.SHORTCUT:
+            self._take_in(post, now, out)
+            return
+        guess = self._guesses.get(target)
+        self._remember(post.id)
+        if guess is None:
+            self._to_seek(self._domain, post, out)
+        else:
+            self._guesses.move_to_end(target)
+            out.append(Transmit(guess[0], _moved(post, guess[0] != self.site)))
+
+    def _retry(self, post: Post, now: int, out: list[Effect]) -> None:
+        """Go on with a post that came back, from where it was when it did."""
+        way, post = post.way, msgspec.structs.replace(post, way=(), passes=0)
+        if way and post.target not in self._residents:
+            self._remember(post.id)
+            self._to_seek(way[-1], post, out)
+        else:
+            self._route(post, now, out)
+
+    def _hold(self, post: Post, now: int, out: list[Effect]) -> None:
+        self._waits.add(post, now)
+        out.append(Persist(written.Held(post)))
+
+    def _fail(self, post: Post, why: str, now: int, out: list[Effect]) -> None:
+        """Tell the sender, who may have moved since: then the failure goes after it."""
+        if post.why:
+            out.append(Noted("failure lost with its sender", (post.id, post.why)))
+            return
+        resident = self._residents.get(post.sender)
+        if resident is not None and resident.runs:
+            out.append(Failed(post, why))
+            return
+        back = msgspec.structs.replace(post, why=why, origin=self.site, way=(), passes=0)
+        self._route(back, now, out)
+
+    def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
+        site = self._primaries.site(domain)
+        out.append(Transmit(site, Seek(domain, _moved(post, site != self.site))))
+
+    def _to_server(self, domain: str, frame: Frame) -> Transmit:
+        return Transmit(self._primaries.site(domain), frame)
+
+    def _guess(self, agent: str, site: str, epoch: int) -> None:
+        known = self._guesses.get(agent)
+        if known is not None and known[1] >= epoch:
+            return
+        self._guesses[agent] = (site, epoch)
+        self._guesses.move_to_end(agent)
+        if len(self._guesses) > self._limits.guesses_max:
+            self._guesses.popitem(last=False)
+
+    def _remember(self, post: PostId) -> None:
+        self._asked[post] = None
+        if len(self._asked) > self._limits.passed_max:
+            self._asked.popitem(last=False)
+
+    # -- looking, keeping and copying ----------------------------------------------------------
+
+    def phase(self, agent: str) -> Phase | None:
+        """The phase of an agent's seat here, if it has one."""
+        resident = self._residents.get(agent)
+        return None if resident is None else resident.phase
+
+    def guess(self, agent: str) -> str | None:
+        """The site where this daemon thinks that an agent is."""
+        known = self._guesses.get(agent)
+        return None if known is None else known[0]
+
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the changes made. Guesses are gone; posts that wait are tried soon."""
+        for change in changes:
+            self._redo(change, now)
+
+    def _redo(self, change: Change, now: int) -> None:
+        if isinstance(change, written.SeatPut):
+            resident = self._residents[change.agent] = Resident(Phase(change.phase), change.seat)
+            resident.to, resident.ticket = change.to, change.ticket
+        elif isinstance(change, written.PhasePut):
+            resident = self._residents[change.agent]
+            resident.phase = Phase(change.phase)
+            resident.epoch, resident.domain = change.epoch, change.domain
+            resident.to, resident.ticket = change.to, change.ticket
+            resident.ending = change.ending
+        elif isinstance(change, written.SeatGone):
+            del self._residents[change.agent]
+        elif isinstance(change, written.Sent):
+            self._residents[change.sender].put_sent(change.to, change.n)
+        elif isinstance(change, written.Got):
+            self._residents[change.agent].put_got(change.sender, change.n)
+        elif isinstance(change, written.Kept):
+            self._residents[change.post.to].put_early(change.post)
+        elif isinstance(change, written.Held):
+            self._waits.add(change.post, now)
+        elif isinstance(change, written.Released):
+            self._waits.drop(change.target)
+        elif isinstance(change, written.PrimaryLearnt):
+            self._primaries.learn(change.domain, change.site, change.term)
+        else:
+            raise TypeError(f"{change!r} is no change of a daemon")
+
+    def changes(self) -> list[Change]:
+        """The shortest list that makes the durable part of this daemon."""
+        made: list[Change] = [
+            written.PrimaryLearnt(domain, site, term)
+            for domain, (term, site) in self._primaries.learnt()
+        ]
+        for agent, resident in self._residents.items():
+            phase, seat = resident.phase.value, resident.seat()
+            made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
+            if resident.ending:
+                out: list[Effect] = []
+                self._write_phase(agent, resident, out)
+                made += [effect.change for effect in out if isinstance(effect, Persist)]
+        made += [written.Held(post) for post in self._waits.posts()]
+        return made
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the future depends on, in a fixed order."""
+        return (
+            tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),
+            tuple(self._guesses.items()),
+            tuple(self._asked),
+            self._waits.state(),
+            self._primaries.learnt(),
+        )
+
+    def copy(self) -> Self:
+        """The same daemon, apart."""
+        twin = type(self)(
+            self.site, self._domain, self._places, limits=self._limits, eager=self.eager
+        )
+        twin._primaries = self._primaries.copy()
+        twin._residents = {agent: each.copy() for agent, each in self._residents.items()}
+        twin._guesses = self._guesses.copy()
+        twin._asked = self._asked.copy()
+        twin._waits = self._waits.copy()
+        return twin
+
+
+def _moved(post: Post, over_network: bool) -> Post:
+    """The post as it is after one more frame."""
+    if not over_network:
+        return post
+    return Post(
+        post.sender,
+        post.to,
+        post.n,
+        post.body,
+        post.origin,
+        post.way,
+        post.hops + 1,
+        post.passes,
+        post.why,
+    )

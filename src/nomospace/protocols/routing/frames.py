@@ -1,0 +1,305 @@
+"""What daemons and servers say to each other.
+
+Frames are never changed after they were made. Those for a server begin with the `domain` it serves,
+since a site may run several servers besides its daemon; `server_of` tells where a frame belongs.
+Whoever sends a frame that carries a post gives the post away with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+PostId: TypeAlias = tuple[str, str, int]
+"""Sender, receiver, and the number among the sender's posts to this receiver."""
+
+
+class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
+    """An application message on its way; heard by a daemon, it is for an agent that may be there.
+
+    `origin` is the site it was sent from and `way` the domains whose servers passed it on since,
+    in order: an `Update` goes back along it. `hops` counts the network messages that it took so
+    far. With `why` set it is a post that failed, on its way back to its sender.
+    """
+
+    sender: str
+    to: str
+    n: int
+    body: Any
+    origin: str
+    way: tuple[str, ...] = ()
+    hops: int = 0
+    passes: int = 0
+    why: str = ""
+
+    @property
+    def id(self) -> PostId:
+        """What no other post has."""
+        return (self.sender, self.to, self.n)
+
+    @property
+    def target(self) -> str:
+        """The agent it is on its way to."""
+        return self.sender if self.why else self.to
+
+
+# -- to a daemon -------------------------------------------------------------------------------
+
+
+class Busy(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="busy"):
+    """The queue for a post's agent is full: keep the post and try again later."""
+
+    post: Post
+
+
+class Astray(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="astray"):
+    """A post was passed on too often: keep it and go on later from where its way ends."""
+
+    post: Post
+
+
+class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):
+    """A post that can never be delivered, back at its origin, with the reason."""
+
+    post: Post
+    why: str
+
+
+class MayGo(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-go"):
+    """An agent's mail is queued from now on; it may leave, with this ticket."""
+
+    agent: str
+    epoch: int
+    ticket: str
+
+
+class Ack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
+    """The server of `domain` has the record of an agent as it was told.
+
+    At a birth `strays` names the posts to this agent that failed before: they are not waited for.
+    """
+
+    domain: str
+    agent: str
+    epoch: int
+    strays: tuple[tuple[str, int], ...] = ()
+
+
+class Refuse(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refuse"):
+    """The server of `domain` does not believe what it was told about an agent."""
+
+    domain: str
+    agent: str
+    epoch: int
+    why: str
+
+
+class NotPrimary(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="not-primary"):
+    """Another site is the primary of `domain` now; what was sent has been passed on to it."""
+
+    domain: str
+    site: str
+    term: int
+
+
+# -- to a server -------------------------------------------------------------------------------
+
+
+class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+    """Find the agent of a post that could not be delivered."""
+
+    domain: str
+    post: Post
+
+
+class Register(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="register"):
+    """An agent was born at the sending site (no ticket), or came there from another domain."""
+
+    domain: str
+    agent: str
+    epoch: int
+    ticket: str = ""
+
+
+class Migrating(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrating"):
+    """An agent at the sending site would leave for another."""
+
+    domain: str
+    agent: str
+    epoch: int
+    to: str
+
+
+class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
+    """An agent is at the sending site now, in domain `there`, and this is its ticket.
+
+    `tell` names the sites that an eager policy tells of a move across domains.
+    """
+
+    domain: str
+    agent: str
+    epoch: int
+    ticket: str
+    there: str
+    tell: tuple[str, ...] = ()
+
+
+class Stayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stayed"):
+    """An agent that might go stayed at the sending site after all."""
+
+    domain: str
+    agent: str
+    epoch: int
+    ticket: str
+
+
+class Ended(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ended"):
+    """An agent is no more; from its last site, then from its last server to its home."""
+
+    domain: str
+    agent: str
+    epoch: int
+
+
+# -- to either ---------------------------------------------------------------------------------
+
+
+class Update(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="update"):
+    """The agent of a post that you passed on is at `site`.
+
+    `way` is what is left of the post's: the last server in it is meant, and without one the daemon
+    at `origin`.
+    """
+
+    post: PostId
+    agent: str
+    site: str
+    epoch: int
+    origin: str
+    way: tuple[str, ...]
+
+
+class Hint(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hint"):
+    """From a server, unasked (eager policy): an agent is at `site`. For a daemon if no domain."""
+
+    domain: str
+    agent: str
+    site: str
+    epoch: int
+
+
+# -- between a primary and its standby ---------------------------------------------------------
+
+
+class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicate"):
+    """Step number `step` of the primary: it heard `frame` from `src`.
+
+    `done` is the last step whose effects the primary has let out.
+    """
+
+    domain: str
+    term: int
+    step: int
+    src: str
+    frame: Any
+    done: int
+
+
+class Replicated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicated"):
+    """The standby has every step up to this one."""
+
+    domain: str
+    term: int
+    step: int
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="snapshot"):
+    """All that the primary had after a step, for a standby that was away."""
+
+    domain: str
+    term: int
+    step: int
+    changes: tuple[Any, ...]
+
+
+class Deposed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="deposed"):
+    """The standby took over in `term`, with every step up to `step` of the primary before it."""
+
+    domain: str
+    term: int
+    step: int
+
+
+class Rejoin(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejoin"):
+    """A former primary knows of the new one and would be its standby."""
+
+    domain: str
+    term: int
+
+
+class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relayed"):
+    """A frame that `src` sent to a site that is not the primary any more."""
+
+    domain: str
+    src: str
+    frame: Any
+
+
+Frame: TypeAlias = (
+    Post
+    | Busy
+    | Astray
+    | Returned
+    | MayGo
+    | Ack
+    | Refuse
+    | NotPrimary
+    | Seek
+    | Register
+    | Migrating
+    | Migrated
+    | Stayed
+    | Ended
+    | Update
+    | Hint
+    | Replicate
+    | Replicated
+    | Snapshot
+    | Deposed
+    | Rejoin
+    | Relayed
+)
+
+_FOR_SERVERS = (
+    Seek,
+    Register,
+    Migrating,
+    Migrated,
+    Stayed,
+    Ended,
+    Hint,
+    Replicate,
+    Replicated,
+    Snapshot,
+    Deposed,
+    Rejoin,
+    Relayed,
+)
+
+
+def server_of(frame: Frame) -> str:
+    """The domain whose server a frame is for; empty if it is for the daemon of the site.
+
+    >>> server_of(Migrating("lab", "ann@lab", 0, "s2"))
+    'lab'
+    >>> server_of(Update(("bob@lab", "ann@lab", 1), "ann@lab", "s2", 1, "s1", ("ward", "lab")))
+    'lab'
+    >>> server_of(Ack("lab", "ann@lab", 0))
+    ''
+    """
+    if isinstance(frame, Update):
+        return frame.way[-1] if frame.way else ""
+    if isinstance(frame, _FOR_SERVERS):
+        return frame.domain
+    return ""

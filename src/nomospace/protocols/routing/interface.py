@@ -1,0 +1,204 @@
+"""One face for Central, QSC and FQSC, so that a workload runs on each of them unchanged.
+
+Every *site* runs a daemon, and some sites run a server besides. Both are cores: told what happened,
+they answer with effects, in the order they must be done. Below them a *courier* carries frames
+between sites. It brings each frame exactly once, some day, after crashes too, in no promised order;
+what one step asks to persist is on disk together with the frames that the step sends. So a post is
+in the custody of exactly one place at any time, and the cores never repeat or acknowledge frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Protocol, TypeAlias
+
+import msgspec
+
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.frames import Frame, Post
+from nomospace.protocols.routing.seats import Seat
+
+UNKNOWN: Final = "unknownDestination"
+"""Why a post failed: nobody has this name, or there is no such domain."""
+ENDED: Final = "ended"
+"""Why a post failed or an agent was refused: it is no more."""
+BUSY: Final = "busy"
+"""Why a post was not taken: too many that could not be delivered yet are kept here."""
+NOT_HERE: Final = "notHere"
+"""The agent is not at this site, or is just about to come or go."""
+OVERTAKEN: Final = "overtaken"
+"""Why a post failed: a later one of its sender was delivered before, to a name used again."""
+EXISTS: Final = "exists"
+"""Why an agent was refused: its name is taken."""
+NOT_HOME: Final = "notHome"
+"""Why an agent was refused: agents are created in the domain that their id names."""
+ALREADY_HERE: Final = "alreadyHere"
+"""Why a move was refused: it leads nowhere."""
+UNSETTLED: Final = "unsettled"
+"""Why an agent was refused: its last move is not finished."""
+NO_TICKET: Final = "noTicket"
+"""Why an agent was refused: its site has no ticket for this move."""
+STALE: Final = "stale"
+"""Why an agent was refused: it has moved on since."""
+FULL: Final = "full"
+"""Why an agent was refused: its home has as many agents as it may have."""
+
+# -- effects -----------------------------------------------------------------------------------
+
+
+class Persist(msgspec.Struct, frozen=True, gc=False):
+    """Write a change down; what follows in the list may be seen by others only after it."""
+
+    change: Change
+
+
+class Transmit(msgspec.Struct, frozen=True, gc=False):
+    """Give a frame to the courier. The site may be this one: that is no network message."""
+
+    site: str
+    frame: Frame
+
+
+class Deliver(msgspec.Struct, frozen=True, gc=False):
+    """Hand a post to its agent here."""
+
+    agent: str
+    post: Post
+
+
+class Failed(msgspec.Struct, frozen=True, gc=False):
+    """Tell a post's sender that it will not be delivered. Number 0 was never sent."""
+
+    post: Post
+    why: str
+
+
+class Created(msgspec.Struct, frozen=True, gc=False):
+    """A new agent is registered and may run."""
+
+    agent: str
+
+
+class Go(msgspec.Struct, frozen=True, gc=False):
+    """Stop the agent and hand it over to `site`, whose daemon is told `arrive` with all of this."""
+
+    agent: str
+    site: str
+    ticket: str
+    seat: Seat
+
+
+class Settled(msgspec.Struct, frozen=True, gc=False):
+    """The agent's last move is finished everywhere; it may move again."""
+
+    agent: str
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """What was asked for an agent is not done. Refused at its birth or arrival it must not run."""
+
+    agent: str
+    why: str
+
+
+class Noted(msgspec.Struct, frozen=True, gc=False):
+    """Something that an operator may want to know; nothing has to be done."""
+
+    what: str
+    facts: tuple[Any, ...]
+
+
+Effect: TypeAlias = Persist | Transmit | Deliver | Failed | Created | Go | Settled | Refused | Noted
+
+# -- cores -------------------------------------------------------------------------------------
+
+
+class Core(Protocol):
+    """What daemons and servers share."""
+
+    def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
+        """The courier brought a frame from a site."""
+        ...
+
+    def primary(self, domain: str, site: str, term: int) -> list[Effect]:
+        """The host knows which site is the primary of a domain since a term."""
+        ...
+
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the persisted changes made; only for a core that has just been made."""
+        ...
+
+    def changes(self) -> list[Change]:
+        """Changes that make the durable part of this core: a journal may start over with them."""
+        ...
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the core's future depends on, as a value to compare and to hash."""
+        ...
+
+
+class DaemonCore(Core, Protocol):
+    """The daemon of a site."""
+
+    @property
+    def site(self) -> str:
+        """Where it runs."""
+        ...
+
+    def create(self, agent: str, *, now: int) -> list[Effect]:
+        """An agent is to be born here; `Created` or `Refused` follows."""
+        ...
+
+    def end(self, agent: str, *, now: int) -> list[Effect]:
+        """An agent here is no more."""
+        ...
+
+    def send(self, sender: str, to: str, body: Any, *, now: int) -> list[Effect]:
+        """An agent here sends to another, wherever that is."""
+        ...
+
+    def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
+        """An agent here would move; `Go` or `Refused` follows."""
+        ...
+
+    def gone(self, agent: str, *, now: int) -> list[Effect]:
+        """The handover after a `Go` is done: the other site has the agent."""
+        ...
+
+    def stay(self, agent: str, *, now: int) -> list[Effect]:
+        """The agent does not move after all; it runs here again at once, `Settled` follows."""
+        ...
+
+    def arrive(self, agent: str, seat: Seat, ticket: str, *, now: int) -> list[Effect]:
+        """An agent was handed over to this site; it runs at once, `Settled` follows."""
+        ...
+
+    def tick(self, *, now: int) -> list[Effect]:
+        """Time has passed."""
+        ...
+
+    def next_deadline(self) -> int | None:
+        """When `tick` is wanted next."""
+        ...
+
+    def copy(self) -> DaemonCore:
+        """The same daemon, apart."""
+        ...
+
+
+class ServerCore(Core, Protocol):
+    """The server of a domain."""
+
+    @property
+    def site(self) -> str:
+        """Where it runs."""
+        ...
+
+    @property
+    def domain(self) -> str:
+        """What it serves."""
+        ...
+
+    def copy(self) -> ServerCore:
+        """The same server, apart."""
+        ...

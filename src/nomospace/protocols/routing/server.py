@@ -1,0 +1,555 @@
+"""The server of a domain: knows where its agents are, and the way to those that left.
+
+For every agent that is or was registered here there is a record:
+
+| record | told                          | follows                                | then   |
+| ------ | ----------------------------- | -------------------------------------- | ------ |
+| -      | `Register`, a birth           | `Ack`                                  | HERE   |
+| -,GONE | `Register` with a ticket      | `Ack`                                  | HERE   |
+| HERE   | `Migrating` from its site     | `MayGo` with a ticket                  | MOVING |
+| MOVING | `Migrated` within the domain  | the queue, to the new site; `Ack`      | HERE   |
+| MOVING | `Migrated` from elsewhere     | the queue, to the other server; `Ack`  | GONE   |
+| MOVING | `Stayed`                      | the queue, to the old site; `Ack`      | HERE   |
+| HERE   | `Ended`                       | `Ended` to its home                    | ENDED  |
+| MOVING | `Ended`                       | the queue fails; `Ended` to its home   | ENDED  |
+
+What does not fit the record is answered with `Refuse` and a reason. A ticket is a function of
+agent, epoch and site that only servers can compute (`tickets`), so a site can show one only for a
+move that a server let happen, to itself.
+
+A post goes to the site of a HERE record, into the queue of a MOVING one, along a GONE one or a
+newer guess, and else to its agent's home; it fails at a home that has no record.
+
+The paper's server (Figure 4) locks all of itself for each migration and each post that it passes
+on. So strangers wait for each other, and two servers can do so for ever. Here only mail for a
+moving agent waits. Without the lock an `update` may belong to any post, so it carries the post's id
+and is believed only by servers that passed that post on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self, TypeAlias
+
+from nomospace.protocols.routing import changes as written
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.frames import (
+    Ack,
+    Astray,
+    Busy,
+    Ended,
+    Frame,
+    Hint,
+    MayGo,
+    Migrated,
+    Migrating,
+    NotPrimary,
+    Post,
+    PostId,
+    Refuse,
+    Register,
+    Returned,
+    Seek,
+    Stayed,
+    Update,
+)
+from nomospace.protocols.routing.interface import (
+    ENDED as WHY_ENDED,
+)
+from nomospace.protocols.routing.interface import (
+    EXISTS,
+    FULL,
+    NO_TICKET,
+    NOT_HERE,
+    STALE,
+    UNKNOWN,
+    Effect,
+    Noted,
+    Persist,
+    Transmit,
+)
+from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.places import Places, Primaries
+from nomospace.protocols.routing.records import ENDED, GONE, HERE, MOVING, Kind, Record
+from nomospace.protocols.routing.seats import LIFE_BITS
+
+DEFAULT_LIMITS: Final = Limits()
+
+Tickets: TypeAlias = Callable[[str, int, str], str]
+"""Gives the ticket of an agent's move, in an epoch, to a site. All servers must have the same."""
+
+
+def plain_ticket(agent: str, epoch: int, site: str) -> str:
+    """A ticket that anybody could write: for worlds in which all hosts are honest."""
+    return f"{agent}/{epoch}/{site}"
+
+
+class Server:
+    """One domain's server, as a core: told frames, answers with effects.
+
+    >>> server = Server("q", "lab", Places({"lab": ("q",)}))
+    >>> server.hear("s1", Register("lab", "ann@lab", 0), now=0)[-1]
+    Transmit(site='s1', frame=Ack(domain='lab', agent='ann@lab', epoch=0, strays=()))
+    >>> server.hear("s2", Migrating("lab", "ann@lab", 0, "s3"), now=0)[-1]
+    Transmit(site='s2', frame=Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere'))
+    >>> server.hear("s1", Migrating("lab", "ann@lab", 0, "s2"), now=0)[-1]
+    Transmit(site='s1', frame=MayGo(agent='ann@lab', epoch=0, ticket='ann@lab/1/s2'))
+    """
+
+    __slots__ = (
+        "_guesses",
+        "_life",
+        "_limits",
+        "_passed",
+        "_places",
+        "_primaries",
+        "_queues",
+        "_records",
+        "_stray_count",
+        "_strays",
+        "_tickets",
+        "_tombs",
+        "domain",
+        "site",
+    )
+
+    def __init__(
+        self,
+        site: str,
+        domain: str,
+        places: Places,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        tickets: Tickets = plain_ticket,
+    ) -> None:
+        self.site = site
+        self.domain = domain
+        self._places = places
+        self._limits = limits
+        self._tickets = tickets
+        self._primaries = Primaries(places)
+        self._records: dict[str, Record] = {}
+        self._queues: dict[str, list[Post]] = {}
+        self._tombs: dict[str, None] = {}
+        self._strays: dict[str, dict[tuple[str, int], None]] = {}
+        self._stray_count = 0
+        self._life = 0
+        self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._passed: OrderedDict[PostId, None] = OrderedDict()
+
+    def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
+        """Act on a frame from a daemon or another server."""
+        out: list[Effect] = []
+        if isinstance(frame, Seek):
+            self._route(frame.post, out)
+        elif isinstance(frame, Update):
+            self._learn(src, frame, out)
+        elif isinstance(frame, Migrating):
+            self._migrating(src, frame, out)
+        elif isinstance(frame, Migrated):
+            self._migrated(src, frame, out)
+        elif isinstance(frame, Register):
+            if frame.ticket:
+                self._enrol(src, frame, out)
+            else:
+                self._bear(src, frame, out)
+        elif isinstance(frame, Stayed):
+            self._stayed(src, frame, out)
+        elif isinstance(frame, Ended):
+            self._ended(src, frame, out)
+        elif isinstance(frame, Hint) and self._places.is_server(src):
+            self._guess(frame.agent, frame.site, frame.epoch)
+        elif isinstance(frame, NotPrimary):
+            out += self.primary(frame.domain, frame.site, frame.term)
+        else:
+            out.append(Noted("not for a server", (src, frame)))
+        return out
+
+    def primary(self, domain: str, site: str, term: int) -> list[Effect]:
+        """Take in which site is the primary of a domain since a term."""
+        if not self._primaries.learn(domain, site, term):
+            return []
+        return [Persist(written.PrimaryLearnt(domain, site, term))]
+
+    # -- records -------------------------------------------------------------------------------
+
+    def _bear(self, src: str, register: Register, out: list[Effect]) -> None:
+        agent = register.agent
+        record = self._records.get(agent)
+        if record is not None or self._places.home(agent) != self.domain:
+            why = EXISTS if record is None or record.kind is not ENDED else WHY_ENDED
+            self._refuse(src, register, why, out)
+        elif len(self._records) >= self._limits.records_max:
+            self._refuse(src, register, FULL, out)
+        else:
+            epoch = self._life << LIFE_BITS
+            strays = tuple(self._strays.pop(agent, ()))
+            self._stray_count -= len(strays)
+            self._put(agent, Record(HERE, src, epoch), out)
+            out.append(Transmit(src, Ack(self.domain, agent, epoch, strays)))
+
+    def _enrol(self, src: str, register: Register, out: list[Effect]) -> None:
+        agent, epoch = register.agent, register.epoch
+        record = self._records.get(agent)
+        if register.ticket != self._tickets(agent, epoch, src):
+            self._refuse(src, register, NO_TICKET, out)
+        elif record is not None and record.epoch >= epoch:
+            self._again(src, register, record, src, out)
+        else:
+            self._put(agent, Record(HERE, src, epoch), out)
+            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+
+    def _migrating(self, src: str, leave: Migrating, out: list[Effect]) -> None:
+        agent, epoch = leave.agent, leave.epoch
+        record = self._records.get(agent)
+        if record is None or record.kind is not HERE or record.where != src:
+            self._refuse(src, leave, NOT_HERE, out)
+        elif record.epoch != epoch:
+            self._refuse(src, leave, STALE, out)
+        else:
+            ticket = self._tickets(agent, epoch + 1, leave.to)
+            self._put(agent, Record(MOVING, src, epoch, ticket), out)
+            out.append(Transmit(src, MayGo(agent, epoch, ticket)))
+
+    def _migrated(self, src: str, came: Migrated, out: list[Effect]) -> None:
+        agent, epoch = came.agent, came.epoch
+        record = self._records.get(agent)
+        near = came.there == self.domain
+        if record is None or record.kind is not MOVING:
+            self._again(src, came, record, src if near else came.there, out)
+        elif (
+            came.ticket != record.ticket
+            or came.ticket != self._tickets(agent, epoch, src)
+            or epoch != record.epoch + 1
+            or not self._places.knows(came.there)
+        ):
+            self._refuse(src, came, NO_TICKET, out)
+        elif near:
+            self._put(agent, Record(HERE, src, epoch), out)
+            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+        else:
+            self._put(agent, Record(GONE, came.there, epoch), out)
+            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+            self._tell(came, src, out)
+
+    def _stayed(self, src: str, stayed: Stayed, out: list[Effect]) -> None:
+        agent, epoch = stayed.agent, stayed.epoch
+        record = self._records.get(agent)
+        if record is None or record.kind is not MOVING:
+            self._again(src, stayed, record, src, out)
+        elif record.where != src or stayed.ticket != record.ticket or epoch != record.epoch + 1:
+            self._refuse(src, stayed, NO_TICKET, out)
+        else:
+            self._put(agent, Record(HERE, src, epoch), out)
+            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+
+    def _again(
+        self,
+        src: str,
+        told: Register | Migrated | Stayed,
+        record: Record | None,
+        where: str,
+        out: list[Effect],
+    ) -> None:
+        """What is told has been done before (after a standby took over), or is not so."""
+        done = record is not None and record.kind in (HERE, GONE)
+        if done and record is not None and (record.where, record.epoch) == (where, told.epoch):
+            out.append(Transmit(src, Ack(self.domain, told.agent, told.epoch)))
+        else:
+            self._refuse(src, told, STALE, out)
+
+    def _ended(self, src: str, ended: Ended, out: list[Effect]) -> None:
+        agent, epoch = ended.agent, ended.epoch
+        record = self._records.get(agent)
+        home = self._places.home(agent)
+        if record is None or record.kind is ENDED:
+            out.append(Noted("end refused", (src, ended)))
+        elif record.kind is GONE:  # its last server tells its home
+            if epoch >= record.epoch and self._places.is_server(src):
+                self._put(agent, Record(ENDED, "", epoch), out)
+            else:
+                out.append(Noted("end refused", (src, ended)))
+        elif record.where != src or record.epoch != epoch:
+            out.append(Noted("end refused", (src, ended)))
+        else:
+            self._put(agent, Record(ENDED, "", epoch), out)
+            if home is not None and home != self.domain:
+                out.append(Transmit(self._primaries.site(home), Ended(home, agent, epoch)))
+
+    def _put(self, agent: str, record: Record, out: list[Effect]) -> None:
+        """Change a record; mail that waited for the end of a move goes on by the new one."""
+        self._records[agent] = record
+        out.append(
+            Persist(
+                written.RecordPut(
+                    agent, record.kind.value, record.where, record.epoch, record.ticket
+                )
+            )
+        )
+        if record.kind is ENDED:
+            self._tombs[agent] = None
+            self._guesses.pop(agent, None)
+            self._forget_tombs(out)
+        if record.kind is not MOVING and agent in self._queues:
+            for post in self._queues.pop(agent):
+                self._route(post, out)
+
+    def _forget_tombs(self, out: list[Effect]) -> None:
+        """Above the limit the oldest grave is levelled, and who is born after is of a new life."""
+        if len(self._tombs) > self._limits.tombs_max:
+            agent = next(iter(self._tombs))
+            self._redo(change := written.Forgotten(agent, self._life + 1))
+            out.append(Persist(change))
+
+    def _refuse(
+        self, src: str, told: Register | Migrating | Migrated | Stayed, why: str, out: list[Effect]
+    ) -> None:
+        out.append(Noted("refused", (src, told, why)))
+        out.append(Transmit(src, Refuse(self.domain, told.agent, told.epoch, why)))
+
+    # -- posts ---------------------------------------------------------------------------------
+
+    def _route(self, post: Post, out: list[Effect]) -> None:
+        target = post.target
+        record = self._records.get(target)
+        if post.passes >= self._limits.passes_max:
+            out.append(Noted("astray", (post.id, post.way)))
+            out.append(Transmit(post.origin, Astray(post)))
+        elif record is None:
+            self._route_unknown(post, out)
+        elif record.kind is HERE:
+            self._pass_to_site(post, record.where, record.epoch, out)
+        elif record.kind is GONE:
+            guess = self._guesses.get(target)
+            if guess is not None and guess[1] >= record.epoch:
+                self._guesses.move_to_end(target)
+                self._pass_to_site(post, guess[0], guess[1], out)
+            else:
+                self._pass_to_server(post, record.where, out)
+        elif record.kind is MOVING:
+            self._queue(post, out)
+        else:
+            self._fail(post, WHY_ENDED, out)
+
+    def _route_unknown(self, post: Post, out: list[Effect]) -> None:
+        target = post.target
+        guess = self._guesses.get(target)
+        home = self._places.home(target)
+        if guess is not None:
+            self._guesses.move_to_end(target)
+            self._pass_to_site(post, guess[0], guess[1], out)
+        elif home is None or home == self.domain:
+            if home is not None and not post.why:
+                self._note_stray(post, out)
+            self._fail(post, UNKNOWN, out)
+        else:
+            self._pass_to_server(post, home, out)
+
+    def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
+        """Send a post to the site where its agent is or may be, to be told if it is."""
+        self._remember(post)
+        out.append(Transmit(site, self._passed_on(post, site)))
+
+    def _pass_to_server(self, post: Post, domain: str, out: list[Effect]) -> None:
+        self._remember(post)
+        site = self._primaries.site(domain)
+        out.append(Transmit(site, Seek(domain, self._passed_on(post, site))))
+
+    def _passed_on(self, post: Post, site: str) -> Post:
+        return Post(
+            post.sender,
+            post.to,
+            post.n,
+            post.body,
+            post.origin,
+            post.way if self.domain in post.way else (*post.way, self.domain),
+            post.hops + (site != self.site),
+            post.passes + 1,
+            post.why,
+        )
+
+    def _queue(self, post: Post, out: list[Effect]) -> None:
+        queue = self._queues.setdefault(post.target, [])
+        if len(queue) >= self._limits.queue_max:
+            out.append(Transmit(post.origin, Busy(self._stopped(post))))
+        else:
+            queue.append(post)
+            out.append(Persist(written.Queued(post)))
+
+    def _stopped(self, post: Post) -> Post:
+        """A post that goes back, with the way that ends here."""
+        return Post(
+            post.sender,
+            post.to,
+            post.n,
+            post.body,
+            post.origin,
+            (*post.way, self.domain),
+            post.hops + (post.origin != self.site),
+            post.passes,
+            post.why,
+        )
+
+    def _fail(self, post: Post, why: str, out: list[Effect]) -> None:
+        if post.why:
+            out.append(Noted("failure lost with its sender", (post.id, post.why)))
+        else:
+            out.append(Transmit(post.origin, Returned(post, why)))
+
+    def _note_stray(self, post: Post, out: list[Effect]) -> None:
+        """Remember a post that nobody will ever get, so that nobody waits for it.
+
+        Should an agent of this name be born, later posts of the sender must not wait for the
+        numbers that failed. Births happen only here, so these are all that did.
+        """
+        self._redo(change := written.StrayNoted(post.to, post.sender, post.n))
+        out.append(Persist(change))
+        if self._stray_count > self._limits.strays_max:
+            self._redo(gone := written.StraysForgotten(next(iter(self._strays)), self._life + 1))
+            out.append(Persist(gone))
+
+    # -- guesses -------------------------------------------------------------------------------
+
+    def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
+        """Believe where the agent of a post that was passed on is, and tell who is before."""
+        if update.post not in self._passed or not update.way:
+            out.append(Noted("update refused", (src, update)))
+            return
+        del self._passed[update.post]
+        self._guess(update.agent, update.site, update.epoch)
+        way = update.way[:-1]
+        site = self._primaries.site(way[-1]) if way else update.origin
+        out.append(
+            Transmit(
+                site,
+                Update(update.post, update.agent, update.site, update.epoch, update.origin, way),
+            )
+        )
+
+    def _guess(self, agent: str, site: str, epoch: int) -> None:
+        record = self._records.get(agent)
+        known = self._guesses.get(agent)
+        if record is not None and (record.kind is not GONE or record.epoch > epoch):
+            return
+        if known is not None and known[1] >= epoch:
+            return
+        self._guesses[agent] = (site, epoch)
+        self._guesses.move_to_end(agent)
+        if len(self._guesses) > self._limits.guesses_max:
+            self._guesses.popitem(last=False)
+
+    def _remember(self, post: Post) -> None:
+        self._passed[post.id] = None
+        if len(self._passed) > self._limits.passed_max:
+            self._passed.popitem(last=False)
+
+    def _tell(self, came: Migrated, site: str, out: list[Effect]) -> None:
+        """Eager policy: tell an agent's home, and who lately wrote to it, of its new domain."""
+        if not came.tell:
+            return
+        home = self._places.home(came.agent)
+        if home is not None and home not in (self.domain, came.there):
+            hint = Hint(home, came.agent, site, came.epoch)
+            out.append(Transmit(self._primaries.site(home), hint))
+        hint = Hint("", came.agent, site, came.epoch)
+        out += [Transmit(writer, hint) for writer in came.tell]
+
+    # -- looking, keeping and copying ----------------------------------------------------------
+
+    def record(self, agent: str) -> Record | None:
+        """What this server knows of an agent for sure."""
+        return self._records.get(agent)
+
+    def guess(self, agent: str) -> str | None:
+        """The site where this server thinks that an agent is which it need not know."""
+        known = self._guesses.get(agent)
+        return None if known is None else known[0]
+
+    def queue(self, agent: str) -> tuple[Post, ...]:
+        """The posts that wait for the end of an agent's move."""
+        return tuple(self._queues.get(agent, ()))
+
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the changes made. Guesses are gone: posts take the longer way once."""
+        for change in changes:
+            self._redo(change)
+
+    def _redo(self, change: Change) -> None:
+        if isinstance(change, written.RecordPut):
+            agent, kind = change.agent, Kind(change.kind)
+            self._records[agent] = Record(kind, change.where, change.epoch, change.ticket)
+            self._stray_count -= len(self._strays.pop(agent, ()))
+            if kind is not MOVING:
+                self._queues.pop(agent, None)
+            if kind is ENDED:
+                self._tombs[agent] = None
+        elif isinstance(change, written.Queued):
+            self._queues.setdefault(change.post.target, []).append(change.post)
+        elif isinstance(change, written.StrayNoted):
+            strays = self._strays.setdefault(change.agent, {})
+            self._stray_count += (change.sender, change.n) not in strays
+            strays[change.sender, change.n] = None
+        elif isinstance(change, written.StraysForgotten):
+            self._life = change.life
+            self._stray_count -= len(self._strays.pop(change.agent, ()))
+        elif isinstance(change, written.Forgotten):
+            self._life = change.life
+            self._tombs.pop(change.agent, None)
+            self._records.pop(change.agent, None)
+        elif isinstance(change, written.PrimaryLearnt):
+            self._primaries.learn(change.domain, change.site, change.term)
+        else:
+            raise TypeError(f"{change!r} is no change of a server")
+
+    def changes(self) -> list[Change]:
+        """The shortest list that makes the durable part of this server."""
+        made: list[Change] = [
+            written.PrimaryLearnt(domain, site, term)
+            for domain, (term, site) in self._primaries.learnt()
+        ]
+        made.append(written.Forgotten("", self._life))
+        order = [agent for agent in self._records if agent not in self._tombs]
+        for agent in (*order, *self._tombs):
+            each = self._records[agent]
+            made.append(
+                written.RecordPut(agent, each.kind.value, each.where, each.epoch, each.ticket)
+            )
+        for queue in self._queues.values():
+            made += [written.Queued(post) for post in queue]
+        for agent, strays in self._strays.items():
+            made += [written.StrayNoted(agent, sender, n) for sender, n in strays]
+        return made
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the future depends on, in a fixed order."""
+        return (
+            tuple(
+                sorted(
+                    (agent, each.kind.value, each.where, each.epoch, each.ticket)
+                    for agent, each in self._records.items()
+                )
+            ),
+            tuple(sorted((agent, tuple(queue)) for agent, queue in self._queues.items())),
+            tuple(self._tombs),
+            tuple((agent, tuple(strays)) for agent, strays in self._strays.items()),
+            self._life,
+            tuple(self._guesses.items()),
+            tuple(self._passed),
+            self._primaries.learnt(),
+        )
+
+    def copy(self) -> Self:
+        """The same server, apart."""
+        twin = type(self)(
+            self.site, self.domain, self._places, limits=self._limits, tickets=self._tickets
+        )
+        twin._primaries = self._primaries.copy()
+        twin._records = dict(self._records)
+        twin._queues = {agent: list(queue) for agent, queue in self._queues.items()}
+        twin._tombs = dict(self._tombs)
+        twin._strays = {agent: dict(strays) for agent, strays in self._strays.items()}
+        twin._stray_count, twin._life = self._stray_count, self._life
+        twin._guesses = self._guesses.copy()
+        twin._passed = self._passed.copy()
+        return twin
