@@ -70,6 +70,8 @@ from nomospace.sim.observed import (
     ANSWERED,
     ASKED,
     CAME,
+    DISENGAGED,
+    ENGAGED,
     FIRED,
     FROZE,
     LEFT,
@@ -240,10 +242,12 @@ class Sites(Simulation):
 
     def engage(self, host: str) -> None:
         """A host announces that it would engage."""
+        self.history.add(self.clock.now, ENGAGED, host)
         self._tell(self.sites[host], Engage())
 
     def disengage(self, host: str) -> None:
         """A host announces that it leaves."""
+        self.history.add(self.clock.now, DISENGAGED, host)
         self._tell(self.sites[host], Disengage())
 
     # -- agents ----------------------------------------------------------------------------

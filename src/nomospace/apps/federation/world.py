@@ -72,7 +72,14 @@ class Wander:
         """One change; if it turns out to change nothing, another."""
         if self.world.healed_at is not None:
             return
-        deeds = (self._toggle, self._toggle, self._isolate, self._merge, self._slow)
+        deeds = (
+            self._toggle,
+            self._toggle,
+            self._isolate,
+            self._merge,
+            self._slow,
+            self._leave,
+        )
         if not self.rng.choice(deeds)():
             self._toggle()
 
@@ -110,8 +117,18 @@ class Wander:
         self.world.connect(a, b, Link(delay_min_us=50_000, delay_max_us=slowest, loss=0.05))
         return True
 
+    def _leave(self) -> bool:
+        """A host leaves its group by announcement, and comes again; its links stay."""
+        host = self.rng.choice(self.hosts)
+        self.world.disengage(host)
+        away_us = int(self.rng.uniform(0.5, 10) * SECOND_US)
+        self.world.clock.after(away_us, self.world.engage, host)
+        return False
+
     def heal(self) -> None:
-        """All links that were, and a ring on top of them."""
+        """All links that were, and a ring on top of them; everybody would engage."""
+        for host in self.hosts:
+            self.world.engage(host)
         for a, b in shape("ring", self.hosts, self.rng):
             self.world.connect(a, b)
 
