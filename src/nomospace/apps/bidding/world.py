@@ -316,7 +316,7 @@ def build(seed: int) -> Sites:
         for when_s in (2, HEAL_S * rng.random()):
             community.act(when_s, market.watch, provider)
         community.act(rng.uniform(3, HEAL_S), market.forge, provider)
-    _doubt(community, rng)
+    _doubt(community, market)
     for _ in range(5):
         community.act(rng.uniform(3, HEAL_S + CALM_S), market.pry, law)
     community.roam(ROAMER, until_s=HEAL_S, times=2)
@@ -328,10 +328,12 @@ def build(seed: int) -> Sites:
     return world
 
 
-def _doubt(community: Community, rng: Random) -> None:
-    """The role of a provider is revoked for a while, more than once."""
-    world, law = community.world, community.law
+def _doubt(community: Community, market: Market) -> None:
+    """The role of a provider is revoked for a while, more than once, while it is at work."""
+    world, law, rng = community.world, community.law, community.rng
     for begin_s in (8, 24):
         at_s = rng.uniform(begin_s, begin_s + 6)
+        community.act(at_s - 2, market.watch, DOUBTFUL)
+        community.act(at_s - 0.02, market.look, DOUBTFUL)
         community.act(at_s, partial(world.certify, held=False), DOUBTFUL, law, "admin", ROLE)
         community.act(at_s + rng.uniform(3, 8), world.certify, DOUBTFUL, law, "admin", ROLE)
