@@ -159,7 +159,8 @@ class Roaming:
 
     def come_back(self, host: str) -> None:
         """Somebody is back, and hears all who are there."""
-        if self.away.pop(host, 0) is None:
+        if host in self.away:  # else all were called back before
+            del self.away[host]
             self.join(host)
 
     def join(self, host: str) -> None:

@@ -35,13 +35,13 @@ class Display:
     (Figure(at=(3.0, 4.0), step=2), True)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: Callable[[str, Any], None] | None = None) -> None:
         self.figures: dict[str, Figure] = {}
         self.ghosts: dict[str, None] = {}
         self.faces: dict[str, str] = {}
         self.flag: tuple[str, Place] | None = None
         """Who found the other team's flag, and where."""
-        self.on_change: Callable[[str, Any], None] | None = None
+        self.on_change = on_change
 
     def _changed(self, what: str, value: Any) -> None:
         if self.on_change is not None:

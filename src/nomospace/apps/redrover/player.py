@@ -47,19 +47,25 @@ class Player:
     """One player: body, device, and a bot that plays."""
 
     def __init__(
-        self, agent: Agent, team: str, rival: str, body: Body, game: Space, own: Space, rng: Random
+        self,
+        agent: Agent,
+        spaces: tuple[Space, Space],
+        team: str,
+        rival: str,
+        body: Body,
+        rng: Random,
+        display: Display,
     ) -> None:
         self.agent = agent
         self.team = team
         self.rival = rival
         self.body = body
-        self.display = Display()
+        self.display = display
         self.called_home = False
         """When the whistle has blown: go to the middle of the field."""
         self.gathered = False
         """Whether this player found the flag and has had its whole team around it."""
-        self._game = game
-        self._own = own
+        self._game, self._own = spaces
         self._rng = rng
         self._step = 0
         self._found = False
@@ -67,11 +73,19 @@ class Player:
         self._listen()
 
     @classmethod
-    async def join(cls, agent: Agent, team: str, rival: str, body: Body, rng: Random) -> Self:
+    async def join(
+        cls,
+        agent: Agent,
+        team: str,
+        rival: str,
+        body: Body,
+        rng: Random,
+        display: Display | None = None,
+    ) -> Self:
         """Share the game's space and the team's, show a face, and begin to watch."""
         game, own = await agent.space(GAME), await agent.space(team_space(team))
         await agent.share(game, own)
-        player = cls(agent, team, rival, body, game, own, rng)
+        player = cls(agent, (game, own), team, rival, body, rng, display or Display())
         await own.out(ICON, team, agent.id, f"the face of {agent.id}")
         await player.tell_position()
         return player

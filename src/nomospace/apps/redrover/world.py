@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from nomospace.apps.playing import Game, us
+from nomospace.apps.redrover.display import Display
 from nomospace.apps.redrover.ground import SPEED_MAX, Body, Ground, Place
 from nomospace.apps.redrover.player import Player
 from nomospace.apps.redrover.properties import (
@@ -97,9 +98,8 @@ class Rovers(Game):
 
         async def take_part(host: SimHost) -> None:
             agent = await host.agent(name)
-            chance = self.rng(f"player {name}")
-            player = await Player.join(agent, team, RIVALS[team], body, chance)
-            player.display.on_change = partial(self._shown, player.id)
+            chance, display = self.rng(f"player {name}"), Display(partial(self._shown, agent.id))
+            player = await Player.join(agent, team, RIVALS[team], body, chance, display)
             player.team_of([f"{mate}@{mate}-pda" for mate in TEAMS[team]])
             self.players[player.id] = player
             await player.play()
