@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from nomospace.bench import Row, Run, bench
 from nomospace.bench.measure import Sample, each_fresh
-from nomospace.bench.peers.entrants import entrants
+from nomospace.bench.peers.entrants import Entrants, entrants
 from nomospace.bench.peers.spaces import PEERS, loop
 from nomospace.bench.peers.spaces.loop import Contest
 from nomospace.bench.peers.spaces.loop import Row as Fields
@@ -130,22 +130,8 @@ class Floor:
 
 def _pairs(run: Run, many: int) -> Iterator[Row]:
     run.say(f"loading {many:,} tuples")
-    ours, few = Contest(Ours(), many), Contest(Ours(), 1_000)
-    floor, sqlite = Contest(Floor(), many), Contest(Sqlite(), many)
-    for contest in (ours, few, floor, sqlite):
-        if not contest.is_right():
-            raise Bug(story=(f"{type(contest.engine).__name__} of `bench space` takes wrongly",))
-    run.say("a pair of out and take")
-    with entrants(run, PEERS, [(many, True)], loop.__file__) as field:
-        best = run.interleave(
-            {
-                "ours": _quiet(ours.sample),
-                "few": _quiet(few.sample),
-                "floor": _quiet(floor.sample),
-                "sqlite3": _quiet(sqlite.sample),
-                **field.samples,
-            }
-        )
+    ours = Contest(Ours(), many)
+    best, field = _pair(run, many, ours)
     yield Row(
         what=f"an out and a matching take by content, {many:,} tuples resident",
         unit="µs",
@@ -169,6 +155,23 @@ def _pairs(run: Run, many: int) -> Iterator[Row]:
     yield _pause(run, ours, many)
 
 
+def _pair(run: Run, many: int, ours: Contest) -> tuple[dict[str, float], Entrants]:
+    """Time a pair of all who are there; what they hold is let go of with the end of this."""
+    contests = {
+        "ours": ours,
+        "few": Contest(Ours(), 1_000),
+        "floor": Contest(Floor(), many),
+        "sqlite3": Contest(Sqlite(), many),
+    }
+    for name, contest in contests.items():
+        if not contest.is_right():
+            raise Bug(story=(f"{name} of `bench space` takes wrongly",))
+    run.say("a pair of out and take")
+    samples = {name: _quiet(contest.sample) for name, contest in contests.items()}
+    with entrants(run, PEERS, [(many, True)], loop.__file__) as field:
+        return run.interleave({**samples, **field.samples}), field
+
+
 def _quiet(sample: Sample) -> Sample:
     """The same with the collector off, as `timeit` has it; pauses are a row of their own."""
 
@@ -187,8 +190,6 @@ def _pause(run: Run, contest: Contest, many: int) -> Row:
     pair = contest.engine.pair
     pairs = 20_000 if run.quick else 100_000
     longest, by_clock = [], []
-    # The lists of the bench itself are not the space's to answer for.
-    gc.collect()
     for _ in range(min(run.rounds, 3)):
         worst = worst_clock = 0
         for _ in range(pairs):

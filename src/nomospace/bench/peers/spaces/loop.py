@@ -47,7 +47,8 @@ class Contest:
         self._rng = Random(seed)
         self._serial = 0
         rows = [self._row() for _ in range(resident)]
-        self.keys = [row[1] for row in rows]
+        # A dictionary of plain values, unlike a list, is not walked by the garbage collector.
+        self.keys = {at: row[1] for at, row in enumerate(rows)}
         engine.load(iter(rows))
 
     def _row(self) -> Row:
