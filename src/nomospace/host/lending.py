@@ -89,7 +89,8 @@ class Lending:
                 raise LeaseLapsed(lease=request.lease)
             host.governing.giving_back(resident, interface, fields)
         if where != host.name:
-            self._borrowed.pop(request.lease, None)
+            if self._borrowed.get(request.lease, ("", ()))[0] == resident.id:
+                del self._borrowed[request.lease]
             if where not in host.group.entries:
                 raise LeaseLapsed(lease=request.lease)
             # Only the host that lent the tuple knows whether the lease still runs.
