@@ -103,7 +103,8 @@ class Serving:
             message = self._host.governing.release_for(
                 watched.level, watch.agent, watch.message, (found_of(record),), all_=False
             )
-            if message is None:
+            if message is None:  # the law keeps it; the watch goes on for the next to come
+                watched.level.space.rearm((peer, tuple(watch.key)))
                 return
         self._unwatch(peer, watch.key)
         self._host.group.tell(peer, Shown(watch.key, (row_of(record),), message))
