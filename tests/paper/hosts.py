@@ -8,10 +8,11 @@ way on a link that is cut is lost. Hosts have names of one letter, links are wri
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from nomospace.control import Ruling
 from nomospace.host import (
     Answer,
     Arrive,
@@ -26,6 +27,7 @@ from nomospace.host import (
     Found,
     Heard,
     Host,
+    Mail,
     Note,
     Open,
     Out,
@@ -33,6 +35,7 @@ from nomospace.host import (
     Persist,
     React,
     Request,
+    Ruled,
     Seek,
     Share,
     Template,
@@ -40,6 +43,7 @@ from nomospace.host import (
     Transmit,
 )
 from nomospace.host.calls import ONCE_PER_TUPLE, STRONG, WEAK
+from nomospace.law import CompiledLaw
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.streams import Data
@@ -74,7 +78,12 @@ class Hosts:
     """Some hosts, their disks and the links between them. `now` is in microseconds."""
 
     def __init__(
-        self, names: str, links: str | None = None, *, policy: Policy | None = None
+        self,
+        names: str,
+        links: str | None = None,
+        *,
+        policy: Policy | None = None,
+        laws: Sequence[CompiledLaw] = (),
     ) -> None:
         pairs = [a + b for a in names for b in names if a < b]
         self.now = 0
@@ -85,10 +94,13 @@ class Hosts:
         self.fired: list[Fired] = []
         self.said: list[Said] = []
         self.notes: list[tuple[str, Note]] = []
+        self.ruled: list[tuple[str, Ruling]] = []
+        self.mail: list[Mail] = []
         self.bundles: dict[str, Bundle] = {}
         self.after_each: list[Callable[[], None]] = []
         """Called after every event that a host has handled: for what must hold at every step."""
         self._policy = policy
+        self._laws = {law.hash: law for law in laws}
         self._lives = dict.fromkeys(names, 0)
         self._frames: list[tuple[int, int, str, str, Any]] = []
         self._order = count()
@@ -111,6 +123,7 @@ class Hosts:
             now=self.now,
             policy=self._policy,
             durable=self.disks[name],
+            laws=self._laws,
         )
 
     def stop(self, name: str) -> None:
@@ -166,6 +179,10 @@ class Hosts:
                 self.bundles[effect.bundle.agent] = effect.bundle
             elif isinstance(effect, Note):
                 self.notes.append((name, effect))
+            elif isinstance(effect, Ruled):
+                self.ruled.append((name, effect.ruling))
+            elif isinstance(effect, Mail):
+                self.mail.append(effect)
         for check in self.after_each:
             check()
         # Programs go on after the step that they hear of.
