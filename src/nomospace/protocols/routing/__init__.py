@@ -39,6 +39,7 @@ from nomospace.protocols.routing.limits import Limits
 from nomospace.protocols.routing.places import NoServer, Places, Servers
 from nomospace.protocols.routing.seats import Seat
 from nomospace.protocols.routing.server import Server, Tickets, plain_ticket
+from nomospace.protocols.routing.standby import PairedServer, Role
 
 __all__ = [
     "ALGORITHMS",
@@ -71,11 +72,13 @@ __all__ = [
     "Limits",
     "NoServer",
     "Noted",
+    "PairedServer",
     "Persist",
     "Places",
     "Post",
     "PostId",
     "Refused",
+    "Role",
     "Seat",
     "Server",
     "ServerCore",

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nomospace.protocols.routing.frames import Post
+from nomospace.protocols.routing.frames import Post, Replicate
 from nomospace.protocols.routing.seats import Seat
 
 # -- of a daemon -------------------------------------------------------------------------------
@@ -135,16 +135,22 @@ class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False):
 
 
 class StepTaken(msgspec.Struct, frozen=True, gc=False):
-    """A primary or standby heard a frame, and the effects of that wait."""
+    """The frames of a step wait; a primary also keeps what it heard in it."""
 
     step: int
     src: str
     frame: Any
-    effects: tuple[Any, ...]
+    frames: tuple[Any, ...]
+
+
+class StepAhead(msgspec.Struct, frozen=True, gc=False):
+    """A step came to the standby before one that is earlier."""
+
+    frame: Replicate
 
 
 class StepsDone(msgspec.Struct, frozen=True, gc=False):
-    """No effects up to a step wait any more."""
+    """No frames up to a step wait any more."""
 
     step: int
 
@@ -155,6 +161,7 @@ class RolePut(msgspec.Struct, frozen=True, gc=False):
     role: str
     term: int
     step: int
+    done: int
     paired: bool
 
 
@@ -178,6 +185,7 @@ Change: TypeAlias = (
     | StraysForgotten
     | PrimaryLearnt
     | StepTaken
+    | StepAhead
     | StepsDone
     | RolePut
     | Emptied

@@ -78,7 +78,7 @@ from nomospace.protocols.routing.interface import (
     Settled,
     Transmit,
 )
-from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.limits import Limits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
 from nomospace.protocols.routing.residents import (
     AWAY,
@@ -327,7 +327,6 @@ class Daemon:
         if update.post not in self._asked or not self._places.is_server(src):
             out.append(Noted("update refused", (src, update)))
             return
-        del self._asked[update.post]
         self._guess(update.agent, update.site, update.epoch)
 
     def _acknowledged(self, ack: Ack, now: int, out: list[Effect]) -> None:
@@ -653,8 +652,8 @@ class Daemon:
         """All that the future depends on, in a fixed order."""
         return (
             tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),
-            tuple(self._guesses.items()),
-            tuple(self._asked),
+            cache_state(self._guesses, self._limits.guesses_max),
+            cache_state(self._asked, self._limits.passed_max),
             self._waits.state(),
             self._primaries.learnt(),
         )

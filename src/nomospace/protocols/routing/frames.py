@@ -96,7 +96,10 @@ class Refuse(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refuse
 
 
 class NotPrimary(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="not-primary"):
-    """Another site is the primary of `domain` now; what was sent has been passed on to it."""
+    """Another site is the primary of `domain` now; what was sent has been passed on to it.
+
+    Every core of the site that hears it should be told.
+    """
 
     domain: str
     site: str
@@ -193,16 +196,16 @@ class Hint(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hint"):
 
 
 class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="replicate"):
-    """Step number `step` of the primary: it heard `frame` from `src`.
+    """Step number `step` of the primary: what it wrote down, and the frames it holds, with sites.
 
-    `done` is the last step whose effects the primary has let out.
+    `done` is the last step whose frames the primary has let out.
     """
 
     domain: str
     term: int
     step: int
-    src: str
-    frame: Any
+    changes: tuple[Any, ...]
+    frames: tuple[Any, ...]
     done: int
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 
@@ -33,7 +36,19 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Posts to names that nobody had which a home remembers, so that nobody waits for them."""
     writers_max: int = 16
     """Sites told by the eager policy when an agent leaves its domain."""
+    steps_max: int = 10_000
+    """Steps that wait for the standby of a server, from which on posts go back."""
     pause_min: int = 50_000
     """Before a post that came back is tried again; doubles each time."""
     pause_max: int = 10_000_000
     """The longest such pause."""
+
+
+def cache_state(cache: Mapping[Any, Any], most: int) -> tuple[Any, ...]:
+    """A cache as a value. What was used when counts only once it might have to forget.
+
+    >>> cache_state({"b": 1, "a": 2}, 100), cache_state({"b": 1, "a": 2}, 3)
+    ((('a', 2), ('b', 1)), (('b', 1), ('a', 2)))
+    """
+    items = cache.items()
+    return tuple(items if 2 * len(cache) > most else sorted(items))

@@ -69,7 +69,7 @@ from nomospace.protocols.routing.interface import (
     Persist,
     Transmit,
 )
-from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.limits import Limits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
 from nomospace.protocols.routing.records import ENDED, GONE, HERE, MOVING, Kind, Record
 from nomospace.protocols.routing.seats import LIFE_BITS
@@ -100,9 +100,7 @@ class Server:
     __slots__ = (
         "_guesses",
         "_life",
-        "_limits",
         "_passed",
-        "_places",
         "_primaries",
         "_queues",
         "_records",
@@ -111,6 +109,8 @@ class Server:
         "_tickets",
         "_tombs",
         "domain",
+        "limits",
+        "places",
         "site",
     )
 
@@ -125,8 +125,8 @@ class Server:
     ) -> None:
         self.site = site
         self.domain = domain
-        self._places = places
-        self._limits = limits
+        self.places = places
+        self.limits = limits
         self._tickets = tickets
         self._primaries = Primaries(places)
         self._records: dict[str, Record] = {}
@@ -158,7 +158,7 @@ class Server:
             self._stayed(src, frame, out)
         elif isinstance(frame, Ended):
             self._ended(src, frame, out)
-        elif isinstance(frame, Hint) and self._places.is_server(src):
+        elif isinstance(frame, Hint) and self.places.is_server(src):
             self._guess(frame.agent, frame.site, frame.epoch)
         elif isinstance(frame, NotPrimary):
             out += self.primary(frame.domain, frame.site, frame.term)
@@ -177,10 +177,10 @@ class Server:
     def _bear(self, src: str, register: Register, out: list[Effect]) -> None:
         agent = register.agent
         record = self._records.get(agent)
-        if record is not None or self._places.home(agent) != self.domain:
+        if record is not None or self.places.home(agent) != self.domain:
             why = EXISTS if record is None or record.kind is not ENDED else WHY_ENDED
             self._refuse(src, register, why, out)
-        elif len(self._records) >= self._limits.records_max:
+        elif len(self._records) >= self.limits.records_max:
             self._refuse(src, register, FULL, out)
         else:
             epoch = self._life << LIFE_BITS
@@ -222,7 +222,7 @@ class Server:
             came.ticket != record.ticket
             or came.ticket != self._tickets(agent, epoch, src)
             or epoch != record.epoch + 1
-            or not self._places.knows(came.there)
+            or not self.places.knows(came.there)
         ):
             self._refuse(src, came, NO_TICKET, out)
         elif near:
@@ -262,11 +262,11 @@ class Server:
     def _ended(self, src: str, ended: Ended, out: list[Effect]) -> None:
         agent, epoch = ended.agent, ended.epoch
         record = self._records.get(agent)
-        home = self._places.home(agent)
+        home = self.places.home(agent)
         if record is None or record.kind is ENDED:
             out.append(Noted("end refused", (src, ended)))
         elif record.kind is GONE:  # its last server tells its home
-            if epoch >= record.epoch and self._places.is_server(src):
+            if epoch >= record.epoch and self.places.is_server(src):
                 self._put(agent, Record(ENDED, "", epoch), out)
             else:
                 out.append(Noted("end refused", (src, ended)))
@@ -297,7 +297,7 @@ class Server:
 
     def _forget_tombs(self, out: list[Effect]) -> None:
         """Above the limit the oldest grave is levelled, and who is born after is of a new life."""
-        if len(self._tombs) > self._limits.tombs_max:
+        if len(self._tombs) > self.limits.tombs_max:
             agent = next(iter(self._tombs))
             self._redo(change := written.Forgotten(agent, self._life + 1))
             out.append(Persist(change))
@@ -313,7 +313,7 @@ class Server:
     def _route(self, post: Post, out: list[Effect]) -> None:
         target = post.target
         record = self._records.get(target)
-        if post.passes >= self._limits.passes_max:
+        if post.passes >= self.limits.passes_max:
             out.append(Noted("astray", (post.id, post.way)))
             out.append(Transmit(post.origin, Astray(post)))
         elif record is None:
@@ -335,7 +335,7 @@ class Server:
     def _route_unknown(self, post: Post, out: list[Effect]) -> None:
         target = post.target
         guess = self._guesses.get(target)
-        home = self._places.home(target)
+        home = self.places.home(target)
         if guess is not None:
             self._guesses.move_to_end(target)
             self._pass_to_site(post, guess[0], guess[1], out)
@@ -371,14 +371,14 @@ class Server:
 
     def _queue(self, post: Post, out: list[Effect]) -> None:
         queue = self._queues.setdefault(post.target, [])
-        if len(queue) >= self._limits.queue_max:
-            out.append(Transmit(post.origin, Busy(self._stopped(post))))
+        if len(queue) >= self.limits.queue_max:
+            out.append(Transmit(post.origin, Busy(self.stopped(post))))
         else:
             queue.append(post)
             out.append(Persist(written.Queued(post)))
 
-    def _stopped(self, post: Post) -> Post:
-        """A post that goes back, with the way that ends here."""
+    def stopped(self, post: Post) -> Post:
+        """A post as it goes back to its origin to wait there, with a way that ends here."""
         return Post(
             post.sender,
             post.to,
@@ -405,7 +405,7 @@ class Server:
         """
         self._redo(change := written.StrayNoted(post.to, post.sender, post.n))
         out.append(Persist(change))
-        if self._stray_count > self._limits.strays_max:
+        if self._stray_count > self.limits.strays_max:
             self._redo(gone := written.StraysForgotten(next(iter(self._strays)), self._life + 1))
             out.append(Persist(gone))
 
@@ -436,19 +436,19 @@ class Server:
             return
         self._guesses[agent] = (site, epoch)
         self._guesses.move_to_end(agent)
-        if len(self._guesses) > self._limits.guesses_max:
+        if len(self._guesses) > self.limits.guesses_max:
             self._guesses.popitem(last=False)
 
     def _remember(self, post: Post) -> None:
         self._passed[post.id] = None
-        if len(self._passed) > self._limits.passed_max:
+        if len(self._passed) > self.limits.passed_max:
             self._passed.popitem(last=False)
 
     def _tell(self, came: Migrated, site: str, out: list[Effect]) -> None:
         """Eager policy: tell an agent's home, and who lately wrote to it, of its new domain."""
         if not came.tell:
             return
-        home = self._places.home(came.agent)
+        home = self.places.home(came.agent)
         if home is not None and home not in (self.domain, came.there):
             hint = Hint(home, came.agent, site, came.epoch)
             out.append(Transmit(self._primaries.site(home), hint))
@@ -534,16 +534,20 @@ class Server:
             tuple(self._tombs),
             tuple((agent, tuple(strays)) for agent, strays in self._strays.items()),
             self._life,
-            tuple(self._guesses.items()),
-            tuple(self._passed),
+            cache_state(self._guesses, self.limits.guesses_max),
+            cache_state(self._passed, self.limits.passed_max),
             self._primaries.learnt(),
+        )
+
+    def fresh(self) -> Self:
+        """A server for the same domain that knows nothing yet."""
+        return type(self)(
+            self.site, self.domain, self.places, limits=self.limits, tickets=self._tickets
         )
 
     def copy(self) -> Self:
         """The same server, apart."""
-        twin = type(self)(
-            self.site, self.domain, self._places, limits=self._limits, tickets=self._tickets
-        )
+        twin = self.fresh()
         twin._primaries = self._primaries.copy()
         twin._records = dict(self._records)
         twin._queues = {agent: list(queue) for agent, queue in self._queues.items()}

@@ -20,22 +20,26 @@ from nomospace.protocols.routing import (
     Go,
     Limits,
     Noted,
+    PairedServer,
     Persist,
     Refused,
+    Role,
     Server,
     Settled,
     Transmit,
     server_of,
 )
+from nomospace.protocols.routing.frames import NotPrimary
 
 
 @dataclass
 class World:
     algorithm: Algorithm
     layout: dict[str, tuple[str, ...]]
-    """Each domain's sites; the first runs the server."""
+    """Each domain's sites; the first runs the server, and the second its standby if asked for."""
     limits: Limits = field(default_factory=Limits)
     eager: bool = False
+    standby: bool = False
     now: int = 0
     network: list[tuple[str, str, Frame]] = field(default_factory=list)
     handovers: list[tuple[str, Go]] = field(default_factory=list)
@@ -49,27 +53,30 @@ class World:
     """Agents that asked to move, or whose last move is not settled."""
 
     def __post_init__(self) -> None:
-        self.servers = {domain: sites[:1] for domain, sites in self.layout.items()}
+        count = 2 if self.standby else 1
+        self.servers = {domain: sites[:count] for domain, sites in self.layout.items()}
         self.places = self.algorithm.places(self.servers)
         self.domain_of = {s: domain for domain, sites in self.layout.items() for s in sites}
         self.daemons: dict[str, Daemon] = {}
-        self.server_cores: dict[str, Server] = {}
-        self.disks: dict[tuple[str, str], list[Change]] = {}
+        self.server_cores: dict[tuple[str, str], Server | PairedServer] = {}
+        self.disks: dict[tuple[str, ...], list[Change]] = {}
+        self.down: dict[str, None] = {}
         for site in self.domain_of:
             self.daemons[site] = self._daemon(site)
             self.disks["daemon", site] = []
         for domain in self.algorithm.domains(self.servers):
-            self.server_cores[domain] = self._server(domain)
-            self.disks["server", domain] = []
+            for site in self.servers[domain]:
+                self.server_cores[domain, site] = self._server(domain, site)
+                self.disks["server", domain, site] = []
 
     def _daemon(self, site: str) -> Daemon:
         return self.algorithm.daemon(
             site, self.domain_of[site], self.places, limits=self.limits, eager=self.eager
         )
 
-    def _server(self, domain: str) -> Server:
-        site = self.servers[domain][0]
-        return self.algorithm.server(site, domain, self.places, limits=self.limits)
+    def _server(self, domain: str, site: str) -> Server | PairedServer:
+        server = self.algorithm.server(site, domain, self.places, limits=self.limits)
+        return PairedServer(server) if self.standby else server
 
     # -- what agents do ------------------------------------------------------------------------
 
@@ -100,10 +107,30 @@ class World:
         src, site, frame = self.network.pop(index)
         domain = server_of(frame)
         if domain:
-            effects = self.server_cores[domain].hear(src, frame, now=self.now)
-            self.carry_out(("server", domain), site, effects)
-        else:
-            self.at_daemon(site, self.daemons[site].hear(src, frame, now=self.now))
+            effects = self.server_cores[domain, site].hear(src, frame, now=self.now)
+            self.carry_out(("server", domain, site), site, effects)
+            return
+        self.at_daemon(site, self.daemons[site].hear(src, frame, now=self.now))
+        if isinstance(frame, NotPrimary):
+            for (domain, where), server in self.server_cores.items():
+                if where == site:
+                    effects = server.hear(src, frame, now=self.now)
+                    self.carry_out(("server", domain, site), site, effects)
+
+    def deliverable(self) -> list[int]:
+        """The frames under way whose receiver is up."""
+        return [i for i, (_, site, _) in enumerate(self.network) if site not in self.down]
+
+    def take_over(self, domain: str) -> None:
+        """Let a standby that is up to date become the primary."""
+        pair = [s for (d, _), s in self.server_cores.items() if d == domain]
+        assert all(isinstance(server, PairedServer) for server in pair)
+        term = max(server.term for server in pair if isinstance(server, PairedServer)) + 1
+        for server in pair:
+            if isinstance(server, PairedServer) and server.role is Role.STANDBY:
+                key = ("server", domain, server.site)
+                self.carry_out(key, server.site, server.take_over(term))
+                return
 
     def hand_over(self, index: int, *, refuse: bool = False) -> None:
         site, go = self.handovers.pop(index)
@@ -116,18 +143,21 @@ class World:
         self.at_daemon(go.site, there.arrive(go.agent, go.seat, go.ticket, now=self.now))
         self.at_daemon(site, self.daemons[site].gone(go.agent, now=self.now))
 
-    def crash(self, key: tuple[str, str], *, compact: bool = False) -> None:
+    def crash(self, key: tuple[str, ...], *, compact: bool = False) -> None:
         """Make a core anew from its disk; sometimes the disk starts over first."""
-        kind, name = key
-        core = self.daemons[name] if kind == "daemon" else self.server_cores[name]
-        if compact:
-            self.disks[key] = core.changes()
-        fresh = self._daemon(name) if kind == "daemon" else self._server(name)
-        fresh.restore(self.disks[key], now=self.now)
-        if isinstance(fresh, Daemon):
-            self.daemons[name] = fresh
+        if key[0] == "daemon":
+            daemon, site = self._daemon(key[1]), key[1]
+            if compact:
+                self.disks[key] = self.daemons[site].changes()
+            daemon.restore(self.disks[key], now=self.now)
+            self.daemons[site] = daemon
         else:
-            self.server_cores[name] = fresh
+            _, domain, site = key
+            server = self._server(domain, site)
+            if compact:
+                self.disks[key] = self.server_cores[domain, site].changes()
+            server.restore(self.disks[key], now=self.now)
+            self.server_cores[domain, site] = server
 
     def tick(self) -> None:
         """Let the time pass until some daemon wants to hear of it."""
@@ -140,7 +170,7 @@ class World:
     def at_daemon(self, site: str, effects: list[Effect]) -> None:
         self.carry_out(("daemon", site), site, effects)
 
-    def carry_out(self, key: tuple[str, str], site: str, effects: list[Effect]) -> None:
+    def carry_out(self, key: tuple[str, ...], site: str, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Persist):
                 self.disks[key].append(effect.change)
