@@ -203,7 +203,7 @@ class Space:
 
         `TupleTwice` when its id is here, lent out included; `SpaceFull` past `tuples_max`.
         """
-        if record.id in self._lent:
+        if self._lent and record.id in self._lent:
             raise TupleTwice(writer=record.writer, count=record.count, space=self.name)
         if self._store.size + len(self._lent) >= self.tuples_max:
             raise SpaceFull(space=self.name, what="tuples", limit=self.tuples_max)
@@ -239,10 +239,13 @@ class Space:
 
         Never one that is lent out, nor one past its expiry at `now`.
         """
+        shelf = self._store.shelves.get(template.arity)
+        if shelf is None:
+            return None
         matches = template.matches
         vain = 0
         found = None
-        for record in self._store.candidates(template, at, dest):
+        for record in shelf.candidates(template, at, dest):
             if (
                 matches(record.fields)
                 and (at is None or record.cur == at)
@@ -253,15 +256,18 @@ class Space:
                 break
             vain += 1
         if vain > VAIN_MAX:
-            self._store.ask_for_composite(template, at, dest)
+            shelf.ask_for_composite(template, at, dest)
         return found
 
     def find_all(
         self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
     ) -> list[Record]:
         """All tuples that `find` could give, oldest first."""
+        shelf = self._store.shelves.get(template.arity)
+        if shelf is None:
+            return []
         matches = template.matches
-        looked_at = list(self._store.candidates(template, at, dest))
+        looked_at = list(shelf.candidates(template, at, dest))
         found = [
             record
             for record in looked_at
@@ -271,7 +277,7 @@ class Space:
             and not 0 < record.expires <= now
         ]
         if len(looked_at) - len(found) > VAIN_MAX:
-            self._store.ask_for_composite(template, at, dest)
+            shelf.ask_for_composite(template, at, dest)
         return found
 
     def get(self, id: TupleId) -> Record | None:

@@ -66,9 +66,9 @@ class Shelf:
         self.segments: dict[int, dict[int, Record]] = {}
         self.newest = 0
         self.ragged: dict[int, None] = {}  # segments that an older record came back to
-        self.columns: list[Slots[Record]] = [Slots(self.resolve) for _ in range(width + 1)]
+        self.columns: list[Slots[Record]] = [Slots(self.resolve) for _ in range(width)]
         self.deep: dict[Path, Slots[Record]] = {}
-        self.held = self.columns[width]  # by the agent that holds them
+        self.held: Slots[Record] = Slots(self.resolve)  # by the agent that holds them
         self.astray: Slots[Record] = Slots(self.resolve)  # the misplaced, by whom they are for
         self.composites: dict[Name, Composite] = {}
         self.wide = 0  # searches whose best slot was wide
@@ -93,7 +93,7 @@ class Shelf:
         else:
             self.ragged[order // SEGMENT] = None
         deep = False
-        for slots, key in zip(self.columns, (*record.fields, record.cur), strict=True):
+        for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
             kind = key.__class__
             if kind is not str and kind is not int:
                 if kind is Compound or kind is tuple:
@@ -118,6 +118,13 @@ class Shelf:
                     if found is None:
                         found = self.deep[path] = Slots(self.resolve)
                     found.add(key, record)
+        key = record.cur
+        slot = self.held.shards[hash(key) % self.held.width].get(key)
+        if slot.__class__ is Many and len(last := slot.last) < CHUNK_MAX and order > last[-1]:
+            last.append(order)
+            slot.size += 1
+        else:
+            self.held.add(key, record)
         if record.cur != record.dest:
             self.astray.add(record.dest, record)
         if self.composites:
@@ -138,7 +145,7 @@ class Shelf:
             del self.segments[order // SEGMENT]
         # From here on its order does not resolve, which is what `Slots.leave` asks for.
         deep = False
-        for slots, key in zip(self.columns, (*record.fields, record.cur), strict=True):
+        for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
             kind = key.__class__
             if kind is not str and kind is not int:
                 if kind is Compound or kind is tuple:
@@ -164,6 +171,7 @@ class Shelf:
                     found.leave(key, record)
                     if found.width == 1 and not found.shards[0]:
                         del self.deep[path]
+        self.held.leave(record.cur, record)
         if record.cur != record.dest:
             self.astray.leave(record.dest, record)
         if self.composites:

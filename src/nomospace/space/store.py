@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
 from typing import ClassVar
@@ -11,7 +11,6 @@ from nomospace.errors import CallerError
 from nomospace.space.composites import Composite
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
-from nomospace.terms.templates import Template
 
 
 @dataclass(eq=False, kw_only=True)
@@ -31,16 +30,16 @@ class TupleTwice(CallerError):
 
 
 class Store:
-    """The records of one space that lie there, by everything a search may ask for."""
+    """The records of one space that lie there. A search goes to the shelf of its width."""
 
-    __slots__ = ("_ids", "_name", "_shelves", "size")
+    __slots__ = ("_ids", "_name", "shelves", "size")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.size = 0
         # By writer, then by segment of the writer's counts.
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
-        self._shelves: dict[int, Shelf] = {}
+        self.shelves: dict[int, Shelf] = {}
 
     def get(self, id: TupleId) -> Record | None:
         """The record of an id."""
@@ -63,9 +62,9 @@ class Store:
         else:
             segment[count] = record
         width = len(record.fields)
-        shelf = self._shelves.get(width)
+        shelf = self.shelves.get(width)
         if shelf is None:
-            shelf = self._shelves[width] = Shelf(width)
+            shelf = self.shelves[width] = Shelf(width)
         shelf.add(record)
         self.size += 1
 
@@ -85,43 +84,34 @@ class Store:
             if not segments:
                 del self._ids[record.writer]
         width = len(record.fields)
-        shelf = self._shelves[width]
+        shelf = self.shelves[width]
         shelf.drop(record)
         if not shelf.segments:
-            del self._shelves[width]
+            del self.shelves[width]
         self.size -= 1
         return True
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""
-        self._shelves[len(record.fields)].move(record, cur)
+        self.shelves[len(record.fields)].move(record, cur)
 
     def held_by(self, agent: str) -> Iterator[Record]:
         """What an agent holds, oldest first."""
-        shelves = self._shelves.values()
+        shelves = self.shelves.values()
         return merge(*[shelf.held.of(agent) for shelf in shelves], key=_order)
 
     def misplaced_for(self, dest: str) -> Iterator[Record]:
         """What is for an agent and held by another, oldest first."""
-        shelves = self._shelves.values()
+        shelves = self.shelves.values()
         return merge(*[shelf.astray.of(dest) for shelf in shelves], key=_order)
 
     def misplaced(self) -> list[str]:
         """Whom misplaced records are for."""
-        return list(dict.fromkeys(a for s in self._shelves.values() for a in s.astray))
-
-    def candidates(self, template: Template, at: str | None, dest: str | None) -> Iterable[Record]:
-        """A few records, oldest first, with all among them that match; the caller verifies."""
-        shelf = self._shelves.get(template.arity)
-        return () if shelf is None else shelf.candidates(template, at, dest)
-
-    def ask_for_composite(self, template: Template, at: str | None, dest: str | None) -> None:
-        """Say that a search looked at many records in vain."""
-        self._shelves[template.arity].ask_for_composite(template, at, dest)
+        return list(dict.fromkeys(a for s in self.shelves.values() for a in s.astray))
 
     def composites(self) -> list[Composite]:
         """The composites that searches have asked for."""
-        return [one for shelf in self._shelves.values() for one in shelf.composites.values()]
+        return [one for shelf in self.shelves.values() for one in shelf.composites.values()]
 
 
 def _order(record: Record) -> int:

@@ -356,7 +356,7 @@ def test_one_lapse_does_only_so_much(space: Space, monkeypatch: pytest.MonkeyPat
 
 def test_what_is_written_and_taken_leaves_nothing_behind(space: Space) -> None:
     def sizes() -> int:
-        shelf = space._store._shelves
+        shelf = space._store.shelves
         return len(shelf) + len(space._store._ids) + len(space._agenda) + len(space._fresh)
 
     for i in range(3_000):
