@@ -13,6 +13,7 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "README.md",
     GUIDE,
+    *sorted((ROOT / "docs" / "spaces").glob("*.md")),
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 )
 """The pages whose examples `test_examples` runs; pages with a form of their own have tests of

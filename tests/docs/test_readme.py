@@ -1,6 +1,7 @@
 """The README tells of every command; pictures are whole and shown."""
 
 import re
+import runpy
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -33,6 +34,11 @@ def test_pictures_are_whole_and_fetch_nothing(picture: Path) -> None:
     text = picture.read_text(encoding="utf-8")
     ET.fromstring(text)
     assert not re.findall(r"""(?:href|src)=["'](?!#)|url\(["']?(?!#)""", text)
+
+
+def test_the_picture_of_spaces_is_what_its_script_draws() -> None:
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures" / "spaces.py"))["picture"]()
+    assert drawn == (ROOT / "docs" / "pictures" / "spaces.svg").read_text(encoding="utf-8")
 
 
 def test_pictures_are_shown_somewhere() -> None:
