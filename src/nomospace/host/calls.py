@@ -129,6 +129,16 @@ class Adopt(msgspec.Struct, frozen=True):
     args: tuple[Term, ...] = ()
 
 
+class Move(msgspec.Struct, frozen=True):
+    """Go on at another host, with all that is the agent's own; answered only when it stays.
+
+    `state` is what the agent's program wants to find again there, a term or plain data.
+    """
+
+    to: str
+    state: Any = None
+
+
 class Tell(msgspec.Struct, frozen=True):
     """Send a message to an agent or a space under a law; answered with the ruling."""
 
@@ -150,6 +160,7 @@ Request: TypeAlias = (
     | Reactions
     | Adopt
     | Tell
+    | Move
 )
 
 
@@ -238,11 +249,36 @@ class Its(msgspec.Struct, frozen=True):
     shared: bool
     law: str
     rows: tuple[Row, ...]
+    durable: bool = True
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """An operation that an agent waits for, on the move with it.
+
+    On a governed space it has its `message`, and how far it got: it reached the space (`started`),
+    the space has answered it (`under_way`).
+    """
+
+    op: int
+    request: Out | Seek | React
+    law: str = ""
+    message: Term = None
+    started: bool = False
+    under_way: bool = False
+
+
+class LawText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A law as it travels: whoever gets it compiles the text and compares the hash."""
+
+    hash: str
+    name: str
+    text: str
 
 
 class Bundle(msgspec.Struct, frozen=True):
     """What a moving agent carries: its spaces, the counter of its tuples, its reactions, its
-    memberships with the time left of their obligations. `origin` is the host it comes from.
+    memberships with the time left of their obligations, and what it waits for. `origin` is the
+    host it comes from.
     """
 
     agent: str
@@ -251,3 +287,4 @@ class Bundle(msgspec.Struct, frozen=True):
     spaces: tuple[Its, ...] = ()
     reactions: tuple[Any, ...] = ()
     memberships: tuple[Any, ...] = ()
+    waiting: tuple[Waiting, ...] = ()

@@ -82,6 +82,42 @@ class TransferPlaced(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
+class ParcelGiven(msgspec.Struct, frozen=True, gc=False):
+    """The courier has something for a peer."""
+
+    peer: str
+    number: int
+    what: Any
+
+
+class ParcelTaken(msgspec.Struct, frozen=True, gc=False):
+    """A peer has every parcel up to a number."""
+
+    peer: str
+    number: int
+
+
+class ParcelPlaced(msgspec.Struct, frozen=True, gc=False):
+    """Every parcel up to a number has come from a peer."""
+
+    peer: str
+    number: int
+
+
+class RoutingChanged(msgspec.Struct, frozen=True, gc=False):
+    """The daemon (an empty name), or the server of a domain, has changed."""
+
+    core: str
+    change: Any
+
+
+class RoutingFolded(msgspec.Struct, frozen=True, gc=False):
+    """These changes make the whole of a daemon or server: earlier ones count no more."""
+
+    core: str
+    changes: tuple[Any, ...]
+
+
 class MemberJoined(msgspec.Struct, frozen=True, gc=False):
     """A membership begins, or comes with its agent."""
 
@@ -109,6 +145,11 @@ Change: TypeAlias = (
     | TransferGiven
     | TransferTaken
     | TransferPlaced
+    | ParcelGiven
+    | ParcelTaken
+    | ParcelPlaced
+    | RoutingChanged
+    | RoutingFolded
     | MemberJoined
     | MemberRuled
     | FloorRaised
@@ -136,6 +177,28 @@ class StoredMember:
         return Membership.restore(law, redo(self.base, self.log))
 
 
+class Book:
+    """What two hosts have given each other and not yet got, as numbers and what they stand for."""
+
+    __slots__ = ("got", "numbers", "pending")
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.pending: dict[str, dict[int, Any]] = {}
+        self.got: dict[str, int] = {}
+
+    def given(self, peer: str, number: int, what: Any) -> None:
+        """Something is under way to a peer."""
+        self.numbers[peer] = number
+        self.pending.setdefault(peer, {})[number] = what
+
+    def taken(self, peer: str, number: int) -> None:
+        """A peer has everything up to a number."""
+        waiting = self.pending.get(peer, {})
+        for known in [n for n in waiting if n <= number]:
+            del waiting[known]
+
+
 class Durable:
     """All that a host keeps through a crash.
 
@@ -151,9 +214,9 @@ class Durable:
         self.spaces: dict[tuple[str, str], Opened] = {}
         self.tuples: dict[str, dict[Id, Row]] = {}
         self.members: dict[tuple[str, str], StoredMember] = {}
-        self.numbers: dict[str, int] = {}
-        self.pending: dict[str, dict[int, Any]] = {}
-        self.got: dict[str, int] = {}
+        self.transfers = Book()
+        self.parcels = Book()
+        self.routing: dict[str, list[Any]] = {}
         self.floor = 0
 
     def apply(self, change: Change) -> None:
@@ -170,16 +233,28 @@ class Durable:
         self.tuples.get(change.space, {}).pop(change.id, None)
 
     def _transfer_given(self, change: TransferGiven) -> None:
-        self.numbers[change.peer] = change.number
-        self.pending.setdefault(change.peer, {})[change.number] = change.what
+        self.transfers.given(change.peer, change.number, change.what)
 
     def _transfer_taken(self, change: TransferTaken) -> None:
-        waiting = self.pending.get(change.peer, {})
-        for number in [n for n in waiting if n <= change.number]:
-            del waiting[number]
+        self.transfers.taken(change.peer, change.number)
 
     def _transfer_placed(self, change: TransferPlaced) -> None:
-        self.got[change.peer] = change.number
+        self.transfers.got[change.peer] = change.number
+
+    def _parcel_given(self, change: ParcelGiven) -> None:
+        self.parcels.given(change.peer, change.number, change.what)
+
+    def _parcel_taken(self, change: ParcelTaken) -> None:
+        self.parcels.taken(change.peer, change.number)
+
+    def _parcel_placed(self, change: ParcelPlaced) -> None:
+        self.parcels.got[change.peer] = change.number
+
+    def _routing_changed(self, change: RoutingChanged) -> None:
+        self.routing.setdefault(change.core, []).append(change.change)
+
+    def _routing_folded(self, change: RoutingFolded) -> None:
+        self.routing[change.core] = list(change.changes)
 
     def _agent_came(self, change: AgentCame) -> None:
         self.agents[change.agent] = max(change.count, self.agents.get(change.agent, 0))
@@ -215,6 +290,11 @@ _APPLY: Final[dict[type, Any]] = {
     TransferGiven: Durable._transfer_given,
     TransferTaken: Durable._transfer_taken,
     TransferPlaced: Durable._transfer_placed,
+    ParcelGiven: Durable._parcel_given,
+    ParcelTaken: Durable._parcel_taken,
+    ParcelPlaced: Durable._parcel_placed,
+    RoutingChanged: Durable._routing_changed,
+    RoutingFolded: Durable._routing_folded,
     MemberJoined: Durable._member_joined,
     MemberRuled: Durable._member_ruled,
     FloorRaised: Durable._floor_raised,

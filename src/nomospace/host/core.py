@@ -34,6 +34,7 @@ from nomospace.host.calls import (
     Engage,
     Event,
     Heard,
+    Move,
     Moved,
     Open,
     Out,
@@ -54,12 +55,15 @@ from nomospace.host.governing import Governing
 from nomospace.host.group import Group
 from nomospace.host.holding import Holding, Resident
 from nomospace.host.lending import Lending
+from nomospace.host.moving import Moving
+from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
+from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.space import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Space, Woken
@@ -72,7 +76,8 @@ class Host:
     """One host: its agents, its spaces, its part in the group.
 
     `life` grows with each start of the host. `durable` is what earlier lives wrote down; `laws`
-    are the laws that it names.
+    are the laws that it names. `domain` is where new agents are at home (the host's own name, if
+    nothing is said), and `servers` says which hosts serve which domains.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes
@@ -90,6 +95,8 @@ class Host:
         policy: Policy | None = None,
         durable: Durable | None = None,
         laws: Mapping[str, CompiledLaw] | None = None,
+        domain: str | None = None,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -105,6 +112,8 @@ class Host:
         self.lending = Lending(self)
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
+        self.posting = Posting(self, domain or name, servers or {}, durable)
+        self.moving = Moving(self)
         self.system = System(self)
         self.governing.restore(durable)
         self.holding.restore(durable)
@@ -138,7 +147,12 @@ class Host:
         """When this host next wants to hear the time."""
         due = [self.group.next_deadline()]
         if not self.group.frozen:
-            due += [self.holding.next_deadline(), self.governing.next_deadline()]
+            due += [
+                self.holding.next_deadline(),
+                self.governing.next_deadline(),
+                self.posting.next_deadline(),
+                self.moving.next_deadline(),
+            ]
         known = [at for at in due if at is not None]
         return min(known) if known else None
 
@@ -156,12 +170,17 @@ class Host:
             elif isinstance(event, Call):
                 self.fail(event.op, Busy(what="calls held while the group changes", limit=HELD_MAX))
         elif isinstance(event, Heard):
-            self.group.heard(event.neighbour, event.frame)
+            if isinstance(event.frame, Parcel | Receipt):
+                self.post(event.neighbour, event.frame)
+            else:
+                self.group.heard(event.neighbour, event.frame)
         elif isinstance(event, Tick):
             self.group.tick()
             if not self.group.frozen:
                 self.governing.tick()
                 self.holding.tick()
+                self.posting.tick()
+                self.moving.tick()
         elif isinstance(event, Engage):
             self.group.engage()
         elif isinstance(event, Disengage):
@@ -186,6 +205,13 @@ class Host:
         while self._held and not self.group.frozen:
             self._act(self._held.popleft())
 
+    def post(self, peer: str, frame: Parcel | Receipt) -> None:
+        """A frame of the courier came; what it brings waits while the group changes."""
+        if not self.group.frozen:
+            self.posting.heard(peer, frame)
+        elif len(self._held) < HELD_MAX:  # else it is as good as lost, and comes again
+            self._held.append(Heard(peer, frame))
+
     # -- calls -----------------------------------------------------------------------------
 
     def _act(self, event: Event) -> None:
@@ -195,6 +221,8 @@ class Host:
             self.holding.arrive(event)
         elif isinstance(event, Depart):
             self.holding.depart(event.agent)
+        elif isinstance(event, Heard):
+            self.posting.heard(event.neighbour, event.frame)
         elif isinstance(event, Speak):
             self.governing.speak(event)
         else:
@@ -319,4 +347,5 @@ _CALLS: Final[dict[type, Any]] = {
     Share: Host._call_share,
     Adopt: Host._call_adopt,
     Tell: Host._call_tell,
+    Move: lambda host, op, resident, request: host.moving.move(op, resident, request),
 }

@@ -68,6 +68,22 @@ class Mail(msgspec.Struct, frozen=True, gc=False):
     message: Term
 
 
+class Left(msgspec.Struct, frozen=True, gc=False):
+    """An agent is on its way to another host: its program here must stop now."""
+
+    agent: str
+    to: str
+
+
+class Came(msgspec.Struct, frozen=True):
+    """An agent has come, with the state of its program; with `error`, it is back where it was."""
+
+    agent: str
+    origin: str
+    state: Any
+    error: NomospaceError | None = None
+
+
 class Packed(msgspec.Struct, frozen=True):
     """A departing agent's bundle. The host holds nothing of it any more."""
 
@@ -87,4 +103,4 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     facts: dict[str, Any]
 
 
-Effect: TypeAlias = Persist | Transmit | Answer | Fire | Mail | Packed | Ruled | Note
+Effect: TypeAlias = Persist | Transmit | Answer | Fire | Mail | Left | Came | Packed | Ruled | Note

@@ -45,6 +45,7 @@ from nomospace.host.calls import (
     BULK,
     Adopt,
     Certified,
+    LawText,
     Out,
     OutMany,
     React,
@@ -52,11 +53,13 @@ from nomospace.host.calls import (
     Seek,
     Speak,
     Tell,
+    Waiting,
 )
 from nomospace.host.changes import Durable, MemberJoined, MemberRuled
 from nomospace.host.effects import Found, Mail, Ruled
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.linda import read, show
+from nomospace.host.posting import Rejected
 from nomospace.host.problems import AgentLeft, AlreadyMember, Busy, NotAMember, Refused
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Mailed
@@ -163,9 +166,6 @@ class Governing:
     def pack(self, agent: str) -> tuple[Snapshot, ...]:
         """Take an agent's memberships out."""
         homes = [home for home in self._members if home[0] == agent]
-        for key in [key for key in self._outstanding if key[0] == agent]:
-            for one in self._outstanding.pop(key):
-                self._host.fail(one.op, AgentLeft(agent=agent))
         for home in homes:
             self._due.pop(home, None)
         now = self._host.now
@@ -180,6 +180,42 @@ class Governing:
             self._host.write_down(MemberJoined(snapshot))
             self._rule(member, Event("moved", (origin, self._host.name)))
         self.drain()
+
+    def end(self, agent: str) -> None:
+        """The agent leaves without its operations."""
+        for key in [key for key in self._outstanding if key[0] == agent]:
+            for one in self._outstanding.pop(key):
+                self._host.fail(one.op, AgentLeft(agent=agent))
+
+    def pack_waiting(self, agent: str) -> tuple[Waiting, ...]:
+        """Take the unanswered operations of an agent that moves out, with how far they got."""
+        packed: list[Waiting] = []
+        for key in [key for key in self._outstanding if key[0] == agent]:
+            law = self._host.holding.residents[agent].spaces[key[1]].law
+            packed += [
+                Waiting(one.op, one.request, law, one.message, one.started, one.under_way)
+                for one in self._outstanding.pop(key)
+            ]
+        return tuple(packed)
+
+    def resume(self, resident: Resident, waiting: Waiting) -> None:
+        """Let an operation of an agent that came go on; the manager here rules on its arrival."""
+        space = waiting.request.space
+        one = Outstanding(waiting.op, waiting.message, waiting.request)
+        one.under_way = waiting.under_way
+        one.started = waiting.under_way
+        self._outstanding.setdefault((resident.id, space), []).append(one)
+        if waiting.started and not waiting.under_way:
+            manager = self.manager(space, waiting.law)
+            self._rule(manager, arrived(resident.id, waiting.message, space))
+            self.drain()
+
+    def laws_of(self, agent: str) -> tuple[LawText, ...]:
+        """The laws that an agent is under, as texts that another host can check."""
+        found = [member.law for home, member in self._members.items() if home[0] == agent]
+        return tuple(
+            [LawText(law.hash, law.tree.source.name, law.tree.source.text) for law in found]
+        )
 
     def know(self, law: CompiledLaw) -> None:
         """Have a law at hand for members that come."""
@@ -277,12 +313,44 @@ class Governing:
         if there is not None and not there.ended:
             self._rule(there, arrived(forward.sender, forward.message, forward.to))
             return
+        if "@" in forward.to and origin.home in host.holding.residents:
+            body = (law, forward.sender, forward.message)
+            host.posting.send(origin.home, forward.to, body)
+            return
         peer = host.group.where.get(forward.to)
-        if peer is not None:
+        if peer is not None:  # what a space says to a member at an engaged host
             host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
             return
-        operation = Compound("forward", (forward.sender, forward.message, forward.to))
-        self._rule(origin, Event("exception", (operation, "unknownDestination")))
+        self._except(origin, forward.sender, forward.message, forward.to, "unknownDestination")
+
+    def _except(self, origin: Membership, sender: str, message: Term, to: str, why: str) -> None:
+        operation = Compound("forward", (sender, message, to))
+        self._rule(origin, Event("exception", (operation, why)))
+
+    def mail(self, agent: str, origin: str, body: Any) -> None:
+        """Routing brings a message to an agent here, or the news that one was not taken."""
+        if isinstance(body, Rejected):
+            self.undelivered(agent, (body.law, agent, body.message), body.to, body.why)
+            return
+        law, sender, message = body
+        there = self._members.get((agent, law))
+        if there is None or there.ended:
+            known = any(home[0] == agent for home in self._members)
+            why = "lawMismatch" if known else "unknownDestination"
+            self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
+            return
+        self._rule(there, arrived(sender, message, agent))
+        self.drain()
+
+    def undelivered(self, agent: str, body: Any, to: str, why: str) -> None:
+        """A message of an agent here will never arrive: an exception at its controller."""
+        if isinstance(body, Rejected):
+            return
+        law, sender, message = body
+        member = self._members.get((agent, law))
+        if member is not None and not member.ended:
+            self._except(member, sender, message, to, why)
+            self.drain()
 
     def hear_mailed(self, peer: str, body: Mailed) -> None:
         """A message of a community came from another host."""

@@ -23,6 +23,7 @@ from nomospace.host.changes import (
 )
 from nomospace.host.effects import Transmit
 from nomospace.protocols import events as links
+from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import View, ViewId
 from nomospace.protocols.policy import Policy
@@ -76,7 +77,9 @@ class Group:
         )
         self._streams = Streams()
         self._transfers = Transfers(
-            numbers=durable.numbers, pending=durable.pending, got=durable.got
+            numbers=durable.transfers.numbers,
+            pending=durable.transfers.pending,
+            got=durable.transfers.got,
         )
         self._joining: tuple[View, dict[str, Entry]] | None = None
         self._met: dict[str, ViewId] = {}
@@ -155,6 +158,13 @@ class Group:
         self._host.write_down(TransferGiven(peer, number, what))
         self.tell(peer, Transfer(number, what))
 
+    def reach(self, site: str, frame: Any) -> None:
+        """Send a frame to any host: along the links of the group, or straight. It may get lost."""
+        if self._engagement.reaches(site):
+            self._carry(self._engagement.relay(site, frame))
+        else:
+            self._host.order(Transmit(site, frame))
+
     def has_room(self, peer: str) -> bool:
         """Whether a peer can be given more to do."""
         return not (self._streams.full(peer) or self._transfers.full(peer))
@@ -167,6 +177,8 @@ class Group:
             elif isinstance(effect, links.Deliver):
                 if isinstance(effect.body, Data | Ack):
                     self._receive(effect.src, effect.body)
+                elif isinstance(effect.body, Parcel | Receipt):
+                    self._host.post(effect.src, effect.body)
             elif isinstance(effect, links.Floor):
                 self._host.write_down(FloorRaised(effect.number))
             elif isinstance(effect, links.Freeze):

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.effects import Packed
@@ -120,16 +122,23 @@ class Holding:
         if agent in self.residents:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
-        bundle = event.bundle or Bundle(agent, host.name)
+        self.unpack(agent, event.bundle or Bundle(agent, host.name))
+        if event.bundle is None:
+            host.posting.create(agent)
+
+    def unpack(self, agent: str, bundle: Bundle) -> None:
+        """Let an agent go on here with all that it carries; its spaces are shared again."""
+        host = self._host
         resident = self.residents[agent] = Resident(agent, bundle.count)
         self._lines = None
         host.write_down(AgentCame(agent, bundle.count))
         host.governing.unpack(agent, bundle.memberships, bundle.origin)
         for its in bundle.spaces:
-            interface = self._open(resident, its.name, its.law, durable=True)
+            interface = self._open(resident, its.name, its.law, durable=its.durable)
             for row in its.rows:
                 interface.private.put(record_of(row), now=host.now)
-                host.write_down(TuplePut(its.name, row))
+                if its.durable:
+                    host.write_down(TuplePut(its.name, row))
                 if row.expires:
                     self._timed[interface.private] = its.name
         for its in bundle.spaces:
@@ -144,6 +153,8 @@ class Holding:
         host.reacting.unpack(agent, bundle.reactions)
         host.reacting.respread()
         host.seeking.respread()
+        for waiting in bundle.waiting:
+            host.seeking.resume(resident, waiting)
 
     def depart(self, agent: str) -> None:
         """An agent leaves with its spaces: made private, and taken along."""
@@ -153,6 +164,14 @@ class Holding:
             host.note("no-such-agent", error=NoSuchAgent(agent=agent, host=host.name))
             return
         host.seeking.end(agent)
+        host.governing.end(agent)
+        host.order(Packed(self.pack(agent)))
+
+    def pack(self, agent: str) -> Bundle:
+        """Take an agent out of this host, with all that is its own."""
+        host = self._host
+        resident = self.residents[agent]
+        waiting = host.seeking.pack(agent) + host.governing.pack_waiting(agent)
         host.lending.end(agent)
         reactions = host.reacting.pack(agent)
         carried: list[Its] = []
@@ -164,15 +183,15 @@ class Holding:
             rows = tuple([row_of(record) for record in interface.private.held_by(agent)])
             for row in rows:
                 host.write_down(TupleGone(name, (row.writer, row.count)))
-            carried.append(Its(name, name in shared, interface.law, rows))
+            carried.append(Its(name, name in shared, interface.law, rows, interface.durable))
         memberships = host.governing.pack(agent)
         del self.residents[agent]
         self._lines = None
         host.write_down(AgentWent(agent))
         host.reacting.respread()
         host.seeking.respread()
-        host.order(
-            Packed(Bundle(agent, host.name, resident.count, tuple(carried), reactions, memberships))
+        return Bundle(
+            agent, host.name, resident.count, tuple(carried), reactions, memberships, waiting
         )
 
     # -- interface spaces ------------------------------------------------------------------
@@ -369,8 +388,12 @@ class Holding:
 
     def _move_home(self, level: Level, record: Record) -> None:
         """The agent that a misplaced tuple is for has come: it holds the tuple from now on."""
+        if record.order <= 0:  # a listener took it as another one came home
+            return
+        # Before the step: a listener may take the tuple in it, and that is written down after.
+        row = msgspec.structs.replace(row_of(record), cur=record.dest)
+        self._host.write_down(TuplePut(level.name, row))
         outcomes = level.space.relocate(record, record.dest, now=self._host.now)
-        self._host.write_down(TuplePut(level.name, row_of(record)))
         self._host.happened(level.name, level.space, outcomes)
 
     def place(self, name: str, law: str, record: Record) -> None:

@@ -230,6 +230,19 @@ class AlreadyMember(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
+class MoveRefused(Unavailable):
+    """An agent stays where it is."""
+
+    code: ClassVar[str] = "host.move-refused"
+    agent: str
+    to: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} does not move to {self.to}: {self.why}; it goes on where it is"
+
+
+@dataclass(eq=False, kw_only=True)
 class Refused(CallerError):
     """The law of a space lets an operation not pass."""
 

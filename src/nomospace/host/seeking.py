@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.host.calls import BULK, TAKING, WAITING, Seek
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import BULK, TAKING, WAITING, Seek, Waiting
 from nomospace.host.changes import TupleGone
 from nomospace.host.effects import Found
 from nomospace.host.holding import Interface, Resident, record_of
@@ -247,6 +248,30 @@ class Seeking:
         host.fail(one.op, Cancelled())
         one.op = 0
         return True
+
+    def pack(self, agent: str) -> tuple[Waiting, ...]:
+        """Take the waiting operations of an agent that moves out; they go on where it comes to."""
+        packed: list[Waiting] = []
+        for one in [one for one in self._ops.values() if one.agent == agent]:
+            self._close(one)
+            if one.asked:
+                self._host.governing.forget(one)
+                self._host.fail(one.op, AgentLeft(agent=agent))
+            elif not one.law:  # those of governed spaces go with what their controller holds
+                packed.append(Waiting(one.op, one.seek))
+        return tuple(packed)
+
+    def resume(self, resident: Resident, waiting: Waiting) -> None:
+        """Let an operation of an agent that came wait on here."""
+        request = waiting.request
+        if waiting.law:
+            self._host.governing.resume(resident, waiting)
+            return
+        assert isinstance(request, Seek)
+        try:
+            self.seek(waiting.op, resident, request)
+        except NomospaceError as error:
+            self._host.fail(waiting.op, error)
 
     def end(self, agent: str) -> None:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""

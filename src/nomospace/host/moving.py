@@ -1,0 +1,249 @@
+"""The handover: an agent leaves one host with all that is its own and goes on at another.
+
+    origin                                        destination
+    ------ MayCome: who, under which laws ------>  room for it? its laws known and sound?
+    <----- Welcome / Unwelcome ------------------
+    the server of its domain lets it go (routing: Migrating, MayGo), its mail queues there
+    ------ Coming: the agent, all of it -------->  placed here, its mail follows; or sent back
+    <----- There / Back -------------------------
+
+Everything goes by courier, so it arrives exactly once. The step that packs an agent and hands the
+parcel over is one `Persist`, and so is the step that places it: through crashes at any moment the
+agent is at the origin, in the parcel, or at the destination, and in no two of them. It runs in
+neither while it is in the parcel, and in exactly one place once both hosts and the link are there.
+
+Until it is packed the agent goes on where it is, and a destination that is silent for `ASK_US` has
+declined. The destination looks again when the agent comes, and may still refuse: then all of it
+comes back, and the agent goes on where it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import Bundle, LawText, Move
+from nomospace.host.effects import Came, Left
+from nomospace.host.holding import Resident
+from nomospace.host.problems import MoveRefused
+from nomospace.law import load
+from nomospace.protocols.routing import Go, Seat
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+ASK_US: Final = 10_000_000
+"""How long an agent waits for a word of the host that it would move to."""
+MOVING_MAX: Final = 10_000
+"""How many agents of a host may be about to leave."""
+
+
+class MayCome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-come"):
+    """An agent would come; `laws` are the laws it is under, as hash, file name and text."""
+
+    key: int
+    agent: str
+    laws: tuple[LawText, ...]
+
+
+class Welcome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="welcome"):
+    """It may; nothing is promised, the agent will be looked at again."""
+
+    key: int
+
+
+class Unwelcome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwelcome"):
+    """It may not."""
+
+    key: int
+    why: str
+
+
+class Coming(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="coming"):
+    """The agent, all of it."""
+
+    agent: str
+    laws: tuple[LawText, ...]
+    bundle: Bundle
+    seat: Seat
+    ticket: str
+    state: Any
+
+
+class There(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="there"):
+    """The agent has been placed."""
+
+    agent: str
+
+
+class Back(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="back"):
+    """The agent was not taken; here it is again."""
+
+    coming: Coming
+    why: str
+
+
+class Asking:
+    """An agent that would move and is still here."""
+
+    __slots__ = ("key", "op", "state", "to", "until")
+
+    def __init__(self, key: int, op: int, to: str, state: Any, until: int) -> None:
+        self.key = key
+        self.op = op
+        self.to = to
+        self.state = state
+        self.until = until  # 0 once the destination has said yes
+
+
+class Moving:
+    """The agents of one host that come and go."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._asking: dict[str, Asking] = {}
+        self._away: dict[str, int] = {}  # the calls of those who left, until their arrival is known
+        self._next = 1
+
+    # -- leaving ---------------------------------------------------------------------------
+
+    def move(self, op: int, resident: Resident, request: Move) -> None:
+        """An agent would go on at another host. It is answered only if it stays."""
+        host, agent = self._host, resident.id
+        if request.to == host.name:
+            host.answer(op)
+            return
+        if agent in self._asking:
+            raise MoveRefused(agent=agent, to=request.to, why="it is about to move already")
+        if len(self._asking) >= MOVING_MAX:
+            raise MoveRefused(agent=agent, to=request.to, why="too many agents are leaving")
+        key = (host.life << 32) + self._next
+        self._next += 1
+        until = host.now + ASK_US
+        self._asking[agent] = Asking(key, op, request.to, request.state, until)
+        host.posting.parcel(request.to, MayCome(key, agent, host.governing.laws_of(agent)))
+
+    def _of(self, key: int) -> tuple[str, Asking] | None:
+        for agent, one in self._asking.items():
+            if one.key == key:
+                return agent, one
+        return None
+
+    def _stays(self, agent: str, why: str) -> None:
+        one = self._asking.pop(agent)
+        self._host.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
+
+    def go(self, effect: Go) -> None:
+        """The server lets an agent go: pack it, and hand it to the courier, in this step."""
+        host, agent = self._host, effect.agent
+        one = self._asking.pop(agent, None)
+        if one is None:  # it was asked for in an earlier life, or has thought better of it
+            host.posting.stay(agent)
+            return
+        laws = host.governing.laws_of(agent)
+        bundle = host.holding.pack(agent)
+        self._away[agent] = one.op
+        host.order(Left(agent, effect.site))
+        coming = Coming(agent, laws, bundle, effect.seat, effect.ticket, one.state)
+        host.posting.parcel(effect.site, coming)
+
+    def refused(self, agent: str, why: str) -> None:
+        """The server does not let an agent go, or does not have it."""
+        if agent in self._asking:
+            self._stays(agent, why)
+        else:
+            self._host.note("unroutable", agent=agent, why=why)
+
+    def settled(self, agent: str) -> None:
+        """An agent's place is known everywhere; it may move again."""
+
+    def tick(self) -> None:
+        """A destination that is silent for too long has declined."""
+        now = self._host.now
+        for agent, one in list(self._asking.items()):
+            if one.until and one.until <= now:
+                self._stays(agent, f"no word from {one.to} within {ASK_US // 1_000_000} s")
+
+    def next_deadline(self) -> int | None:
+        """When the patience of an agent that would move ends."""
+        due = [one.until for one in self._asking.values() if one.until]
+        return min(due) if due else None
+
+    # -- what comes by courier -------------------------------------------------------------
+
+    def hear(self, peer: str, what: Any) -> bool:
+        """Take what is part of a handover; false for all else."""
+        hear = _HEAR.get(what.__class__)
+        if hear is not None:
+            hear(self, peer, what)
+        return hear is not None
+
+    def _hear_may_come(self, peer: str, body: MayCome) -> None:
+        why = self._objection(body.agent, body.laws)
+        reply = Unwelcome(body.key, why) if why else Welcome(body.key)
+        self._host.posting.parcel(peer, reply)
+
+    def _objection(self, agent: str, laws: tuple[LawText, ...]) -> str:
+        """Why an agent may not come here; empty when it may."""
+        host = self._host
+        if agent in host.holding.residents:
+            return "an agent of that name is here"
+        for text in laws:
+            try:
+                law = load(text.text, text.name)
+            except NomospaceError:
+                return f"law {text.hash[:12]} cannot be read"
+            if law.hash != text.hash:
+                return f"the text of law {text.hash[:12]} is of another law"
+            host.governing.know(law)
+        return ""
+
+    def _hear_welcome(self, peer: str, body: Welcome) -> None:
+        found = self._of(body.key)
+        if found is not None and found[1].to == peer:
+            agent, one = found
+            one.until = 0
+            self._host.posting.depart(agent, one.to)
+
+    def _hear_unwelcome(self, peer: str, body: Unwelcome) -> None:
+        found = self._of(body.key)
+        if found is not None and found[1].to == peer:
+            self._stays(found[0], body.why)
+
+    def _hear_coming(self, peer: str, body: Coming) -> None:
+        """Place an agent, with the note that it came, in one step; or send it back."""
+        host = self._host
+        why = self._objection(body.agent, body.laws)
+        if why:
+            host.posting.parcel(peer, Back(body, why))
+            return
+        host.holding.unpack(body.agent, body.bundle)
+        host.posting.arrive(body.agent, body.seat, body.ticket)
+        host.order(Came(body.agent, peer, body.state))
+        host.posting.parcel(peer, There(body.agent))
+
+    def _hear_there(self, peer: str, body: There) -> None:
+        self._away.pop(body.agent, None)
+        self._host.posting.gone(body.agent)
+
+    def _hear_back(self, peer: str, body: Back) -> None:
+        """The agent goes on where it was, and learns why."""
+        host, coming = self._host, body.coming
+        host.holding.unpack(coming.agent, coming.bundle)
+        host.posting.stay(coming.agent)
+        op = self._away.pop(coming.agent, 0)
+        error = MoveRefused(agent=coming.agent, to=peer, why=body.why)
+        host.order(Came(coming.agent, peer, coming.state, error))
+        host.fail(op, error)
+
+
+_HEAR: Final[dict[type, Any]] = {
+    MayCome: Moving._hear_may_come,
+    Welcome: Moving._hear_welcome,
+    Unwelcome: Moving._hear_unwelcome,
+    Coming: Moving._hear_coming,
+    There: Moving._hear_there,
+    Back: Moving._hear_back,
+}

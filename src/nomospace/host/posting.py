@@ -1,0 +1,251 @@
+"""Mail between agents wherever they are: the host's daemon, the servers it runs, the courier.
+
+An agent's id names its home domain, and that domain's server always knows a way to it. A domain
+that nobody configured is served by the host of its name, so hosts find each other's agents without
+any set-up. Frames of routing, and whatever else must arrive (`moving`), are parcels of the courier:
+a step's changes and the parcels it hands over are one `Persist`.
+
+A post's body is `(law, sender, message)`; what cannot be taken at its destination is answered with
+`Rejected`, and becomes an `exception` at the controller that sent it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from nomospace.host.changes import (
+    Durable,
+    ParcelGiven,
+    ParcelPlaced,
+    ParcelTaken,
+    RoutingChanged,
+    RoutingFolded,
+)
+from nomospace.protocols.courier import Courier, Frame, Receipt
+from nomospace.protocols.routing import (
+    FQSC,
+    Created,
+    Deliver,
+    Effect,
+    Failed,
+    Go,
+    Noted,
+    Persist,
+    Places,
+    Refused,
+    Seat,
+    ServerCore,
+    Settled,
+    Transmit,
+    server_of,
+)
+from nomospace.protocols.routing.frames import Frame as RoutingFrame
+from nomospace.protocols.transfers import Transfers
+from nomospace.terms import Term
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+FOLD_FROM: Final = 4_096
+"""So many changes of a daemon or server are kept one by one before they are folded together."""
+
+
+class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejected"):
+    """A post was not taken at its destination: the message, whom it was for, and why."""
+
+    law: str
+    message: Term
+    to: str
+    why: str
+
+
+class Everywhere(Places):
+    """Places in a world without a list of domains: the host of a domain's name serves it.
+
+    >>> places = Everywhere({"lab": ("q1", "q2")})
+    >>> places.first("lab"), places.first("ward"), places.home("ann@ward")
+    ('q1', 'ward', 'ward')
+    """
+
+    __slots__ = ()
+
+    def home(self, agent: str) -> str | None:
+        """The domain in an agent's id."""
+        name, _, domain = agent.rpartition("@")
+        return domain if name and domain else None
+
+    def first(self, domain: str) -> str:
+        """The site of a domain's server before anybody took over."""
+        sites = self.servers.get(domain)
+        return sites[0] if sites else domain
+
+    def knows(self, domain: str) -> bool:
+        """Every domain may be."""
+        return True
+
+    def serves(self, site: str, domain: str) -> bool:
+        """Whether a site runs the server of a domain, or its standby."""
+        return site in self.servers.get(domain, (domain,))
+
+    def is_server(self, site: str) -> bool:
+        """Every host serves at least the domain of its name."""
+        return True
+
+
+class Posting:
+    """The post office of one host."""
+
+    def __init__(
+        self,
+        host: Host,
+        domain: str,
+        servers: Mapping[str, tuple[str, ...]],
+        durable: Durable,
+    ) -> None:
+        self._host = host
+        self.domain = domain
+        places = Everywhere(servers)
+        self.daemon = FQSC.daemon(host.name, domain, places)
+        self._servers: dict[str, ServerCore] = {
+            served: FQSC.server(host.name, served, places)
+            for served in dict.fromkeys((host.name, *servers))
+            if places.first(served) == host.name
+        }
+        self.courier = Courier(
+            Transfers(
+                numbers=durable.parcels.numbers,
+                pending=durable.parcels.pending,
+                got=durable.parcels.got,
+            ),
+            now=host.now,
+        )
+        self._own: deque[tuple[str, RoutingFrame]] = deque()
+        self._running = False
+        self._written: dict[str, int] = {}
+        for core, changes in durable.routing.items():
+            self._written[core] = len(changes)
+            (self._servers[core] if core else self.daemon).restore(changes, now=host.now)
+
+    # -- agents ----------------------------------------------------------------------------
+
+    def create(self, agent: str) -> None:
+        """A new agent of this host gets a seat."""
+        self._carry("", self.daemon.create(agent, now=self._host.now))
+
+    def send(self, sender: str, to: str, body: Any) -> None:
+        """A message of an agent here to one who is not."""
+        self._carry("", self.daemon.send(sender, to, body, now=self._host.now))
+
+    def depart(self, agent: str, to: str) -> None:
+        """An agent here would move; `moving.go` follows, or `moving.refused`."""
+        self._carry("", self.daemon.depart(agent, to, now=self._host.now))
+
+    def arrive(self, agent: str, seat: Seat, ticket: str) -> None:
+        """An agent has come with its seat."""
+        self._carry("", self.daemon.arrive(agent, seat, ticket, now=self._host.now))
+
+    def stay(self, agent: str) -> None:
+        """An agent that was about to move goes on here."""
+        self._carry("", self.daemon.stay(agent, now=self._host.now))
+
+    def gone(self, agent: str) -> None:
+        """An agent that moved is at its new host."""
+        self._carry("", self.daemon.gone(agent, now=self._host.now))
+
+    # -- parcels ---------------------------------------------------------------------------
+
+    def parcel(self, peer: str, what: Any) -> None:
+        """Hand something to the courier: it arrives exactly once, some day."""
+        host = self._host
+        number, frame = self.courier.send(peer, what, now=host.now)
+        host.write_down(ParcelGiven(peer, number, what))
+        host.group.reach(peer, frame)
+
+    def heard(self, peer: str, frame: Frame) -> None:
+        """A frame of the courier came from a host."""
+        host = self._host
+        if isinstance(frame, Receipt) and self.courier.book.taken(peer, frame.number):
+            host.write_down(ParcelTaken(peer, frame.number))
+        came, reply = self.courier.receive(peer, frame, now=host.now)
+        for number, what in came:
+            host.write_down(ParcelPlaced(peer, number))
+            if not host.moving.hear(peer, what):
+                self._own.append((peer, what))
+        self._work_off()
+        if reply is not None:
+            host.group.reach(peer, reply)
+
+    def tick(self) -> None:
+        """Send again what may be lost; try again what found a full queue."""
+        host = self._host
+        for peer, frame in self.courier.tick(now=host.now):
+            host.group.reach(peer, frame)
+        self._carry("", self.daemon.tick(now=host.now))
+
+    def next_deadline(self) -> int | None:
+        """When the post office next wants to hear the time."""
+        due = [self.courier.next_deadline(), self.daemon.next_deadline()]
+        known = [at for at in due if at is not None]
+        return min(known) if known else None
+
+    # -- what routing orders ---------------------------------------------------------------
+
+    def _work_off(self) -> None:
+        """Let the cores here hear what has come for them, from others and from each other."""
+        if self._running:
+            return
+        self._running = True
+        try:
+            while self._own:
+                src, frame = self._own.popleft()
+                domain = server_of(frame)
+                core = self._servers.get(domain) if domain else self.daemon
+                if core is None:
+                    self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
+                else:
+                    self._carry(domain, core.hear(src, frame, now=self._host.now))
+        finally:
+            self._running = False
+
+    def _carry(self, core: str, effects: list[Effect]) -> None:
+        host = self._host
+        for effect in effects:
+            if isinstance(effect, Transmit):
+                if effect.site == host.name:
+                    self._own.append((host.name, effect.frame))
+                else:
+                    self.parcel(effect.site, effect.frame)
+            elif isinstance(effect, Persist):
+                host.write_down(RoutingChanged(core, effect.change))
+                self._written[core] = self._written.get(core, 0) + 1
+            elif isinstance(effect, Deliver):
+                host.governing.mail(effect.agent, effect.post.sender, effect.post.body)
+            elif isinstance(effect, Failed):
+                post = effect.post
+                host.governing.undelivered(post.sender, post.body, post.to, effect.why)
+            elif isinstance(effect, Go):
+                host.moving.go(effect)
+            elif isinstance(effect, Refused):
+                host.moving.refused(effect.agent, effect.why)
+            elif isinstance(effect, Settled | Created):
+                host.moving.settled(effect.agent)
+            else:
+                assert isinstance(effect, Noted), effect
+                host.note("routing", news=effect.what, facts=effect.facts)
+        self._fold(core)
+        self._work_off()
+
+    def _fold(self, core: str) -> None:
+        """Write down the state of a core whose changes have become many."""
+        if self._written.get(core, 0) < FOLD_FROM:
+            return
+        changes = tuple((self._servers[core] if core else self.daemon).changes())
+        if len(changes) < FOLD_FROM // 2:
+            self._host.write_down(RoutingFolded(core, changes))
+            self._written[core] = len(changes)
+        else:
+            self._written[core] = 0  # much is alive: look again after as many changes more
