@@ -3,7 +3,7 @@
 The servers of a pair have the same records. The *primary* hears everybody. A step that changes a
 record or a queue goes to the *standby* first, with its changes and its frames; the frames leave the
 primary when the standby has said that it has the step. Steps that only pass posts on wait for
-nobody; a refusal waits, since it might come from a primary that does not know yet it was deposed.
+nobody. Refusals wait too: they might come from a primary that does not know yet it was deposed.
 
 | role    | told                    | follows                                        | then    |
 | ------- | ----------------------- | ---------------------------------------------- | ------- |
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
@@ -38,6 +38,7 @@ from nomospace.protocols.routing.frames import (
     Busy,
     Deposed,
     Frame,
+    Hint,
     NotPrimary,
     Post,
     Rejoin,
@@ -62,8 +63,16 @@ class Role(Enum):
 
 PRIMARY, STANDBY, JOINING = Role
 
-_PASSING: Final = (Post, Seek, Update, Busy, Astray)
-"""Frames that do no harm if they come from one who does not know yet that it was deposed."""
+
+def _passes(heard: Frame, frames: tuple[tuple[str, Frame], ...]) -> bool:
+    """Whether a step does no harm even if who takes it was deposed and does not know yet.
+
+    It may guess, and pass posts on by what it knew: they find their way. It may not answer, nor
+    ignore what it heard.
+    """
+    if isinstance(heard, Update | Hint):
+        return True
+    return bool(frames) and all(isinstance(f, Post | Seek | Busy | Astray) for _, f in frames)
 
 
 class _Step:
@@ -182,7 +191,7 @@ class PairedServer:
         effects = self._inner.hear(src, frame, now=now)
         changes = tuple(each.change for each in effects if isinstance(each, Persist))
         frames = tuple((each.site, each.frame) for each in effects if isinstance(each, Transmit))
-        if not self._paired or (not changes and all(isinstance(f, _PASSING) for _, f in frames)):
+        if not self._paired or (not changes and _passes(frame, frames)):
             return effects
         out: list[Effect] = [each for each in effects if not isinstance(each, Transmit)]
         self._step += 1
