@@ -2,19 +2,21 @@
 
 from nomospace.host.calls import (
     READ_ALL,
+    STRONG,
     TAKE,
     TAKE_ALL,
     TAKE_NOWAIT,
     Open,
     Out,
     OutMany,
+    React,
     Seek,
     Settle,
     Share,
 )
 from nomospace.host.effects import Answer
 from nomospace.sim.clock import SECOND_US
-from nomospace.sim.federation import Sites
+from nomospace.sim.federation import Inside, Sites
 from nomospace.sim.network import Link
 from nomospace.terms.templates import ANY, Template
 
@@ -154,3 +156,20 @@ def test_a_claim_on_a_space_that_is_parted_does_not_hold_its_take_up() -> None:
         left = held(made, "a@y") + held(made, "a@z")
         assert sorted([answer.value.fields[1], *left]) == [1, 2]
     assert set(served) == {1, 2}
+
+
+def test_what_a_listener_takes_as_it_comes_home_is_gone_for_good() -> None:
+    made = world("x", linked=False)
+    join(made, "b@x", "x", shared=False)
+
+    def grab_all(inside: Inside) -> None:
+        for number in (1, 2):
+            inside.take_nowait("jobs", Template.of(("job", number)))
+
+    made.ask("b@x", React("jobs", JOB, strength=STRONG, at="b@x", listener=grab_all))
+    made.ask("a@x", OutMany("jobs", (("job", 1), ("job", 2)), to="b@x"))
+    assert held(made, "a@x") == [1, 2]
+    made.ask("b@x", Share(("jobs",)))
+    assert (held(made, "a@x"), held(made, "b@x")) == ([], [])
+    made.power_cycle()
+    assert (held(made, "a@x"), held(made, "b@x")) == ([], [])

@@ -30,7 +30,7 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
 from nomospace.sim.history import CRASHED, RESTARTED, Happening
-from nomospace.sim.observed import ANSWERED, ASKED, CAME, FIRED, LEFT, UNTOLD, VIEW, Asked
+from nomospace.sim.observed import ANSWERED, ASKED, CAME, FIRED, FROZE, LEFT, UNTOLD, VIEW, Asked
 from nomospace.sim.simulation import Simulation
 from nomospace.terms import Term
 
@@ -163,6 +163,7 @@ class Facts:
         self.views: dict[str, list[Happening]] = {}  # per host, with its restarts in between
         self.stays: dict[str, list[tuple[str, int, int]]] = {}  # agent: host, from, to
         self.crashes: dict[str, list[Happening]] = {}
+        self.freezes: dict[str, list[int]] = {}  # when a host began to engage
         self._shares: dict[tuple[str, str], list[Op]] = {}
         self._opens: dict[tuple[str, str], Op] = {}
         self._takes: dict[str, list[Op]] | None = None
@@ -193,6 +194,8 @@ class Facts:
                 for op in live.pop(h.who, {}).values():
                     op.crashed = h
                 self._silence(h)
+            elif kind == FROZE:
+                self.freezes.setdefault(h.who, []).append(h.at)
             elif kind == CAME:
                 self.stays.setdefault(h.who, []).append((h.what, h.at, NEVER))
             elif kind == LEFT:
@@ -378,7 +381,12 @@ class Facts:
         return last
 
     def apart(self, host: str, other: str, since: int, until: int) -> bool:
-        """Whether a host saw another in no view during a whole interval."""
+        """Whether a host was in no view with another during a whole interval, nor near to one.
+
+        One that begins to engage may have sent what is for the other, whatever comes of it.
+        """
+        if any(since <= at <= until for at in self.freezes.get(host, ())):
+            return False
         view = self.view_at(host, since)
         return not any(
             other in h.what.members
