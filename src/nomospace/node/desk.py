@@ -234,6 +234,9 @@ class Line:
         error = answer.error
         if error is None:
             return answer.value
+        # The error will hold this frame. An answer is not seen by the collector, so a frame that
+        # held on to it would never be freed.
+        del answer
         if timeout_s is not None and error.__class__ is Cancelled:
             assert isinstance(request, Seek)
             raise TimedOut(

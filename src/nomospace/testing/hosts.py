@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from copy import copy
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -191,7 +192,8 @@ class AgentWorld(Sites):
 
         def answered(answer: Answer) -> None:
             self._numbers.pop(op, None)
-            self._desk.answer(Answer(op, answer.value, answer.error))
+            # A copy: the history keeps the error, not the frames that it is raised through.
+            self._desk.answer(Answer(op, answer.value, copy(answer.error)))
 
         number = self.call(event.agent, request, answered)
         if number is None:
