@@ -587,6 +587,7 @@ class Sites(Simulation):
             self._crash(site)
 
     def _crash(self, site: Site) -> None:
+        self._settle_in(site)  # who came in this very step, and is on disk, is here
         self.history.add(self.clock.now, CRASHED, site.name)
         site.up = False
         site.core = None
