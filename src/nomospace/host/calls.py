@@ -132,11 +132,14 @@ class Adopt(msgspec.Struct, frozen=True):
 class Move(msgspec.Struct, frozen=True):
     """Go on at another host, with all that is the agent's own; answered only when it stays.
 
-    `state` is what the agent's program wants to find again there, a term or plain data.
+    `program` names what the agent runs, and `state` is what that wants to find again there, a term
+    or plain data; `code` is for a host that does not have the program (see `Host.admits`).
     """
 
     to: str
+    program: str = ""
     state: Any = None
+    code: Any = None
 
 
 class Tell(msgspec.Struct, frozen=True):

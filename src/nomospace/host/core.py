@@ -18,7 +18,7 @@ done. The parts of a host each have a file; they share the step under way throug
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nomospace.errors import NomospaceError
@@ -77,7 +77,8 @@ class Host:
 
     `life` grows with each start of the host. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
-    nothing is said), and `servers` says which hosts serve which domains.
+    nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
+    agent that would come, with its program and code: why it may not, or an empty string.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes
@@ -97,6 +98,7 @@ class Host:
         laws: Mapping[str, CompiledLaw] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
+        admits: Callable[[str, str, Any], str] | None = None,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -104,6 +106,7 @@ class Host:
         self.now = now
         self._changes: list[Change] = []
         self._orders: list[Effect] = []
+        self.admits = admits or _admit_all
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)
         self.holding = Holding(self)
@@ -329,6 +332,10 @@ class Host:
                     space=name,
                     firings=outcome.firings,
                 )
+
+
+def _admit_all(agent: str, program: str, code: Any) -> str:
+    return ""
 
 
 _ACTS: Final = (Arrive, Depart, Speak, Certified, Revoked)

@@ -76,11 +76,13 @@ class Left(msgspec.Struct, frozen=True, gc=False):
 
 
 class Came(msgspec.Struct, frozen=True):
-    """An agent has come, with the state of its program; with `error`, it is back where it was."""
+    """An agent has come, with its program and its state; with `error`, it is back where it was."""
 
     agent: str
     origin: str
+    program: str
     state: Any
+    code: Any = None
     error: NomospaceError | None = None
 
 

@@ -41,11 +41,13 @@ MOVING_MAX: Final = 10_000
 
 
 class MayCome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-come"):
-    """An agent would come; `laws` are the laws it is under, as hash, file name and text."""
+    """An agent would come: the laws it is under, the program it runs, and that program's code."""
 
     key: int
     agent: str
     laws: tuple[LawText, ...]
+    program: str = ""
+    code: Any = None
 
 
 class Welcome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="welcome"):
@@ -69,7 +71,9 @@ class Coming(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="coming
     bundle: Bundle
     seat: Seat
     ticket: str
+    program: str
     state: Any
+    code: Any
 
 
 class There(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="there"):
@@ -88,13 +92,13 @@ class Back(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="back"):
 class Asking:
     """An agent that would move and is still here."""
 
-    __slots__ = ("key", "op", "state", "to", "until")
+    __slots__ = ("key", "op", "request", "to", "until")
 
-    def __init__(self, key: int, op: int, to: str, state: Any, until: int) -> None:
+    def __init__(self, key: int, op: int, request: Move, until: int) -> None:
         self.key = key
         self.op = op
-        self.to = to
-        self.state = state
+        self.to = request.to
+        self.request = request
         self.until = until  # 0 once the destination has said yes
 
 
@@ -122,8 +126,10 @@ class Moving:
         key = (host.life << 32) + self._next
         self._next += 1
         until = host.now + ASK_US
-        self._asking[agent] = Asking(key, op, request.to, request.state, until)
-        host.posting.parcel(request.to, MayCome(key, agent, host.governing.laws_of(agent)))
+        self._asking[agent] = Asking(key, op, request, until)
+        laws = host.governing.laws_of(agent)
+        may_come = MayCome(key, agent, laws, request.program, request.code)
+        host.posting.parcel(request.to, may_come)
 
     def _of(self, key: int) -> tuple[str, Asking] | None:
         for agent, one in self._asking.items():
@@ -146,7 +152,17 @@ class Moving:
         bundle = host.holding.pack(agent)
         self._away[agent] = one.op
         host.order(Left(agent, effect.site))
-        coming = Coming(agent, laws, bundle, effect.seat, effect.ticket, one.state)
+        asked = one.request
+        coming = Coming(
+            agent,
+            laws,
+            bundle,
+            effect.seat,
+            effect.ticket,
+            asked.program,
+            asked.state,
+            asked.code,
+        )
         host.posting.parcel(effect.site, coming)
 
     def refused(self, agent: str, why: str) -> None:
@@ -181,16 +197,16 @@ class Moving:
         return hear is not None
 
     def _hear_may_come(self, peer: str, body: MayCome) -> None:
-        why = self._objection(body.agent, body.laws)
+        why = self._objection(body)
         reply = Unwelcome(body.key, why) if why else Welcome(body.key)
         self._host.posting.parcel(peer, reply)
 
-    def _objection(self, agent: str, laws: tuple[LawText, ...]) -> str:
+    def _objection(self, body: MayCome | Coming) -> str:
         """Why an agent may not come here; empty when it may."""
         host = self._host
-        if agent in host.holding.residents:
+        if body.agent in host.holding.residents:
             return "an agent of that name is here"
-        for text in laws:
+        for text in body.laws:
             try:
                 law = load(text.text, text.name)
             except NomospaceError:
@@ -198,7 +214,7 @@ class Moving:
             if law.hash != text.hash:
                 return f"the text of law {text.hash[:12]} is of another law"
             host.governing.know(law)
-        return ""
+        return host.admits(body.agent, body.program, body.code)
 
     def _hear_welcome(self, peer: str, body: Welcome) -> None:
         found = self._of(body.key)
@@ -215,13 +231,13 @@ class Moving:
     def _hear_coming(self, peer: str, body: Coming) -> None:
         """Place an agent, with the note that it came, in one step; or send it back."""
         host = self._host
-        why = self._objection(body.agent, body.laws)
+        why = self._objection(body)
         if why:
             host.posting.parcel(peer, Back(body, why))
             return
         host.holding.unpack(body.agent, body.bundle)
         host.posting.arrive(body.agent, body.seat, body.ticket)
-        host.order(Came(body.agent, peer, body.state))
+        host.order(Came(body.agent, peer, body.program, body.state, body.code))
         host.posting.parcel(peer, There(body.agent))
 
     def _hear_there(self, peer: str, body: There) -> None:
@@ -235,7 +251,7 @@ class Moving:
         host.posting.stay(coming.agent)
         op = self._away.pop(coming.agent, 0)
         error = MoveRefused(agent=coming.agent, to=peer, why=body.why)
-        host.order(Came(coming.agent, peer, coming.state, error))
+        host.order(Came(coming.agent, peer, coming.program, coming.state, coming.code, error))
         host.fail(op, error)
 
 
