@@ -38,7 +38,8 @@ from nomospace.protocols.routing.interface import (
 from nomospace.protocols.routing.limits import Limits
 from nomospace.protocols.routing.places import NoServer, Places, Servers
 from nomospace.protocols.routing.seats import Seat
-from nomospace.protocols.routing.server import Server, Tickets, plain_ticket
+from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.server_memory import Tickets, plain_ticket
 from nomospace.protocols.routing.standby import PairedServer, Role
 
 __all__ = [

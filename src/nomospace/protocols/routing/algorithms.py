@@ -14,12 +14,13 @@ from typing import Final
 
 import msgspec
 
-from nomospace.protocols.routing.daemon import DEFAULT_LIMITS, Daemon
+from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import Post, Update
 from nomospace.protocols.routing.interface import Effect, Transmit
-from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.protocols.routing.places import Places, Servers
-from nomospace.protocols.routing.server import Server, Tickets, plain_ticket
+from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.server_memory import Tickets, plain_ticket
 
 
 class CentralDaemon(Daemon):

@@ -1,8 +1,8 @@
 """What daemons and servers write down, change by change.
 
 A core that starts again is given all changes that were persisted, in order, or a shorter list that
-its `changes()` gave. Guesses, and the memory of posts passed on, are not written down: without them
-posts only take longer.
+its `changes()` gave. Guesses, which sites wrote lately and which posts were passed on are not
+written down: without them posts only take longer.
 """
 
 from __future__ import annotations

@@ -28,14 +28,13 @@ at its origin, for a pause that doubles; and an update is believed only about a 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable
-from typing import Any, Final, Self
+from typing import Any
 
 import msgspec
 
 from nomospace.protocols.routing import changes as written
-from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing import order
+from nomospace.protocols.routing.daemon_memory import DaemonMemory, phase_put
 from nomospace.protocols.routing.frames import (
     Ack,
     Astray,
@@ -48,7 +47,6 @@ from nomospace.protocols.routing.frames import (
     Migrating,
     NotPrimary,
     Post,
-    PostId,
     Refuse,
     Register,
     Returned,
@@ -63,12 +61,10 @@ from nomospace.protocols.routing.interface import (
     EXISTS,
     NOT_HERE,
     NOT_HOME,
-    OVERTAKEN,
     STALE,
     UNKNOWN,
     UNSETTLED,
     Created,
-    Deliver,
     Effect,
     Failed,
     Go,
@@ -78,8 +74,6 @@ from nomospace.protocols.routing.interface import (
     Settled,
     Transmit,
 )
-from nomospace.protocols.routing.limits import Limits, cache_state
-from nomospace.protocols.routing.places import Places, Primaries
 from nomospace.protocols.routing.residents import (
     AWAY,
     CANCELLING,
@@ -93,17 +87,15 @@ from nomospace.protocols.routing.residents import (
     Resident,
 )
 from nomospace.protocols.routing.seats import Seat, floor_of
-from nomospace.protocols.routing.waits import Waits
-
-DEFAULT_LIMITS: Final = Limits()
 
 
-class Daemon:
+class Daemon(DaemonMemory):
     """One site's daemon, as a core: told events, answers with effects.
 
     `eager` asks for the policy of the paper's section 5: after a move across domains the home of
     the agent and the sites that lately wrote to it are told, and need not find out.
 
+    >>> from nomospace.protocols.routing import Places
     >>> places = Places({"lab": ("q",)})
     >>> daemon = Daemon("s1", "lab", places)
     >>> daemon.create("ann@lab", now=0)[-1]
@@ -115,41 +107,10 @@ class Daemon:
     ('q', ('ann@lab', 'bob@lab', 1))
     """
 
-    __slots__ = (
-        "_asked",
-        "_domain",
-        "_guesses",
-        "_limits",
-        "_places",
-        "_primaries",
-        "_residents",
-        "_waits",
-        "eager",
-        "site",
-    )
+    __slots__ = ()
 
     SHORTCUT = True
     """Whether a post between two agents here is delivered without asking anybody."""
-
-    def __init__(
-        self,
-        site: str,
-        domain: str,
-        places: Places,
-        *,
-        limits: Limits = DEFAULT_LIMITS,
-        eager: bool = False,
-    ) -> None:
-        self.site = site
-        self.eager = eager
-        self._domain = domain
-        self._places = places
-        self._limits = limits
-        self._primaries = Primaries(places)
-        self._residents: dict[str, Resident] = {}
-        self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        self._asked: OrderedDict[PostId, None] = OrderedDict()
-        self._waits = Waits(limits)
 
     # -- what the host asks --------------------------------------------------------------------
 
@@ -177,8 +138,7 @@ class Daemon:
         elif guess is not None and to not in self._residents:
             self._guesses.move_to_end(to)
             self._remember((sender, to, n))
-            hops = 1 if guess[0] != self.site else 0
-            out.append(Transmit(guess[0], Post(sender, to, n, body, self.site, (), hops)))
+            out.append(Transmit(guess[0], Post(sender, to, n, body, self.site, (), 1)))
         else:
             self._route(Post(sender, to, n, body, self.site), now, out)
         return out
@@ -209,7 +169,7 @@ class Daemon:
             self._bury(agent, resident, out)
             return out
         resident.ending = True
-        self._write_phase(agent, resident, out)
+        out.append(Persist(phase_put(agent, resident)))
         return out
 
     def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
@@ -362,7 +322,7 @@ class Daemon:
         out.append(Persist(written.SeatPut(agent, HERE.value, resident.seat())))
         out.append(Created(agent))
         for sender in dict.fromkeys(sender for sender, _ in ack.strays):
-            self._drain(agent, resident, sender, out)
+            order.drain(agent, resident, sender, out)
         for post in posts:
             self._accept(post, resident, now, out)
 
@@ -400,22 +360,7 @@ class Daemon:
 
     def _enter(self, agent: str, resident: Resident, phase: Phase, out: list[Effect]) -> None:
         resident.phase = phase
-        self._write_phase(agent, resident, out)
-
-    def _write_phase(self, agent: str, resident: Resident, out: list[Effect]) -> None:
-        out.append(
-            Persist(
-                written.PhasePut(
-                    agent,
-                    resident.phase.value,
-                    resident.epoch,
-                    resident.domain,
-                    resident.to,
-                    resident.ticket,
-                    resident.ending,
-                )
-            )
-        )
+        out.append(Persist(phase_put(agent, resident)))
 
     def _say_stayed(self, agent: str, resident: Resident, out: list[Effect]) -> None:
         resident.epoch += 1  # the move was begun, and its ticket is used up
@@ -426,10 +371,9 @@ class Daemon:
 
     def _say_migrated(self, agent: str, resident: Resident, out: list[Effect]) -> None:
         domain = resident.domain
-        tell = resident.writers if self.eager and domain != self._domain else ()
-        migrated = Migrated(
-            domain, agent, resident.epoch, resident.ticket, self._domain, tuple(tell)
-        )
+        tell = resident.writers if self.eager and domain != self._domain else None
+        epoch, ticket = resident.epoch, resident.ticket
+        migrated = Migrated(domain, agent, epoch, ticket, self._domain, tell)
         out.append(self._to_server(domain, migrated))
 
     def _bury(self, agent: str, resident: Resident, out: list[Effect]) -> None:
@@ -444,87 +388,18 @@ class Daemon:
 
     def _accept(self, post: Post, resident: Resident, now: int, out: list[Effect]) -> None:
         """Deliver a post to an agent here, or keep it for its turn."""
-        sender, n = post.sender, post.n
         if resident.ending:
             out.append(Transmit(post.origin, Returned(post, ENDED)))
             return
         if resident.phase is CREATING:
-            self._keep(post, resident, out)
+            order.keep(post, resident, self._limits.early_max, out)
             return
-        got = resident.last_from(sender)
-        if n == got + 1:
-            self._hand_over(post, resident, out)
-        elif floor_of(n) > floor_of(got) or (got == 0 and floor_of(resident.epoch)):
-            self._accept_of_new_life(post, resident, now, out)
-        elif n > got:
-            self._keep(post, resident, out)
-        elif floor_of(resident.epoch):
-            out.append(Transmit(post.origin, Returned(post, OVERTAKEN)))
-        else:
-            out.append(Noted("repeat dropped", post.id))
+        order.take(post, resident, self._limits.early_max, out)
         if post.way:  # it did not come by a good guess
             update = Update(post.id, post.to, self.site, resident.epoch, post.origin, post.way)
             out.append(self._to_server(post.way[-1], update))
         if self.eager:
             resident.note_writer(post.origin, self._limits.writers_max)
-
-    def _hand_over(self, post: Post, resident: Resident, out: list[Effect]) -> None:
-        got = resident.got
-        if got is None:
-            got = resident.got = {}
-        got[post.sender] = post.n
-        out.append(Persist(written.Got(post.to, post.sender, post.n)))
-        out.append(Deliver(post.to, post))
-        if resident.early:
-            self._drain(post.to, resident, post.sender, out)
-
-    def _drain(self, agent: str, resident: Resident, sender: str, out: list[Effect]) -> None:
-        """Deliver what has waited for the number that came."""
-        early = resident.early
-        while early and (sender, (n := resident.last_from(sender) + 1)) in early:
-            kept = early.pop((sender, n))
-            if resident.got is None:
-                resident.got = {}
-            resident.got[sender] = n
-            out.append(Persist(written.Got(agent, sender, n)))
-            if kept is not None:
-                out.append(Deliver(agent, kept))
-
-    def _accept_of_new_life(
-        self, post: Post, resident: Resident, now: int, out: list[Effect]
-    ) -> None:
-        """A name is used again: by the sender, whose numbers begin anew, or by the receiver.
-
-        A sender's former life has ended, so its last posts have waited long enough. A receiver of
-        a later life cannot know which numbers its former lives got: it begins with the first that
-        comes, and what that overtook goes back with a reason.
-        """
-        sender, n = post.sender, post.n
-        floor = floor_of(n)
-        for kept in resident.take_early(sender, below=floor):
-            out.append(Persist(written.Got(post.to, sender, kept.n)))
-            out.append(Deliver(post.to, kept))
-        if resident.got is None:
-            resident.got = {}
-        first_contact = sender not in resident.got and floor_of(resident.epoch)
-        resident.got[sender] = n - 1 if first_contact else floor
-        if n == resident.got[sender] + 1:
-            self._hand_over(post, resident, out)
-        else:
-            out.append(Persist(written.Got(post.to, sender, floor)))
-            self._keep(post, resident, out)
-
-    def _keep(self, post: Post, resident: Resident, out: list[Effect]) -> None:
-        early = resident.early
-        if early is None:
-            early = resident.early = {}
-        if (post.sender, post.n) in early:
-            out.append(Noted("repeat dropped", post.id))
-        elif len(early) >= self._limits.early_max:
-            out.append(Transmit(post.origin, Busy(post)))
-        else:
-            early[post.sender, post.n] = post
-            out.append(Persist(written.Kept(post)))
 
     # -- finding a way -------------------------------------------------------------------------
 
@@ -540,7 +415,7 @@ class Daemon:
             self._to_seek(self._domain, post, out)
         else:
             self._guesses.move_to_end(target)
-            out.append(Transmit(guess[0], _moved(post, guess[0] != self.site)))
+            out.append(Transmit(guess[0], _moved(post, over_network=True)))
 
     def _retry(self, post: Post, now: int, out: list[Effect]) -> None:
         """Go on with a post that came back, from where it was when it did."""
@@ -569,109 +444,13 @@ class Daemon:
 
     def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
         site = self._primaries.site(domain)
-        out.append(Transmit(site, Seek(domain, _moved(post, site != self.site))))
+        out.append(Transmit(site, Seek(domain, _moved(post, over_network=site != self.site))))
 
     def _to_server(self, domain: str, frame: Frame) -> Transmit:
         return Transmit(self._primaries.site(domain), frame)
 
-    def _guess(self, agent: str, site: str, epoch: int) -> None:
-        known = self._guesses.get(agent)
-        if known is not None and known[1] >= epoch:
-            return
-        self._guesses[agent] = (site, epoch)
-        self._guesses.move_to_end(agent)
-        if len(self._guesses) > self._limits.guesses_max:
-            self._guesses.popitem(last=False)
 
-    def _remember(self, post: PostId) -> None:
-        self._asked[post] = None
-        if len(self._asked) > self._limits.passed_max:
-            self._asked.popitem(last=False)
-
-    # -- looking, keeping and copying ----------------------------------------------------------
-
-    def phase(self, agent: str) -> Phase | None:
-        """The phase of an agent's seat here, if it has one."""
-        resident = self._residents.get(agent)
-        return None if resident is None else resident.phase
-
-    def guess(self, agent: str) -> str | None:
-        """The site where this daemon thinks that an agent is."""
-        known = self._guesses.get(agent)
-        return None if known is None else known[0]
-
-    def restore(self, changes: Iterable[Change], *, now: int) -> None:
-        """Become what the changes made. Guesses are gone; posts that wait are tried soon."""
-        for change in changes:
-            self._redo(change, now)
-
-    def _redo(self, change: Change, now: int) -> None:
-        if isinstance(change, written.SeatPut):
-            resident = self._residents[change.agent] = Resident(Phase(change.phase), change.seat)
-            resident.to, resident.ticket = change.to, change.ticket
-        elif isinstance(change, written.PhasePut):
-            resident = self._residents[change.agent]
-            resident.phase = Phase(change.phase)
-            resident.epoch, resident.domain = change.epoch, change.domain
-            resident.to, resident.ticket = change.to, change.ticket
-            resident.ending = change.ending
-        elif isinstance(change, written.SeatGone):
-            del self._residents[change.agent]
-        elif isinstance(change, written.Sent):
-            self._residents[change.sender].put_sent(change.to, change.n)
-        elif isinstance(change, written.Got):
-            self._residents[change.agent].put_got(change.sender, change.n)
-        elif isinstance(change, written.Kept):
-            self._residents[change.post.to].put_early(change.post)
-        elif isinstance(change, written.Held):
-            self._waits.add(change.post, now)
-        elif isinstance(change, written.Released):
-            self._waits.drop(change.target)
-        elif isinstance(change, written.PrimaryLearnt):
-            self._primaries.learn(change.domain, change.site, change.term)
-        else:
-            raise TypeError(f"{change!r} is no change of a daemon")
-
-    def changes(self) -> list[Change]:
-        """The shortest list that makes the durable part of this daemon."""
-        made: list[Change] = [
-            written.PrimaryLearnt(domain, site, term)
-            for domain, (term, site) in self._primaries.learnt()
-        ]
-        for agent, resident in self._residents.items():
-            phase, seat = resident.phase.value, resident.seat()
-            made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
-            if resident.ending:
-                out: list[Effect] = []
-                self._write_phase(agent, resident, out)
-                made += [effect.change for effect in out if isinstance(effect, Persist)]
-        made += [written.Held(post) for post in self._waits.posts()]
-        return made
-
-    def state(self) -> tuple[Any, ...]:
-        """All that the future depends on, in a fixed order."""
-        return (
-            tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),
-            cache_state(self._guesses, self._limits.guesses_max),
-            cache_state(self._asked, self._limits.passed_max),
-            self._waits.state(),
-            self._primaries.learnt(),
-        )
-
-    def copy(self) -> Self:
-        """The same daemon, apart."""
-        twin = type(self)(
-            self.site, self._domain, self._places, limits=self._limits, eager=self.eager
-        )
-        twin._primaries = self._primaries.copy()
-        twin._residents = {agent: each.copy() for agent, each in self._residents.items()}
-        twin._guesses = self._guesses.copy()
-        twin._asked = self._asked.copy()
-        twin._waits = self._waits.copy()
-        return twin
-
-
-def _moved(post: Post, over_network: bool) -> Post:
+def _moved(post: Post, *, over_network: bool) -> Post:
     """The post as it is after one more frame."""
     if not over_network:
         return post

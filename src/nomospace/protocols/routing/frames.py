@@ -137,7 +137,7 @@ class Migrating(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mig
 class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
     """An agent is at the sending site now, in domain `there`, and this is its ticket.
 
-    `tell` names the sites that an eager policy tells of a move across domains.
+    `tell` asks for the eager policy after a move across domains, and names the sites to be told.
     """
 
     domain: str
@@ -145,7 +145,7 @@ class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migr
     epoch: int
     ticket: str
     there: str
-    tell: tuple[str, ...] = ()
+    tell: tuple[str, ...] | None = None
 
 
 class Stayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stayed"):

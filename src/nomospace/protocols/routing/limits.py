@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -42,6 +42,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Before a post that came back is tried again; doubles each time."""
     pause_max: int = 10_000_000
     """The longest such pause."""
+
+
+DEFAULT_LIMITS: Final = Limits()
 
 
 def cache_state(cache: Mapping[Any, Any], most: int) -> tuple[Any, ...]:

@@ -228,12 +228,11 @@ class PairedServer:
 
     def _let_out(self, step: int, out: list[Effect]) -> None:
         """Send what was held up to a step."""
-        steps = [number for number in self._held if number <= step]
-        for number in steps:
-            out += [Transmit(site, frame) for site, frame in self._held.pop(number).frames]
         if step > self._done:
             self._done = step
-            out.insert(0, Persist(written.StepsDone(step)))
+            out.append(Persist(written.StepsDone(step)))
+        for number in [number for number in self._held if number <= step]:
+            out += [Transmit(site, frame) for site, frame in self._held.pop(number).frames]
 
     def _catch_up(self, out: list[Effect]) -> None:
         """Take all steps that are next; they come in any order."""

@@ -5,7 +5,8 @@ courier is durable, so frames survive crashes of both ends. Handovers are done b
 """
 
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from nomospace.protocols.routing import (
@@ -40,6 +41,8 @@ class World:
     limits: Limits = field(default_factory=Limits)
     eager: bool = False
     standby: bool = False
+    watch: Callable[[str, Effect], None] | None = None
+    """Told every effect and the site that it comes from."""
     now: int = 0
     network: list[tuple[str, str, Frame]] = field(default_factory=list)
     handovers: list[tuple[str, Go]] = field(default_factory=list)
@@ -150,6 +153,7 @@ class World:
             if compact:
                 self.disks[key] = self.daemons[site].changes()
             daemon.restore(self.disks[key], now=self.now)
+            assert durable(daemon) == durable(self.daemons[site])
             self.daemons[site] = daemon
         else:
             _, domain, site = key
@@ -157,6 +161,7 @@ class World:
             if compact:
                 self.disks[key] = self.server_cores[domain, site].changes()
             server.restore(self.disks[key], now=self.now)
+            assert durable(server) == durable(self.server_cores[domain, site])
             self.server_cores[domain, site] = server
 
     def tick(self) -> None:
@@ -172,6 +177,8 @@ class World:
 
     def carry_out(self, key: tuple[str, ...], site: str, effects: list[Effect]) -> None:
         for effect in effects:
+            if self.watch is not None:
+                self.watch(site, effect)
             if isinstance(effect, Persist):
                 self.disks[key].append(effect.change)
             elif isinstance(effect, Transmit):
@@ -217,3 +224,8 @@ class World:
                 return
             yield
         raise AssertionError("the world never comes to rest")
+
+
+def durable(core: Daemon | Server | PairedServer) -> list[str]:
+    """What of a core must survive a crash; in which order it came, or who wrote, need not."""
+    return sorted(re.sub(r"writers=\([^)]*\)", "", repr(change)) for change in core.changes())

@@ -1,0 +1,164 @@
+"""What a daemon remembers, and what of it survives a crash.
+
+Seats, numbers and posts that wait are written down. Guesses, and which posts were sent, are not:
+without them posts take a longer way, once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, Self
+
+from nomospace.protocols.routing import changes as written
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.frames import PostId
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
+from nomospace.protocols.routing.places import Places, Primaries
+from nomospace.protocols.routing.residents import Phase, Resident
+from nomospace.protocols.routing.waits import Waits
+
+
+class DaemonMemory:
+    """The state of a daemon: residents, posts that wait, guesses."""
+
+    __slots__ = (
+        "_asked",
+        "_domain",
+        "_guesses",
+        "_limits",
+        "_places",
+        "_primaries",
+        "_residents",
+        "_waits",
+        "eager",
+        "site",
+    )
+
+    def __init__(
+        self,
+        site: str,
+        domain: str,
+        places: Places,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        eager: bool = False,
+    ) -> None:
+        self.site = site
+        self.eager = eager
+        self._domain = domain
+        self._places = places
+        self._limits = limits
+        self._primaries = Primaries(places)
+        self._residents: dict[str, Resident] = {}
+        self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._asked: OrderedDict[PostId, None] = OrderedDict()
+        self._waits = Waits(limits)
+
+    def _guess(self, agent: str, site: str, epoch: int) -> None:
+        known = self._guesses.get(agent)
+        if known is not None and known[1] >= epoch:
+            return
+        if site == self.site:  # who is here needs no guess, and who left is not here
+            self._guesses.pop(agent, None)
+            return
+        self._guesses[agent] = (site, epoch)
+        self._guesses.move_to_end(agent)
+        if len(self._guesses) > self._limits.guesses_max:
+            self._guesses.popitem(last=False)
+
+    def _remember(self, post: PostId) -> None:
+        self._asked[post] = None
+        if len(self._asked) > self._limits.passed_max:
+            self._asked.popitem(last=False)
+
+    def phase(self, agent: str) -> Phase | None:
+        """The phase of an agent's seat here, if it has one."""
+        resident = self._residents.get(agent)
+        return None if resident is None else resident.phase
+
+    def guess(self, agent: str) -> str | None:
+        """The site where this daemon thinks that an agent is."""
+        known = self._guesses.get(agent)
+        return None if known is None else known[0]
+
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the changes made. Guesses are gone; posts that wait are tried soon."""
+        for change in changes:
+            self._redo(change, now)
+
+    def _redo(self, change: Change, now: int) -> None:
+        if isinstance(change, written.SeatPut):
+            resident = self._residents[change.agent] = Resident(Phase(change.phase), change.seat)
+            resident.to, resident.ticket = change.to, change.ticket
+        elif isinstance(change, written.PhasePut):
+            resident = self._residents[change.agent]
+            resident.phase = Phase(change.phase)
+            resident.epoch, resident.domain = change.epoch, change.domain
+            resident.to, resident.ticket = change.to, change.ticket
+            resident.ending = change.ending
+        elif isinstance(change, written.SeatGone):
+            del self._residents[change.agent]
+        elif isinstance(change, written.Sent):
+            self._residents[change.sender].put_sent(change.to, change.n)
+        elif isinstance(change, written.Got):
+            self._residents[change.agent].put_got(change.sender, change.n)
+        elif isinstance(change, written.Kept):
+            self._residents[change.post.to].put_early(change.post)
+        elif isinstance(change, written.Held):
+            self._waits.add(change.post, now)
+        elif isinstance(change, written.Released):
+            self._waits.drop(change.target)
+        elif isinstance(change, written.PrimaryLearnt):
+            self._primaries.learn(change.domain, change.site, change.term)
+        else:
+            raise TypeError(f"{change!r} is no change of a daemon")
+
+    def changes(self) -> list[Change]:
+        """The shortest list that makes the durable part of this daemon."""
+        made: list[Change] = [
+            written.PrimaryLearnt(domain, site, term)
+            for domain, (term, site) in self._primaries.learnt()
+        ]
+        for agent, resident in self._residents.items():
+            phase, seat = resident.phase.value, resident.seat()
+            made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
+            if resident.ending:
+                made.append(phase_put(agent, resident))
+        made += [written.Held(post) for post in self._waits.posts()]
+        return made
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the future depends on, in a fixed order."""
+        return (
+            tuple(sorted((agent, each.state()) for agent, each in self._residents.items())),
+            cache_state(self._guesses, self._limits.guesses_max),
+            cache_state(self._asked, self._limits.passed_max),
+            self._waits.state(),
+            self._primaries.learnt(),
+        )
+
+    def copy(self) -> Self:
+        """The same daemon, apart."""
+        twin = type(self)(
+            self.site, self._domain, self._places, limits=self._limits, eager=self.eager
+        )
+        twin._primaries = self._primaries.copy()
+        twin._residents = {agent: each.copy() for agent, each in self._residents.items()}
+        twin._guesses = self._guesses.copy()
+        twin._asked = self._asked.copy()
+        twin._waits = self._waits.copy()
+        return twin
+
+
+def phase_put(agent: str, resident: Resident) -> written.PhasePut:
+    """The change that says all of a resident's phase."""
+    return written.PhasePut(
+        agent,
+        resident.phase.value,
+        resident.epoch,
+        resident.domain,
+        resident.to,
+        resident.ticket,
+        resident.ending,
+    )

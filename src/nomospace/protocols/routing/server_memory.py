@@ -1,0 +1,192 @@
+"""What a server remembers, and what of it survives a crash.
+
+Records, queues and strays are written down. Guesses, and which posts were passed on, are not:
+without them posts take a longer way, once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Self, TypeAlias
+
+from nomospace.protocols.routing import changes as written
+from nomospace.protocols.routing.changes import Change
+from nomospace.protocols.routing.frames import Post, PostId
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
+from nomospace.protocols.routing.places import Places, Primaries
+from nomospace.protocols.routing.records import ENDED, GONE, MOVING, Kind, Record
+
+Tickets: TypeAlias = Callable[[str, int, str], str]
+"""Gives the ticket of an agent's move, in an epoch, to a site. All servers must have the same."""
+
+
+def plain_ticket(agent: str, epoch: int, site: str) -> str:
+    """A ticket that anybody could write: for worlds in which all hosts are honest."""
+    return f"{agent}/{epoch}/{site}"
+
+
+class ServerMemory:
+    """The state of a server: records, queues, strays, guesses."""
+
+    __slots__ = (
+        "_guesses",
+        "_life",
+        "_passed",
+        "_primaries",
+        "_queues",
+        "_records",
+        "_stray_count",
+        "_strays",
+        "_tickets",
+        "_tombs",
+        "domain",
+        "limits",
+        "places",
+        "site",
+    )
+
+    def __init__(
+        self,
+        site: str,
+        domain: str,
+        places: Places,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        tickets: Tickets = plain_ticket,
+    ) -> None:
+        self.site = site
+        self.domain = domain
+        self.places = places
+        self.limits = limits
+        self._tickets = tickets
+        self._primaries = Primaries(places)
+        self._records: dict[str, Record] = {}
+        self._queues: dict[str, list[Post]] = {}
+        self._tombs: dict[str, None] = {}
+        self._strays: dict[str, dict[tuple[str, int], None]] = {}
+        self._stray_count = 0
+        self._life = 0
+        self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._passed: OrderedDict[PostId, None] = OrderedDict()
+
+    def _guess(self, agent: str, site: str, epoch: int) -> None:
+        record = self._records.get(agent)
+        known = self._guesses.get(agent)
+        if record is None:
+            if self.places.home(agent) == self.domain:
+                return  # nobody has this name any more, whatever a late update says
+        elif record.kind is not GONE or record.epoch > epoch:
+            return
+        if known is not None and known[1] >= epoch:
+            return
+        self._guesses[agent] = (site, epoch)
+        self._guesses.move_to_end(agent)
+        if len(self._guesses) > self.limits.guesses_max:
+            self._guesses.popitem(last=False)
+
+    def _remember(self, post: Post) -> None:
+        self._passed[post.id] = None
+        if len(self._passed) > self.limits.passed_max:
+            self._passed.popitem(last=False)
+
+    def record(self, agent: str) -> Record | None:
+        """What this server knows of an agent for sure."""
+        return self._records.get(agent)
+
+    def guess(self, agent: str) -> str | None:
+        """The site where this server thinks that an agent is which it need not know."""
+        known = self._guesses.get(agent)
+        return None if known is None else known[0]
+
+    def queue(self, agent: str) -> tuple[Post, ...]:
+        """The posts that wait for the end of an agent's move."""
+        return tuple(self._queues.get(agent, ()))
+
+    def restore(self, changes: Iterable[Change], *, now: int) -> None:
+        """Become what the changes made. Guesses are gone: posts take the longer way once."""
+        for change in changes:
+            self._redo(change)
+
+    def _redo(self, change: Change) -> None:
+        if isinstance(change, written.RecordPut):
+            agent, kind = change.agent, Kind(change.kind)
+            self._records[agent] = Record(kind, change.where, change.epoch, change.ticket)
+            self._stray_count -= len(self._strays.pop(agent, ()))
+            if kind is not MOVING:
+                self._queues.pop(agent, None)
+            if kind is ENDED:
+                self._tombs[agent] = None
+        elif isinstance(change, written.Queued):
+            self._queues.setdefault(change.post.target, []).append(change.post)
+        elif isinstance(change, written.StrayNoted):
+            strays = self._strays.setdefault(change.agent, {})
+            self._stray_count += (change.sender, change.n) not in strays
+            strays[change.sender, change.n] = None
+        elif isinstance(change, written.StraysForgotten):
+            self._life = change.life
+            self._stray_count -= len(self._strays.pop(change.agent, ()))
+        elif isinstance(change, written.Forgotten):
+            self._life = change.life
+            self._tombs.pop(change.agent, None)
+            self._records.pop(change.agent, None)
+        elif isinstance(change, written.PrimaryLearnt):
+            self._primaries.learn(change.domain, change.site, change.term)
+        else:
+            raise TypeError(f"{change!r} is no change of a server")
+
+    def changes(self) -> list[Change]:
+        """The shortest list that makes the durable part of this server."""
+        made: list[Change] = [
+            written.PrimaryLearnt(domain, site, term)
+            for domain, (term, site) in self._primaries.learnt()
+        ]
+        made.append(written.Forgotten("", self._life))
+        order = [agent for agent in self._records if agent not in self._tombs]
+        for agent in (*order, *self._tombs):
+            each = self._records[agent]
+            made.append(
+                written.RecordPut(agent, each.kind.value, each.where, each.epoch, each.ticket)
+            )
+        for queue in self._queues.values():
+            made += [written.Queued(post) for post in queue]
+        for agent, strays in self._strays.items():
+            made += [written.StrayNoted(agent, sender, n) for sender, n in strays]
+        return made
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the future depends on, in a fixed order."""
+        return (
+            tuple(
+                sorted(
+                    (agent, each.kind.value, each.where, each.epoch, each.ticket)
+                    for agent, each in self._records.items()
+                )
+            ),
+            tuple(sorted((agent, tuple(queue)) for agent, queue in self._queues.items())),
+            tuple(self._tombs),
+            tuple((agent, tuple(strays)) for agent, strays in self._strays.items()),
+            self._life,
+            cache_state(self._guesses, self.limits.guesses_max),
+            cache_state(self._passed, self.limits.passed_max),
+            self._primaries.learnt(),
+        )
+
+    def fresh(self) -> Self:
+        """A server for the same domain that knows nothing yet."""
+        return type(self)(
+            self.site, self.domain, self.places, limits=self.limits, tickets=self._tickets
+        )
+
+    def copy(self) -> Self:
+        """The same server, apart."""
+        twin = self.fresh()
+        twin._primaries = self._primaries.copy()
+        twin._records = dict(self._records)
+        twin._queues = {agent: list(queue) for agent, queue in self._queues.items()}
+        twin._tombs = dict(self._tombs)
+        twin._strays = {agent: dict(strays) for agent, strays in self._strays.items()}
+        twin._stray_count, twin._life = self._stray_count, self._life
+        twin._guesses = self._guesses.copy()
+        twin._passed = self._passed.copy()
+        return twin
