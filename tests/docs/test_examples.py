@@ -3,11 +3,13 @@
 A page is played from top to bottom in a folder of its own that looks like a checkout. A block
 with a file's name is written there (and must be the file of that name, where the repository has
 one); ```law is checked; ```console is run command by command and its output compared, where a
-line `...` stands for any lines; ```python is run, as a doctest where it has prompts.
+line `...` stands for any lines; ```python is run, as a doctest where it has prompts, unless it is
+a file: that is for a command to run.
 """
 
 import doctest
 import io
+import runpy
 import shlex
 import shutil
 from collections.abc import Callable
@@ -40,7 +42,7 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             _check(block, where)
         elif block.language == "console":
             _run(block, where)
-        elif block.language == "python":
+        elif block.language == "python" and not block.file:
             _execute(block, where, names)
 
 
@@ -74,6 +76,8 @@ def _run(block: Block, where: str) -> None:
             got = f"{code}\n"
         elif command.startswith("cat "):
             got = Path(command.removeprefix("cat ")).read_text(encoding="utf-8")
+        elif command.startswith(".venv/bin/python "):
+            got = _program(command.removeprefix(".venv/bin/python "))
         else:
             code, got = _nomospace(shlex.split(command), where)
         wanted_lines, got_lines = wanted.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
@@ -83,11 +87,19 @@ def _run(block: Block, where: str) -> None:
 
 def _nomospace(words: list[str], where: str) -> tuple[int, str]:
     """Run a command line in this process; the launcher has tests of its own."""
-    assert words[0] == "./nomospace", f"{where}: examples run ./nomospace, cat and echo $?"
+    known = "./nomospace, .venv/bin/python, cat and echo $?"
+    assert words[0] == "./nomospace", f"{where}: examples run {known}"
     output = io.StringIO()
     with redirect_stdout(output), redirect_stderr(output):
         code = main(words[1:])
     return code, output.getvalue()
+
+
+def _program(path: str) -> str:
+    output = io.StringIO()
+    with redirect_stdout(output):
+        runpy.run_path(path, run_name="__main__")
+    return output.getvalue()
 
 
 def _fits(wanted: list[str], got: list[str]) -> bool:

@@ -67,6 +67,7 @@ RAISING = (
 INSIDE = {
     "host.agent-exists",
     "host.cancelled",
+    "host.move-refused",
     "host.no-such-agent",
     "space.bad-reaction",
     "space.name-taken",
@@ -84,7 +85,7 @@ FIGURES = """
     getTemplate() getListener() getMode() getCurrentLocation() getDestinationLocation()
     UbiquitousReaction(template, LocalizedReaction(current, getTupleSpaceName() getSubscriber()
     isWeakReaction() getEventTuple() getReaction() getSourceAgent() reactsTo(e) engage()
-    disengage() isConnected(agent) ONCE ONCEPERTUPLE Location.UNSPECIFIED AgentLocation
+    disengage() isConnected(agent) enableReaction disableReaction ONCE ONCEPERTUPLE Location.UNSPECIFIED AgentLocation
     HostLocation
 """.split()
 
