@@ -141,7 +141,7 @@ def frame_words(frame: Frame) -> str:
             return f"{kind} {agent} epoch {epoch} to {to}"
         case Migrated(_, agent, epoch, _, there):
             return f"{kind} {agent} epoch {epoch} with ticket, in {there}"
-        case MayGo(agent, epoch) | Ack(_, agent, epoch) | Stayed(_, agent, epoch):
+        case MayGo(_, agent, epoch) | Ack(_, agent, epoch) | Stayed(_, agent, epoch):
             return f"{kind} {agent} epoch {epoch}"
         case Ended(_, agent, epoch):
             return f"{kind} {agent} epoch {epoch}"

@@ -211,6 +211,8 @@ class Daemon(DaemonMemory):
     def arrive(self, agent: str, seat: Seat, ticket: str, *, now: int) -> list[Effect]:
         """Seat an agent that was handed over, and tell the servers that must know."""
         before = self._residents.get(agent)
+        if not self._places.knows(seat.domain):
+            return [Refused(agent, UNKNOWN)]
         if before is not None and before.phase is not AWAY:
             return [Refused(agent, EXISTS)]
         if before is not None and before.epoch >= seat.epoch:
@@ -253,26 +255,49 @@ class Daemon(DaemonMemory):
         """Act on a frame from another site, or from the server at this one."""
         out: list[Effect] = []
         if isinstance(frame, Post):
-            self._take_in(frame, now, out)
+            self._take_in(self._sound(frame), now, out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
+        elif isinstance(frame, Busy | Astray | Returned):
+            if frame.post.origin != self.site:
+                out.append(Noted("not from here", (src, frame)))
+            elif isinstance(frame, Returned):
+                self._fail(frame.post, frame.why, now, out)
+            else:
+                self._hold(self._sound(frame.post), now, out)
+        elif isinstance(frame, Ack | Refuse | MayGo | NotPrimary | Hint):
+            self._told_by_server(src, frame, now, out)
+        else:
+            out.append(Noted("not for a daemon", (src, frame)))
+        return out
+
+    def _told_by_server(
+        self,
+        src: str,
+        frame: Ack | Refuse | MayGo | NotPrimary | Hint,
+        now: int,
+        out: list[Effect],
+    ) -> None:
+        """Believe about an agent or a domain only the server whose business it is."""
+        domain = frame.domain
+        if not (self._places.serves(src, domain) if domain else self._places.is_server(src)):
+            out.append(Noted("not from a server", (src, frame)))
         elif isinstance(frame, Ack):
             self._acknowledged(frame, now, out)
         elif isinstance(frame, MayGo):
             self._may_go(frame, out)
         elif isinstance(frame, Refuse):
             self._refused(frame, now, out)
-        elif isinstance(frame, Busy | Astray):
-            self._hold(frame.post, now, out)
-        elif isinstance(frame, Returned):
-            self._fail(frame.post, frame.why, now, out)
         elif isinstance(frame, NotPrimary):
-            out += self.primary(frame.domain, frame.site, frame.term)
-        elif isinstance(frame, Hint) and self._places.is_server(src):
-            self._guess(frame.agent, frame.site, frame.epoch)
+            out += self.primary(domain, frame.site, frame.term)
         else:
-            out.append(Noted("not for a daemon", (src, frame)))
-        return out
+            self._guess(frame.agent, frame.site, frame.epoch)
+
+    def _sound(self, post: Post) -> Post:
+        """A post from a peer, without a way that leads nowhere."""
+        if not post.way or self._places.knows_all(post.way):
+            return post
+        return msgspec.structs.replace(post, way=())
 
     def _take_in(self, post: Post, now: int, out: list[Effect]) -> None:
         resident = self._residents.get(post.target)
@@ -328,7 +353,7 @@ class Daemon(DaemonMemory):
 
     def _may_go(self, leave: MayGo, out: list[Effect]) -> None:
         agent, resident = leave.agent, self._residents.get(leave.agent)
-        if resident is None or leave.epoch != resident.epoch:
+        if resident is None or (leave.domain, leave.epoch) != (resident.domain, resident.epoch):
             out.append(Noted("leave refused", (leave,)))
         elif resident.phase is LEAVING:
             resident.ticket = leave.ticket

@@ -69,6 +69,7 @@ class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="retu
 class MayGo(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-go"):
     """An agent's mail is queued from now on; it may leave, with this ticket."""
 
+    domain: str
     agent: str
     epoch: int
     ticket: str

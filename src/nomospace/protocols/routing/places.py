@@ -67,6 +67,10 @@ class Places:
         """Whether there is such a domain."""
         return domain in self._first
 
+    def knows_all(self, way: tuple[str, ...]) -> bool:
+        """Whether a way leads through domains only; a peer may write anything."""
+        return all(domain in self._first for domain in way)
+
     def serves(self, site: str, domain: str) -> bool:
         """Whether a site runs the server of a domain, or its standby."""
         return site in self.servers.get(domain, ())

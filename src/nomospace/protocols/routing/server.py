@@ -28,6 +28,8 @@ and is believed only by servers that passed that post on.
 
 from __future__ import annotations
 
+import msgspec
+
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
     Ack,
@@ -78,7 +80,7 @@ class Server(ServerMemory):
     >>> server.hear("s2", Migrating("lab", "ann@lab", 0, "s3"), now=0)[-1]
     Transmit(site='s2', frame=Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere'))
     >>> server.hear("s1", Migrating("lab", "ann@lab", 0, "s2"), now=0)[-1]
-    Transmit(site='s1', frame=MayGo(agent='ann@lab', epoch=0, ticket='ann@lab/1/s2'))
+    Transmit(site='s1', frame=MayGo(domain='lab', agent='ann@lab', epoch=0, ticket='ann@lab/1/s2'))
     """
 
     __slots__ = ()
@@ -87,7 +89,7 @@ class Server(ServerMemory):
         """Act on a frame from a daemon or another server."""
         out: list[Effect] = []
         if isinstance(frame, Seek):
-            self._route(frame.post, out)
+            self._route(self._sound(frame.post), out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
         elif isinstance(frame, Migrating):
@@ -105,7 +107,7 @@ class Server(ServerMemory):
             self._ended(src, frame, out)
         elif isinstance(frame, Hint) and self.places.is_server(src):
             self._guess(frame.agent, frame.site, frame.epoch)
-        elif isinstance(frame, NotPrimary):
+        elif isinstance(frame, NotPrimary) and self.places.serves(src, frame.domain):
             out += self.primary(frame.domain, frame.site, frame.term)
         else:
             out.append(Noted("not for a server", (src, frame)))
@@ -155,7 +157,7 @@ class Server(ServerMemory):
         else:
             ticket = self._tickets(agent, epoch + 1, leave.to)
             self._put(agent, Record(MOVING, src, epoch, ticket), out)
-            out.append(Transmit(src, MayGo(agent, epoch, ticket)))
+            out.append(Transmit(src, MayGo(self.domain, agent, epoch, ticket)))
 
     def _migrated(self, src: str, came: Migrated, out: list[Effect]) -> None:
         agent, epoch = came.agent, came.epoch
@@ -254,6 +256,12 @@ class Server(ServerMemory):
         out.append(Transmit(src, Refuse(self.domain, told.agent, told.epoch, why)))
 
     # -- posts ---------------------------------------------------------------------------------
+
+    def _sound(self, post: Post) -> Post:
+        """A post from a peer, without a way that leads nowhere."""
+        if not post.way or self.places.knows_all(post.way):
+            return post
+        return msgspec.structs.replace(post, way=())
 
     def _route(self, post: Post, out: list[Effect]) -> None:
         target = post.target
@@ -358,7 +366,8 @@ class Server(ServerMemory):
 
     def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
         """Believe where the agent of a post that was passed on is, and tell who is before."""
-        if update.post not in self._passed or not update.way:
+        known = update.way and self.places.knows_all(update.way)
+        if update.post not in self._passed or not known:
             out.append(Noted("update refused", (src, update)))
             return
         del self._passed[update.post]
@@ -381,4 +390,4 @@ class Server(ServerMemory):
             hint = Hint(home, came.agent, site, came.epoch)
             out.append(Transmit(self._primaries.site(home), hint))
         hint = Hint("", came.agent, site, came.epoch)
-        out += [Transmit(writer, hint) for writer in came.tell]
+        out += [Transmit(writer, hint) for writer in came.tell[: self.limits.writers_max]]
