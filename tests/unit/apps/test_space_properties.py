@@ -8,7 +8,12 @@ from nomospace.apps.bidding import world as bidding
 from nomospace.apps.congestion import world as congestion
 from nomospace.apps.messages import world as messages
 from nomospace.apps.wall import world as wall
+from nomospace.host.governing import Governing
+from nomospace.host.lending import Lending
+from nomospace.host.seeking import Seeking
+from nomospace.host.serving import Serving
 from nomospace.sim import Checker
+from nomospace.sim.checkers.ruled import four_rulings
 from tests.unit.apps.spoil import spoilt
 
 SEEDS = 10
@@ -73,9 +78,56 @@ def test_a_spoilt_law_is_caught(
     law = spoilt(name, {old: new})
     module, function = HOMES[name]
     monkeypatch.setattr(module, function, lambda: law)
+    assert caught(module, check), f"{SEEDS} worlds under a spoilt law, and all is well"
+
+
+def caught(module: Any, check: Checker) -> bool:
+    """Whether a checker says no to one of some worlds."""
     for seed in range(SEEDS):
         world = module.build(seed)
         world.run()
         if check(world).answer == "no":
-            return
-    pytest.fail(f"{SEEDS} worlds under a spoilt law, and all is well")
+            return True
+    return False
+
+
+def test_a_host_that_lets_anyone_end_a_lease_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lending, "_may_settle", lambda *_: True)
+    assert caught(messages, messages.what_is_others_stays)
+
+
+def test_hosts_that_do_not_look_at_the_law_of_a_space_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sites, level, governed = Seeking._sites, Serving._level, messages.law_mp().hash
+
+    def all_sites(self: Seeking, seek: Any, law: str) -> dict[str, None]:
+        return {**sites(self, seek, law), **sites(self, seek, governed)}
+
+    def any_level(self: Serving, space: str, law: str) -> Any:
+        return level(self, space, law) or level(self, space, governed)
+
+    monkeypatch.setattr(Seeking, "_sites", all_sites)
+    monkeypatch.setattr(Serving, "_level", any_level)
+    assert caught(messages, messages.another_law_is_another_space)
+
+
+@pytest.mark.parametrize("module", [messages, bidding, congestion, wall])
+def test_a_host_that_admits_without_a_ruling_is_caught(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Governing, "admits", lambda *_: True)
+    assert caught(module, four_rulings)
+
+
+@pytest.mark.parametrize("module", [messages, bidding, congestion, wall])
+def test_a_host_that_answers_without_a_ruling_is_caught(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def release_for(
+        self: Any, _level: Any, _agent: str, message: Any, founds: Any, *, all_: bool
+    ) -> Any:
+        return self._answer_term(message, founds, all_=all_)
+
+    monkeypatch.setattr(Governing, "release_for", release_for)
+    assert caught(module, four_rulings)
