@@ -85,8 +85,8 @@ FIGURES = """
     getTemplate() getListener() getMode() getCurrentLocation() getDestinationLocation()
     UbiquitousReaction(template, LocalizedReaction(current, getTupleSpaceName() getSubscriber()
     isWeakReaction() getEventTuple() getReaction() getSourceAgent() reactsTo(e) engage()
-    disengage() isConnected(agent) enableReaction disableReaction ONCE ONCEPERTUPLE Location.UNSPECIFIED AgentLocation
-    HostLocation
+    disengage() isConnected(agent) enableReaction disableReaction ONCE ONCEPERTUPLE
+    Location.UNSPECIFIED AgentLocation HostLocation
 """.split()
 
 
