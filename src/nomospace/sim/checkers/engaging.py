@@ -92,7 +92,9 @@ def _has_crossed(
         written.space == request.space
         and here[0] == op.call.host != source
         and source in view.what.members
-        and written.ended < (until + 1 if joined is None else joined)
+        # One that gave the view up meanwhile writes for itself.
+        and joined is not None
+        and written.ended < joined
         # Between hosts of one group a tuple is on its way at once, and may be still.
         and facts.apart(source, here[0], since, written.ended)
         and facts.shared_through(op.agent, written.space, since, until)
