@@ -27,6 +27,7 @@ READ_NOWAIT: Final = "read_nowait"
 TAKE_ALL: Final = "take_all"
 READ_ALL: Final = "read_all"
 
+WAYS: Final = (TAKE, READ, TAKE_NOWAIT, READ_NOWAIT, TAKE_ALL, READ_ALL)
 WAITING: Final = (TAKE, READ)
 TAKING: Final = (TAKE, TAKE_NOWAIT, TAKE_ALL)
 BULK: Final = (TAKE_ALL, READ_ALL)

@@ -66,6 +66,7 @@ from nomospace.law import CompiledLaw
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.space import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Space, Woken
 
 HELD_MAX: Final = 100_000
@@ -78,7 +79,8 @@ class Host:
     `life` grows with each start of the host. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
-    agent that would come, with its program and code: why it may not, or an empty string.
+    agent that would come, with its program and code: why it may not, or an empty string. `limits`
+    bound the mail that waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes
@@ -99,6 +101,7 @@ class Host:
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
         admits: Callable[[str, str, Any], str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -115,7 +118,7 @@ class Host:
         self.lending = Lending(self)
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
-        self.posting = Posting(self, domain or name, servers or {}, durable)
+        self.posting = Posting(self, domain or name, servers or {}, durable, limits)
         self.moving = Moving(self)
         self.system = System(self)
         self.governing.restore(durable)

@@ -391,10 +391,17 @@ class Holding:
         if record.order <= 0:  # a listener took it as another one came home
             return
         # Before the step: a listener may take the tuple in it, and that is written down after.
-        row = msgspec.structs.replace(row_of(record), cur=record.dest)
-        self._host.write_down(TuplePut(level.name, row))
+        if self.keeps(level.name, record.dest):
+            row = msgspec.structs.replace(row_of(record), cur=record.dest)
+            self._host.write_down(TuplePut(level.name, row))
         outcomes = level.space.relocate(record, record.dest, now=self._host.now)
         self._host.happened(level.name, level.space, outcomes)
+
+    def keeps(self, name: str, holder: str) -> bool:
+        """Whether what an agent here holds in a space is written down."""
+        resident = self.residents.get(holder)
+        interface = resident.spaces.get(name) if resident is not None else None
+        return interface is None or interface.durable
 
     def place(self, name: str, law: str, record: Record) -> None:
         """Put a tuple where its holder is; into limbo when nobody knows where that is."""
@@ -511,7 +518,7 @@ class Holding:
         elif interface.shared and record.cur != record.dest:
             space.remove(record)  # whom it is for may have come meanwhile
             self._put(holder, interface, record)
-        else:
+        elif interface.durable:
             self._host.write_down(TuplePut(name, row_of(record)))
 
     # -- the directory ---------------------------------------------------------------------

@@ -66,7 +66,8 @@ class Lending:
         space.lend(record, lease, host.now + lease_us)
         host.holding.has_timers(name, space)
         self._leases[lease] = Lease(space, record.id, agent)
-        host.write_down(TuplePut(name, row_of(record)))
+        if host.holding.keeps(name, record.cur):
+            host.write_down(TuplePut(name, row_of(record)))
         return lease
 
     def recall(self, space: Space) -> None:

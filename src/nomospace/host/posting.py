@@ -33,6 +33,7 @@ from nomospace.protocols.routing import (
     Effect,
     Failed,
     Go,
+    Limits,
     Noted,
     Persist,
     Places,
@@ -105,13 +106,14 @@ class Posting:
         domain: str,
         servers: Mapping[str, tuple[str, ...]],
         durable: Durable,
+        limits: Limits,
     ) -> None:
         self._host = host
         self.domain = domain
         places = Everywhere(servers)
-        self.daemon = FQSC.daemon(host.name, domain, places)
+        self.daemon = FQSC.daemon(host.name, domain, places, limits=limits)
         self._servers: dict[str, ServerCore] = {
-            served: FQSC.server(host.name, served, places)
+            served: FQSC.server(host.name, served, places, limits=limits)
             for served in dict.fromkeys((host.name, *servers))
             if places.first(served) == host.name
         }

@@ -85,6 +85,18 @@ class ReadOnly(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NoSuchWay(CallerError):
+    """An operation is of a kind that there is not."""
+
+    code: ClassVar[str] = "space.no-such-way"
+    given: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.given!r} is no way to look for a tuple; use one of {', '.join(self.known)}"
+
+
+@dataclass(eq=False, kw_only=True)
 class NotAnAgent(CallerError):
     """A tuple is for something that is no agent."""
 

@@ -23,7 +23,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import BULK, TAKING, WAITING, Seek, Waiting
+from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
 from nomospace.host.changes import TupleGone
 from nomospace.host.effects import Found
 from nomospace.host.holding import Interface, Resident, record_of
@@ -32,6 +32,7 @@ from nomospace.host.problems import (
     Busy,
     Cancelled,
     ContactLost,
+    NoSuchWay,
     NotAnAgent,
     PrivateSpace,
     ReadOnly,
@@ -117,6 +118,8 @@ class Seeking:
 
     def seek(self, op: int, resident: Resident, seek: Seek) -> None:
         """Begin a read or a take."""
+        if seek.how not in WAYS:
+            raise NoSuchWay(given=seek.how, known=WAYS)
         host = self._host
         if seek.dest and "@" not in seek.dest:
             raise NotAnAgent(given=seek.dest)
