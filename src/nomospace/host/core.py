@@ -83,8 +83,8 @@ class Host:
     bound the mail that waits.
 
     >>> host = Host("ward", life=1, now=0)
-    >>> host.handle(Arrive("ann@ward"), now=0)[0].changes
-    (AgentCame(agent='ann@ward', count=0),)
+    >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
+    AgentCame(agent='ann@ward', count=0)
     >>> host.view.members
     ('ward',)
     """

@@ -10,9 +10,10 @@ network: late, twice, out of order or not at all. Agents are known by their call
 says who asks for what and when, and what to do with the answer. A call of an agent whose host is
 down, or that is on its way between hosts, is not made.
 
-Agents move when the script says so. Packing and unpacking is here one step that no crash splits:
-the safe handover between hosts is another protocol's business. Until its new host has an agent on
-disk, the script holds on to what it carries.
+Agents move in two ways. One that asks its host to (`Move`) is handed over by the hosts themselves;
+what the disks say is where it is. Or the script carries it (`move`): packing and unpacking is then
+one step that no crash splits, and until its new host has an agent on disk, the script holds on to
+what it carries.
 
 Heartbeats never end, so a world runs up to a moment (`end_us`) instead of to silence.
 """
@@ -46,11 +47,13 @@ from nomospace.host.calls import (
     Speak,
     Tick,
 )
-from nomospace.host.changes import MemberRuled
+from nomospace.host.changes import AgentCame, AgentWent, MemberRuled
 from nomospace.host.effects import (
     Answer,
+    Came,
     Effect,
     Fire,
+    Left,
     Mail,
     Note,
     Packed,
@@ -62,6 +65,7 @@ from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.law import CompiledLaw
 from nomospace.protocols.policy import Policy
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.sim.clock import SECOND_US
 from nomospace.sim.faults import Crash
 from nomospace.sim.history import CRASHED, DELIVERED, RESTARTED, RULED
@@ -112,14 +116,15 @@ class Site:
     """A host of the world: its clock, its disk and, while it is up, its core."""
 
     __slots__ = (
-        "coming", "core", "disk", "down_us", "frozen", "life", "name", "policy", "skew_us",
-        "steps_left", "up", "wake_at",
+        "coming", "core", "disk", "domain", "down_us", "frozen", "life", "name", "policy",
+        "skew_us", "steps_left", "up", "wake_at",
     )  # fmt: skip
 
-    def __init__(self, name: str, skew_us: int, policy: Policy | None) -> None:
+    def __init__(self, name: str, skew_us: int, policy: Policy | None, domain: str | None) -> None:
         self.name = name
         self.skew_us = skew_us
         self.policy = policy
+        self.domain = domain
         self.disk = Durable()
         self.life = 0
         self.up = False
@@ -179,6 +184,8 @@ class Sites(Simulation):
         laws: Iterable[CompiledLaw] = (),
         observe: bool = True,
         encode: bool = False,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(seed, link=link)
         self.sites: dict[str, Site] = {}
@@ -194,12 +201,18 @@ class Sites(Simulation):
         """Told the host and its agents when a host has started again."""
         self.laws = {law.hash: law for law in laws}
         """What every host knows from its start, by hash; an agent that moves is at home there."""
+        self.servers = servers or {}
+        """Which hosts serve which domains."""
+        self.limits = limits
+        """How much mail may wait at a host."""
         self.glimpsed: Mapping[str, Sequence[str]] = {}
         """The spaces of each agent that it looks into when a view is installed."""
         self.glimpse = Template.of((ANY, ANY, ANY))
         """What it looks for there."""
         self._ops = 0
-        self._asked: dict[int, tuple[str, str, Then | None]] = {}
+        # By the number of a call: who made it, at which host it waits (`None`: on its way with its
+        # agent), and what the script does with the answer.
+        self._asked: dict[int, tuple[str, str | None, Then | None]] = {}
         self._leaving: dict[str, tuple[str, int]] = {}
         # Strong firings of the step that is under way: facts once the step is on disk.
         self._unseen: list[tuple[str, str, Inside]] = []
@@ -211,10 +224,17 @@ class Sites(Simulation):
 
     # -- hosts and links -------------------------------------------------------------------
 
-    def site(self, name: str, *, skew_us: int = 0, policy: Policy | None = None) -> Site:
+    def site(
+        self,
+        name: str,
+        *,
+        skew_us: int = 0,
+        policy: Policy | None = None,
+        domain: str | None = None,
+    ) -> Site:
         """A new host, up from now on; its clock may be off by a little."""
         assert name not in self.sites, f"there is a host {name} already"
-        site = self.sites[name] = Site(name, skew_us, policy)
+        site = self.sites[name] = Site(name, skew_us, policy, domain)
         self._start(site)
         return site
 
@@ -468,6 +488,10 @@ class Sites(Simulation):
                 apply(change)
                 if change.__class__ is MemberRuled:
                     self._ruled(site, change.ruling)
+                elif change.__class__ is AgentWent and change.agent not in self._leaving:
+                    self._moved(change.agent, None)
+                elif change.__class__ is AgentCame and change.agent not in site.coming:
+                    self._moved(change.agent, site.name)
         else:
             self._observe(site, effect)
 
@@ -475,8 +499,8 @@ class Sites(Simulation):
         """Orders that somebody outside can see."""
         now = self.clock.now
         if isinstance(effect, Answer):
-            agent, host, then = self._asked.pop(effect.op, ("", site.name, None))
-            answered = Answered(effect.op, host, effect.value, effect.error)
+            agent, _, then = self._asked.pop(effect.op, ("", site.name, None))
+            answered = Answered(effect.op, site.name, effect.value, effect.error)
             self.history.add(now, ANSWERED, agent, answered)
             if then is not None:
                 self.clock.after(0, self._then, site, site.life, then, effect)
@@ -500,7 +524,19 @@ class Sites(Simulation):
         elif isinstance(effect, Mail):
             self.history.add(now, DELIVERED, effect.agent, effect)
         else:
-            assert isinstance(effect, Ruled), effect  # known from the disk already
+            # The disk has told already.
+            assert isinstance(effect, Ruled | Left | Came), effect
+
+    def _moved(self, agent: str, host: str | None) -> None:
+        """A disk says that an agent left by itself, or came; what it waits for goes with it."""
+        if host is None:
+            self.history.add(self.clock.now, LEFT, agent, self.where[agent])
+        else:
+            self.history.add(self.clock.now, CAME, agent, host)
+        self.where[agent] = host
+        for op, (who, _, then) in self._asked.items():
+            if who == agent:
+                self._asked[op] = (who, host, then)
 
     def _ruled(self, site: Site, ruling: Ruling) -> None:
         """A ruling is on disk. Each host has a manager of its own for a governed space."""
@@ -576,8 +612,8 @@ class Sites(Simulation):
             if isinstance(effect, Persist):
                 break
             if isinstance(effect, Answer):
-                agent, host, _ = self._asked.pop(effect.op, ("", site.name, None))
-                untold = Answered(effect.op, host, effect.value, effect.error)
+                agent, _, _ = self._asked.pop(effect.op, ("", site.name, None))
+                untold = Answered(effect.op, site.name, effect.value, effect.error)
                 self.history.add(self.clock.now, UNTOLD, agent, untold)
         self._crash(site)
         return True
@@ -623,6 +659,9 @@ class Sites(Simulation):
             policy=site.policy,
             durable=site.disk,
             laws=self.laws,
+            domain=site.domain,
+            servers=self.servers,
+            limits=self.limits,
         )
         self._tell(site, TICK)
 
