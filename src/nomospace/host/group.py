@@ -266,7 +266,6 @@ class Group:
     def _go_on(self) -> None:
         """The group stands still again: place what was shipped, then do what was held."""
         self.frozen = False
-        self._host.system.refresh()  # who meets a tuple that was shipped finds its writer there
         held, self._held = self._held, []
         for peer, body in held:
             if self._is_peer(peer):
