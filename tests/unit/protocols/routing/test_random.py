@@ -26,7 +26,9 @@ TIGHT = Limits(
 )
 
 
-def run(name: str, seed: int, *, steps: int = 1500, standby: bool = False) -> World:
+def run(
+    name: str, seed: int, *, steps: int = 1500, standby: bool = False, crashes: bool = True
+) -> World:
     rng = random.Random(seed)
     limits = TIGHT if seed % 2 else Limits(pause_min=10, pause_max=100)
     world = World(ALGORITHMS[name], LAYOUT, limits, eager=seed % 3 == 0, standby=standby)
@@ -61,9 +63,11 @@ def run(name: str, seed: int, *, steps: int = 1500, standby: bool = False) -> Wo
             agent = rng.choice(here)
             if world.daemons[world.running[agent]].phase(agent) is LEAVING:
                 world.cancel(agent)
-        elif chance < 0.42:
+        elif chance < 0.42 and crashes:
             world.crash(rng.choice(keys), compact=rng.random() < 0.3)
-        elif chance < 0.421 and len(ended) < 2 and len(here) > 5:
+        elif chance < 0.4205:
+            world.clone(rng.choice(keys))
+        elif chance < 0.4215 and len(ended) < 2 and len(here) > 5:
             agent = rng.choice(here)
             ended[agent] = None
             world.end(agent)
@@ -130,3 +134,11 @@ def test_random_worlds_in_which_standbys_take_over(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_worlds(name: str, seed: int) -> None:
     run(name, seed)
+
+
+@pytest.mark.parametrize("name", ["qsc", "fqsc"])
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_without_crashes_and_with_room_every_update_is_believed(name: str, seed: int) -> None:
+    world = run(name, seed, crashes=False)
+    assert not [note for note in world.notes if note.what == "update refused"]
+    assert sum(map(len, world.delivered.values())) > 200

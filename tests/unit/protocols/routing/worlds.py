@@ -164,6 +164,13 @@ class World:
             assert durable(server) == durable(self.server_cores[domain, site])
             self.server_cores[domain, site] = server
 
+    def clone(self, key: tuple[str, ...]) -> None:
+        """Go on with a copy of a core."""
+        if key[0] == "daemon":
+            self.daemons[key[1]] = self.daemons[key[1]].copy()
+        else:
+            self.server_cores[key[1], key[2]] = self.server_cores[key[1], key[2]].copy()
+
     def tick(self) -> None:
         """Let the time pass until some daemon wants to hear of it."""
         dues = [due for d in self.daemons.values() if (due := d.next_deadline()) is not None]
