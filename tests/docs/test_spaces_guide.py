@@ -14,7 +14,7 @@ from nomospace.client.space import ROWS_MAX, Space
 from nomospace.client.watchdog import LIMIT_S
 from nomospace.errors import NomospaceError
 from nomospace.host.core import HELD_MAX
-from nomospace.host.governing import OUTSTANDING_MAX
+from nomospace.host.governed import OUTSTANDING_MAX
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.seeking import OPEN_MAX
 from nomospace.host.system import DEPARTED_MAX
@@ -71,6 +71,7 @@ INSIDE = {
     "host.no-such-agent",
     "space.bad-reaction",
     "space.name-taken",
+    "space.no-such-way",
     "space.not-an-agent",
     "space.not-in-space",
     "space.tuple-twice",

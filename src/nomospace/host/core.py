@@ -9,7 +9,8 @@ done. The parts of a host each have a file; they share the step under way throug
 - `serving`: the same for the agents of other hosts;
 - `lending`: leases;
 - `reacting`: reactions, strong and weak;
-- `governing`: controllers, and operations on governed spaces as events of a law;
+- `governing`: controllers; `governed`: operations on governed spaces as events of their law;
+- `posting`: mail that finds its agent; `moving`: agents that come and go;
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts;
 - this file: the step, and the calls of agents, which are held while the group changes.
@@ -51,6 +52,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.changes import Change, Durable
 from nomospace.host.effects import Answer, Effect, Note, Persist
+from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
 from nomospace.host.holding import Holding, Resident
@@ -118,6 +120,7 @@ class Host:
         self.lending = Lending(self)
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
+        self.governed = Governed(self)
         self.posting = Posting(self, domain or name, servers or {}, durable, limits)
         self.moving = Moving(self)
         self.system = System(self)

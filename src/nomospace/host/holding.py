@@ -164,14 +164,14 @@ class Holding:
             host.note("no-such-agent", error=NoSuchAgent(agent=agent, host=host.name))
             return
         host.seeking.end(agent)
-        host.governing.end(agent)
+        host.governed.end(agent)
         host.order(Packed(self.pack(agent)))
 
     def pack(self, agent: str) -> Bundle:
         """Take an agent out of this host, with all that is its own."""
         host = self._host
         resident = self.residents[agent]
-        waiting = host.seeking.pack(agent) + host.governing.pack_waiting(agent)
+        waiting = host.seeking.pack(agent) + host.governed.pack_waiting(agent)
         host.lending.end(agent)
         reactions = host.reacting.pack(agent)
         carried: list[Its] = []
@@ -300,7 +300,7 @@ class Holding:
         if request.to and "@" not in request.to:
             raise NotAnAgent(given=request.to)
         if interface.law:
-            self._host.governing.out(op, resident, interface, request)
+            self._host.governed.out(op, resident, interface, request)
         elif isinstance(request, Out):
             self.write(resident, interface, request.fields, request.to, request.ttl_us)
             self._host.answer(op)

@@ -88,7 +88,7 @@ class Lending:
             fields = self._fields_of(request.lease, resident.id, request.space)
             if fields is None:  # its law could not see it given back; it comes back by itself
                 raise LeaseLapsed(lease=request.lease)
-            host.governing.giving_back(resident, interface, fields)
+            host.governed.giving_back(resident, interface, fields)
         if where != host.name:
             if self._borrowed.get(request.lease, ("", ()))[0] == resident.id:
                 del self._borrowed[request.lease]

@@ -173,7 +173,7 @@ class Reacting:
             return
         interface = resident.interface(request.space)
         if interface.law:
-            self._host.governing.react(op, resident, interface, request)
+            self._host.governed.react(op, resident, interface, request)
         else:
             self.register(op, resident, "", request)
 
@@ -195,7 +195,7 @@ class Reacting:
             raise BadReaction(what="id", given=request.reaction)
         if request.what == "remove":
             if one.law:
-                self._host.governing.unreact(one.agent, one.law, one.request.space, one.message)
+                self._host.governed.unreact(one.agent, one.law, one.request.space, one.message)
             self.drop(one)
         elif request.what == "disable":
             if not one.enabled:
@@ -371,7 +371,7 @@ class Reacting:
         def listen(_: Reaction, record: Record) -> None:
             found = _found(record)
             if one.law:
-                shown = self._host.governing.shown(one, found)
+                shown = self._host.governed.shown(one, found)
                 if shown is None:
                     return
                 found = shown
@@ -396,7 +396,7 @@ class Reacting:
                 return
             level, agent, message = known
             if level.law:
-                message = host.governing.release_reacted(
+                message = host.governed.release_reacted(
                     name, level.law, agent, message, _found(record)
                 )
                 if message is None:
@@ -407,11 +407,11 @@ class Reacting:
         if one is None:
             return
         if one.law:
-            shown = host.governing.release_reacted(
+            shown = host.governed.release_reacted(
                 name, one.law, one.agent, one.message, _found(record)
             )
             if shown is not None:
-                host.governing.react_arrived(one, shown, _found(record))
+                host.governed.react_arrived(one, shown, _found(record))
         else:
             self.fire(one, _found(record))
 
@@ -440,7 +440,7 @@ class Reacting:
             return
         if (peer, key) in self._watchdogs:
             return
-        if body.law and not host.governing.admits(body.space, body.law, body.agent, body.message):
+        if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
         self._watchdogs[peer, key] = (level, body.agent, body.message)
         spans = {
@@ -478,7 +478,7 @@ class Reacting:
             one.seen.add((row.writer, row.count))
         found = _found(record_of(row))
         if one.law:
-            self._host.governing.react_arrived(one, body.message, found)
+            self._host.governed.react_arrived(one, body.message, found)
         else:
             self.fire(one, found)
 
@@ -513,7 +513,7 @@ class Reacting:
         """Register an agent's reactions where it has come to."""
         for one in carried:
             space = one.request.space
-            if one.law and not self._host.governing.admits(space, one.law, agent, one.message):
+            if one.law and not self._host.governed.admits(space, one.law, agent, one.message):
                 continue  # the space has a manager of its own here, and it says no
             here = Registered(one.id, agent, one.law, one.request, one.message)
             here.enabled, here.fired, here.seen = one.enabled, one.fired, Seen(one.spans)

@@ -130,7 +130,7 @@ class Seeking:
             return
         interface = resident.interface(seek.space)
         if interface.law:
-            host.governing.seek(op, resident, interface, seek)
+            host.governed.seek(op, resident, interface, seek)
         else:
             self.begin(op, resident, interface, seek)
 
@@ -238,16 +238,16 @@ class Seeking:
         host = self._host
         one = self._by_call.get((agent, op))
         if one is None:
-            held = host.governing.cancel(agent, op)
+            held = host.governed.cancel(agent, op)
             if held:
                 host.fail(op, Cancelled())
             return held
-        if not one.law or host.governing.cancelling(one):
+        if not one.law or host.governed.cancelling(one):
             self._close(one)
         else:
             del self._by_call[agent, op]
         if one.law:
-            host.governing.forget(one)
+            host.governed.forget(one)
         host.fail(one.op, Cancelled())
         one.op = 0
         return True
@@ -258,7 +258,7 @@ class Seeking:
         for one in [one for one in self._ops.values() if one.agent == agent]:
             self._close(one)
             if one.asked:
-                self._host.governing.forget(one)
+                self._host.governed.forget(one)
                 self._host.fail(one.op, AgentLeft(agent=agent))
             elif not one.law:  # those of governed spaces go with what their controller holds
                 packed.append(Waiting(one.op, one.seek))
@@ -268,7 +268,7 @@ class Seeking:
         """Let an operation of an agent that came wait on here."""
         request = waiting.request
         if waiting.law:
-            self._host.governing.resume(resident, waiting)
+            self._host.governed.resume(resident, waiting)
             return
         assert isinstance(request, Seek)
         try:
@@ -281,7 +281,7 @@ class Seeking:
         for one in [one for one in self._ops.values() if one.agent == agent]:
             self._close(one)
             if one.law:
-                self._host.governing.forget(one)
+                self._host.governed.forget(one)
             self._host.fail(one.op, AgentLeft(agent=agent))
 
     def made_private(self, agent: str, space: str) -> None:
@@ -290,7 +290,7 @@ class Seeking:
             if one.agent == agent and one.seek.space == space:
                 self._close(one)
                 if one.law:
-                    self._host.governing.forget(one)
+                    self._host.governed.forget(one)
                 self._host.fail(one.op, PrivateSpace(space=space))
 
     # -- spreading over the group ----------------------------------------------------------
@@ -414,10 +414,10 @@ class Seeking:
         """Answer an operation with tuples of this host; false when a law keeps them."""
         host, seek = self._host, one.seek
         founds = tuple([found_of(record) for record in records])
-        ruled = host.governing.release(one, founds) if one.law else None
+        ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
-                host.governing.keep(one, ruled)
+                host.governed.keep(one, ruled)
             return False
         leases: tuple[str, ...] = ()
         if one.takes:
@@ -436,7 +436,7 @@ class Seeking:
                     space.remove(record)
                     host.write_down(TupleGone(seek.space, record.id))
         if ruled is not None:
-            host.governing.deliver(one, ruled.message, founds)
+            host.governed.deliver(one, ruled.message, founds)
         elif seek.how in BULK:
             host.answer(one.op, founds)
         else:
@@ -446,7 +446,7 @@ class Seeking:
     def _nothing(self, one: Op) -> None:
         """There is no match where an operation that does not wait has looked."""
         if one.law:
-            self._host.governing.nothing(one)
+            self._host.governed.nothing(one)
         else:
             self._host.answer(one.op, () if one.seek.how in BULK else None)
 
@@ -481,7 +481,7 @@ class Seeking:
             if one.asked == peer:
                 self._close(one)
                 if one.law:
-                    self._host.governing.forget(one)
+                    self._host.governed.forget(one)
                 self._host.fail(one.op, ContactLost(peer=peer))
                 continue
             one.sites.pop(peer, None)
@@ -498,7 +498,7 @@ class Seeking:
         self._close(one)
         founds = tuple([found_of(record_of(row)) for row in body.rows])
         if one.law:
-            self._host.governing.deliver(one, body.message, founds)
+            self._host.governed.deliver(one, body.message, founds)
         elif one.seek.how in BULK:
             self._host.answer(one.op, founds)
         else:
@@ -562,7 +562,7 @@ class Seeking:
         self._close(one)
         founds = tuple([found_of(record_of(row)) for row in what.rows])
         if one.law:
-            host.governing.deliver(one, what.message, founds)
+            host.governed.deliver(one, what.message, founds)
         elif one.seek.how in BULK:
             host.answer(one.op, founds)
         else:
@@ -587,7 +587,7 @@ class Seeking:
         if one.law:
             for found in founds:
                 host.lending.borrowed(one.agent, found)
-            host.governing.deliver(one, body.message, founds)
+            host.governed.deliver(one, body.message, founds)
         else:
             host.answer(one.op, founds if one.seek.how in BULK else founds[0])
 

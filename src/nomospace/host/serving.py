@@ -65,7 +65,7 @@ class Serving:
         if level is None or len(self._watched) >= WATCHES_MAX:
             return
         template = Template.from_term(tuple(body.pattern))
-        if body.law and not host.governing.admits(body.space, body.law, body.agent, body.message):
+        if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
         ticket = (peer, tuple(body.key))
         if ticket in self._watched:
@@ -100,7 +100,7 @@ class Serving:
             return
         message = None
         if watch.law:
-            message = self._host.governing.release_for(
+            message = self._host.governed.release_for(
                 watched.level, watch.agent, watch.message, (found_of(record),), all_=False
             )
             if message is None:  # the law keeps it; the watch goes on for the next to come
@@ -142,7 +142,7 @@ class Serving:
             record = None  # it has moved since it was offered
         message = None
         if record is not None and watch.law:
-            message = host.governing.release_for(
+            message = host.governed.release_for(
                 watched.level, watch.agent, watch.message, (found_of(record),), all_=False
             )
             if message is None:
@@ -166,7 +166,7 @@ class Serving:
         records: list[Record] = []
         message = None
         if level is not None and (
-            not body.law or host.governing.admits(body.space, body.law, body.agent, body.message)
+            not body.law or host.governed.admits(body.space, body.law, body.agent, body.message)
         ):
             template = Template.from_term(tuple(body.pattern))
             at, dest = body.at or None, body.dest or None
@@ -177,7 +177,7 @@ class Serving:
                 records = [first] if first is not None else []
             if body.law:
                 founds = tuple([found_of(record) for record in records])
-                message = host.governing.release_for(
+                message = host.governed.release_for(
                     level, body.agent, body.message, founds, all_=body.all
                 )
                 if message is None:

@@ -8,7 +8,7 @@ from nomospace.apps.bidding import world as bidding
 from nomospace.apps.congestion import world as congestion
 from nomospace.apps.messages import world as messages
 from nomospace.apps.wall import world as wall
-from nomospace.host.governing import Governing
+from nomospace.host.governed import Governed
 from nomospace.host.lending import Lending
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
@@ -116,7 +116,7 @@ def test_hosts_that_do_not_look_at_the_law_of_a_space_are_caught(
 def test_a_host_that_admits_without_a_ruling_is_caught(
     module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Governing, "admits", lambda *_: True)
+    monkeypatch.setattr(Governed, "admits", lambda *_: True)
     assert caught(module, four_rulings)
 
 
@@ -129,5 +129,5 @@ def test_a_host_that_answers_without_a_ruling_is_caught(
     ) -> Any:
         return self._answer_term(message, founds, all_=all_)
 
-    monkeypatch.setattr(Governing, "release_for", release_for)
+    monkeypatch.setattr(Governed, "release_for", release_for)
     assert caught(module, four_rulings)
