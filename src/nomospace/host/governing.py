@@ -197,7 +197,10 @@ class Governing:
             if mine is None or effect.ruling.event is event:
                 mine = effect.ruling
         self._note_due(member)
-        assert mine is not None, "a controller rules on what it is told"
+        if mine is None:  # it has quit, and rules on nothing any more
+            assert member.ended, "a controller rules on what it is told"
+            told = event or Event("quit", ())
+            mine = Ruling(member.seq, host.now, member.home, member.law.hash, told, None)
         return mine, orders
 
     def _note_due(self, member: Membership) -> None:

@@ -413,6 +413,8 @@ class Seeking:
     def _serve(self, one: Op, space: Space, records: list[Record]) -> bool:
         """Answer an operation with tuples of this host; false when a law keeps them."""
         host, seek = self._host, one.seek
+        if one.law and host.governing.find(one.agent, one.law) is None:
+            return False  # it has quit its community: nobody there could be given the tuple
         founds = tuple([found_of(record) for record in records])
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
@@ -553,6 +555,7 @@ class Seeking:
             one is not None
             and one.takes
             and (one.asked == peer or (one.claim is not None and one.claim[0] == peer))
+            and (not one.law or host.governing.find(one.agent, one.law) is not None)
         )
         if one is None or not wanted:
             for row in what.rows:
