@@ -268,7 +268,7 @@ class Server(ServerMemory):
         record = self._records.get(target)
         if post.passes >= self.limits.passes_max:
             out.append(Noted("astray", (post.id, post.way)))
-            out.append(Transmit(post.origin, Astray(post)))
+            out.append(Transmit(post.origin, Astray(self.stopped(post))))
         elif record is None:
             self._route_unknown(post, out)
         elif record.kind is HERE:

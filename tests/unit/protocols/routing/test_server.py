@@ -233,7 +233,7 @@ def test_a_post_passed_on_too_often_goes_back_with_a_note() -> None:
     lost = post(way=("ward", "lab"), passes=3)
     assert core.hear("o", Seek("lab", lost), now=0) == [
         Noted("astray", (lost.id, lost.way)),
-        Transmit("o", Astray(lost)),
+        Transmit("o", Astray(core.stopped(lost))),
     ]
 
 
