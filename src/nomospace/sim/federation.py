@@ -490,8 +490,10 @@ class Sites(Simulation):
                     self._ruled(site, change.ruling)
                 elif change.__class__ is AgentWent and change.agent not in self._leaving:
                     self._moved(change.agent, None)
-                elif change.__class__ is AgentCame and change.agent not in site.coming:
-                    self._moved(change.agent, site.name)
+                elif change.__class__ is AgentCame:
+                    who = change.agent  # one who is here already has only counted on
+                    if who not in site.coming and self.where[who] != site.name:
+                        self._moved(who, site.name)
         else:
             self._observe(site, effect)
 
