@@ -602,6 +602,16 @@ class ReactionHandle(Generic[S]):
         return self._it.strength
 
     @property
+    def at(self) -> str | None:
+        """The host or agent it is bound to."""
+        return self._it.at
+
+    @property
+    def dest(self) -> str | None:
+        """The agent that its tuples are for."""
+        return self._it.dest
+
+    @property
     def state(self) -> str:
         """`enabled`, `disabled` or `removed`."""
         return self._it.state

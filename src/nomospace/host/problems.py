@@ -214,7 +214,10 @@ class LeaseLapsed(Unavailable):
     lease: str
 
     def __str__(self) -> str:
-        return f"lease {self.lease} is no longer yours; the tuple is back in its space"
+        return (
+            f"lease {self.lease} is no longer yours, or its host is out of reach; the tuple goes "
+            "back to its space, if it has not yet"
+        )
 
 
 @dataclass(eq=False, kw_only=True)

@@ -38,7 +38,7 @@ from nomospace.host.problems import BadReaction, Cancelled
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
-QUIET_NOTES: Final = frozenset({"view", "listener-failed"})
+QUIET_NOTES: Final = frozenset({"expired", "listener-failed", "view"})
 """Notes that are no trouble, or that the handle of the reaction has reported already."""
 
 
