@@ -7,6 +7,7 @@ from nomospace.apps.hospital.hospital import Hospital
 from nomospace.apps.hospital.world import build, populate
 from nomospace.sim import START_US, Checker, Link
 from nomospace.sim.clock import HOUR_US
+from nomospace.sim.world import World
 from tests.unit.apps.spoil import spoilt
 
 SEEDS = 12
@@ -96,6 +97,7 @@ def test_every_property_has_a_spoilt_law(check: Checker) -> None:
 
 def test_a_history_that_ends_early_leaves_doubts() -> None:
     world = build(3)
+    assert isinstance(world, World)
     world.run(until_us=START_US + HOUR_US // 6)
     for check in (properties.neglect_brings_one_meta_alarm, properties.the_last_alarms_arrive):
         assert check(world).answer == "unknown"
