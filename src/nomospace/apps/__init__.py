@@ -17,6 +17,7 @@ WORKLOADS: Final = (
     "federation",
     "jigsaw",
     "redrover",
+    "routing",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 

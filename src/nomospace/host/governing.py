@@ -253,7 +253,9 @@ class Governing:
     def _forward(self, origin: Membership, forward: Forward) -> None:
         host, law = self._host, origin.law.hash
         there = self._members.get((forward.to, law))
-        if there is not None and not there.ended:
+        # Between two agents here routing keeps the order: earlier mail may still be on its way.
+        seated = host.posting.seats(origin.home, forward.to)
+        if there is not None and not there.ended and not seated:
             self.rule(there, arrived(forward.sender, forward.message, forward.to))
             return
         if "@" in forward.to and origin.home in host.holding.residents:

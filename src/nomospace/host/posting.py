@@ -45,6 +45,7 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
+from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 FOLD_FROM: Final = 4_096
 """So many changes of a daemon or server are kept one by one before they are folded together."""
+
+_AWAY: Final = (None, AWAY)
+_MUTE: Final = (None, AWAY, CREATING)
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejected"):
@@ -138,8 +142,12 @@ class Posting:
         """A new agent of this host gets a seat."""
         self._carry("", self.daemon.create(agent, now=self._host.now))
 
+    def seats(self, sender: str, to: str) -> bool:
+        """Whether mail from one to the other goes from seat to seat at this host."""
+        return self.daemon.phase(sender) not in _MUTE and self.daemon.phase(to) not in _AWAY
+
     def send(self, sender: str, to: str, body: Any) -> None:
-        """A message of an agent here to one who is not."""
+        """A message of an agent here to another, wherever that is."""
         self._carry("", self.daemon.send(sender, to, body, now=self._host.now))
 
     def depart(self, agent: str, to: str) -> None:

@@ -109,6 +109,7 @@ LOOK: Final = Seek(SYSTEM, READ_ALL, Template.of(("host", ANY, ANY)))
 TICK: Final = Tick()
 
 Then: TypeAlias = Callable[[Answer], None]
+Admits: TypeAlias = Callable[[str, str, Any], str]
 Listener: TypeAlias = Callable[["Inside"], None]
 
 
@@ -116,15 +117,23 @@ class Site:
     """A host of the world: its clock, its disk and, while it is up, its core."""
 
     __slots__ = (
-        "coming", "core", "disk", "domain", "down_us", "frozen", "life", "name", "policy",
+        "admits", "coming", "core", "disk", "domain", "down_us", "frozen", "life", "name", "policy",
         "skew_us", "steps_left", "up", "wake_at",
     )  # fmt: skip
 
-    def __init__(self, name: str, skew_us: int, policy: Policy | None, domain: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        skew_us: int,
+        policy: Policy | None,
+        domain: str | None,
+        admits: Admits | None,
+    ) -> None:
         self.name = name
         self.skew_us = skew_us
         self.policy = policy
         self.domain = domain
+        self.admits = admits
         self.disk = Durable()
         self.life = 0
         self.up = False
@@ -231,10 +240,11 @@ class Sites(Simulation):
         skew_us: int = 0,
         policy: Policy | None = None,
         domain: str | None = None,
+        admits: Admits | None = None,
     ) -> Site:
         """A new host, up from now on; its clock may be off by a little."""
         assert name not in self.sites, f"there is a host {name} already"
-        site = self.sites[name] = Site(name, skew_us, policy, domain)
+        site = self.sites[name] = Site(name, skew_us, policy, domain, admits)
         self._start(site)
         return site
 
@@ -663,6 +673,7 @@ class Sites(Simulation):
             laws=self.laws,
             domain=site.domain,
             servers=self.servers,
+            admits=site.admits,
             limits=self.limits,
         )
         self._tell(site, TICK)

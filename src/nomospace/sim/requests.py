@@ -18,6 +18,7 @@ from nomospace.host.calls import (
     Adopt,
     Call,
     Cancel,
+    Move,
     Open,
     Out,
     OutMany,
@@ -29,9 +30,11 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Answer, Found
-from nomospace.protocols.policy import Policy, Position
+from nomospace.protocols.policy import Announced, Policy, Position
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "ONCE",
     "ONCE_PER_TUPLE",
     "READ",
@@ -44,10 +47,13 @@ __all__ = [
     "WEAK",
     "Adjust",
     "Adopt",
+    "Announced",
     "Answer",
     "Call",
     "Cancel",
     "Found",
+    "Limits",
+    "Move",
     "Open",
     "Out",
     "OutMany",

@@ -1,0 +1,1 @@
+"""No application but a trial: agents write to each other while they move and hosts come and go."""
