@@ -18,7 +18,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     guesses_max: int = 10_000
     """Guesses of a daemon, and of a server about agents that it need not know."""
-    passed_max: int = 10_000
+    passed_max: int = 1_000
     """Posts that a daemon or server remembers having passed on, to believe updates about them."""
     queue_max: int = 1_000
     """Posts that wait at a server for the end of one agent's move."""
