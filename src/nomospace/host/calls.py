@@ -130,17 +130,45 @@ class Adopt(msgspec.Struct, frozen=True):
     args: tuple[Term, ...] = ()
 
 
+class Unread(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A message that was delivered to a program, and that it has not read."""
+
+    law: str
+    sender: str
+    message: Term
+
+
 class Move(msgspec.Struct, frozen=True):
     """Go on at another host, with all that is the agent's own; answered only when it stays.
 
     `program` names what the agent runs, and `state` is what that wants to find again there, a term
-    or plain data; `code` is for a host that does not have the program (see `Host.admits`).
+    or plain data; `code` is for a host that does not have the program (see `Host.admits`), and
+    `mail` is what it has not read. A program begins anew where it comes to: what it waits for and
+    its reactions end when it leaves, as in a crash. Without a program, these go along.
     """
 
     to: str
     program: str = ""
     state: Any = None
     code: Any = None
+    mail: tuple[Unread, ...] = ()
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """Note what the agent runs: a host that starts again tells (`Host.programs`). Empty: nothing.
+
+    The host itself runs nothing; whoever drives it does.
+    """
+
+    program: str
+    state: Any = None
+    code: Any = None
+
+
+class Save(msgspec.Struct, frozen=True):
+    """Note another state of the program that the agent runs."""
+
+    state: Any
 
 
 class Tell(msgspec.Struct, frozen=True):
@@ -165,6 +193,8 @@ Request: TypeAlias = (
     | Adopt
     | Tell
     | Move
+    | Launch
+    | Save
 )
 
 

@@ -36,6 +36,27 @@ class AgentWent(msgspec.Struct, frozen=True, gc=False):
     agent: str
 
 
+class ProgramKept(msgspec.Struct, frozen=True, gc=False):
+    """An agent runs a program from this state; none, when the name is empty.
+
+    `origin` is the host that it came from, if it did; `why` says why that one sent it back.
+    """
+
+    agent: str
+    program: str
+    state: Any = None
+    code: Any = None
+    origin: str = ""
+    why: str = ""
+
+
+class StateKept(msgspec.Struct, frozen=True, gc=False):
+    """The program of an agent would begin again from this state."""
+
+    agent: str
+    state: Any
+
+
 class Opened(msgspec.Struct, frozen=True, gc=False):
     """An agent has an interface space; `law` is a hash, or empty."""
 
@@ -139,6 +160,8 @@ class FloorRaised(msgspec.Struct, frozen=True, gc=False):
 Change: TypeAlias = (
     AgentCame
     | AgentWent
+    | ProgramKept
+    | StateKept
     | Opened
     | TuplePut
     | TupleGone
@@ -211,6 +234,7 @@ class Durable:
 
     def __init__(self) -> None:
         self.agents: dict[str, int] = {}
+        self.programs: dict[str, ProgramKept] = {}
         self.spaces: dict[tuple[str, str], Opened] = {}
         self.tuples: dict[str, dict[Id, Row]] = {}
         self.members: dict[tuple[str, str], StoredMember] = {}
@@ -261,10 +285,21 @@ class Durable:
 
     def _agent_went(self, change: AgentWent) -> None:
         del self.agents[change.agent]
+        self.programs.pop(change.agent, None)
         for key in [key for key in self.spaces if key[0] == change.agent]:
             del self.spaces[key]
         for home in [home for home in self.members if home[0] == change.agent]:
             del self.members[home]
+
+    def _program_kept(self, change: ProgramKept) -> None:
+        if change.program:
+            self.programs[change.agent] = change
+        else:
+            self.programs.pop(change.agent, None)
+
+    def _state_kept(self, change: StateKept) -> None:
+        kept = self.programs[change.agent]
+        self.programs[change.agent] = msgspec.structs.replace(kept, state=change.state)
 
     def _opened(self, change: Opened) -> None:
         self.spaces[change.agent, change.space] = change
@@ -284,6 +319,8 @@ class Durable:
 _APPLY: Final[dict[type, Any]] = {
     AgentCame: Durable._agent_came,
     AgentWent: Durable._agent_went,
+    ProgramKept: Durable._program_kept,
+    StateKept: Durable._state_kept,
     Opened: Durable._opened,
     TuplePut: Durable._tuple_put,
     TupleGone: Durable._tuple_gone,

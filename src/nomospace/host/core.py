@@ -35,6 +35,7 @@ from nomospace.host.calls import (
     Engage,
     Event,
     Heard,
+    Launch,
     Move,
     Moved,
     Open,
@@ -43,6 +44,7 @@ from nomospace.host.calls import (
     React,
     Reactions,
     Revoked,
+    Save,
     Seek,
     Settle,
     Share,
@@ -50,7 +52,7 @@ from nomospace.host.calls import (
     Tell,
     Tick,
 )
-from nomospace.host.changes import Change, Durable
+from nomospace.host.changes import Change, Durable, ProgramKept
 from nomospace.host.effects import Answer, Effect, Note, Persist
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
@@ -81,8 +83,9 @@ class Host:
     `life` grows with each start of the host. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
-    agent that would come, with its program and code: why it may not, or an empty string. `limits`
-    bound the mail that waits.
+    agent that would come, with its program and code: why it may not, or an empty string. `reads`
+    is asked once it is at the door, with program, code and state. `limits` bound the mail that
+    waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -103,6 +106,7 @@ class Host:
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
         admits: Callable[[str, str, Any], str] | None = None,
+        reads: Callable[[str, Any, Any], str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         durable = durable or Durable()
@@ -112,6 +116,7 @@ class Host:
         self._changes: list[Change] = []
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
+        self.reads = reads or _admit_all
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)
         self.holding = Holding(self)
@@ -122,7 +127,7 @@ class Host:
         self.governing = Governing(self, laws or {})
         self.governed = Governed(self)
         self.posting = Posting(self, domain or name, servers or {}, durable, limits)
-        self.moving = Moving(self)
+        self.moving = Moving(self, durable)
         self.system = System(self)
         self.governing.restore(durable)
         self.holding.restore(durable)
@@ -147,6 +152,19 @@ class Host:
     def agents(self) -> tuple[str, ...]:
         """The agents of this host."""
         return tuple(self.holding.residents)
+
+    @property
+    def programs(self) -> tuple[ProgramKept, ...]:
+        """What agents of this host run, as far as it was told."""
+        return tuple(self.moving.programs.values())
+
+    def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
+        """The laws under which an agent of this host is a member."""
+        return self.governing.laws_over(agent)
+
+    def away(self, agent: str) -> bool:
+        """Whether an agent that this host knows the way to is not here: gone, or under way."""
+        return agent not in self.holding.residents and self.posting.knows(agent)
 
     def connected(self, agent: str) -> bool:
         """Whether an agent is here or at an engaged host."""
@@ -248,7 +266,8 @@ class Host:
             self.fail(call.op, error)
 
     def _call_cancel(self, op: int, resident: Resident, request: Cancel) -> None:
-        self.answer(op, self.seeking.cancel(resident.id, request.op))
+        called_off = self.seeking.cancel(resident.id, request.op)
+        self.answer(op, called_off or self.moving.cancel(resident.id, request.op))
 
     def _call_adjust(self, op: int, resident: Resident, request: Adjust) -> None:
         self.answer(op, self.reacting.adjust(resident.id, request))
@@ -340,7 +359,7 @@ class Host:
                 )
 
 
-def _admit_all(agent: str, program: str, code: Any) -> str:
+def _admit_all(one: str, other: Any, code: Any) -> str:
     return ""
 
 
@@ -361,4 +380,6 @@ _CALLS: Final[dict[type, Any]] = {
     Adopt: Host._call_adopt,
     Tell: Host._call_tell,
     Move: lambda host, op, resident, request: host.moving.move(op, resident, request),
+    Launch: lambda host, op, resident, request: host.moving.launch(op, resident, request),
+    Save: lambda host, op, resident, request: host.moving.save(op, resident, request),
 }

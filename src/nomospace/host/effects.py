@@ -12,7 +12,7 @@ import msgspec
 
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Bundle
+from nomospace.host.calls import Bundle, Unread
 from nomospace.terms import Term
 
 
@@ -76,7 +76,10 @@ class Left(msgspec.Struct, frozen=True, gc=False):
 
 
 class Came(msgspec.Struct, frozen=True):
-    """An agent has come, with its program and its state; with `error`, it is back where it was."""
+    """An agent has come, with its program and its state; with `error`, it is back where it was.
+
+    `mail` was delivered to it where it was, and not read there.
+    """
 
     agent: str
     origin: str
@@ -84,6 +87,7 @@ class Came(msgspec.Struct, frozen=True):
     state: Any
     code: Any = None
     error: NomospaceError | None = None
+    mail: tuple[Unread, ...] = ()
 
 
 class Packed(msgspec.Struct, frozen=True):

@@ -140,6 +140,21 @@ class Governing:
             [LawText(law.hash, law.tree.source.name, law.tree.source.text) for law in found]
         )
 
+    def laws_over(self, agent: str) -> tuple[CompiledLaw, ...]:
+        """The laws under which an agent is a member and has not quit."""
+        return tuple(
+            [
+                member.law
+                for home, member in self._members.items()
+                if home[0] == agent and not member.ended
+            ]
+        )
+
+    def knows(self, text: LawText) -> bool:
+        """Whether a law is at hand, word for word."""
+        law = self._laws.get(text.hash)
+        return law is not None and law.tree.source.text == text.text
+
     def know(self, law: CompiledLaw) -> None:
         """Have a law at hand for members that come."""
         self._laws[law.hash] = law
@@ -310,7 +325,7 @@ class Governing:
         if home in self._managers:
             self._host.governed.perform(member, sender, message)
         elif not self._host.governed.resolve(member, sender, message):
-            self._host.order(Mail(member.home, member.law.hash, sender, message))
+            self._host.moving.deliver(Mail(member.home, member.law.hash, sender, message))
 
     # -- what operators say ----------------------------------------------------------------
 

@@ -15,6 +15,11 @@ neither while it is in the parcel, and in exactly one place once both hosts and 
 Until it is packed the agent goes on where it is, and a destination that is silent for `ASK_US` has
 declined. The destination looks again when the agent comes, and may still refuse: then all of it
 comes back, and the agent goes on where it was.
+
+An agent that runs a program is handed over with the name and the state of that, which are durable
+with the agent: whoever drives a host that starts again begins its programs again (`Host.programs`).
+What is delivered to such an agent while it is about to leave waits here, and goes along; what the
+program waits for, and its reactions, end with it, as in a crash.
 """
 
 from __future__ import annotations
@@ -24,12 +29,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Bundle, LawText, Move
-from nomospace.host.effects import Came, Left
+from nomospace.host.calls import Bundle, Launch, LawText, Move, Save, Unread
+from nomospace.host.changes import Durable, ProgramKept, StateKept
+from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.holding import Resident
-from nomospace.host.problems import MoveRefused
+from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
 from nomospace.law import load
-from nomospace.protocols.routing import Go, Seat
+from nomospace.protocols.routing import UNSETTLED, Go, Seat
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -38,6 +44,8 @@ ASK_US: Final = 10_000_000
 """How long an agent waits for a word of the host that it would move to."""
 MOVING_MAX: Final = 10_000
 """How many agents of a host may be about to leave."""
+MAIL_MAX: Final = 10_000
+"""How many messages may wait for an agent that is about to leave; past it the newest are lost."""
 
 
 class MayCome(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-come"):
@@ -74,6 +82,8 @@ class Coming(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="coming
     program: str
     state: Any
     code: Any
+    unread: tuple[Unread, ...] = ()
+    mail: tuple[Unread, ...] = ()
 
 
 class There(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="there"):
@@ -92,7 +102,7 @@ class Back(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="back"):
 class Asking:
     """An agent that would move and is still here."""
 
-    __slots__ = ("key", "op", "request", "to", "until")
+    __slots__ = ("key", "mail", "op", "request", "to", "until")
 
     def __init__(self, key: int, op: int, request: Move, until: int) -> None:
         self.key = key
@@ -100,16 +110,52 @@ class Asking:
         self.to = request.to
         self.request = request
         self.until = until  # 0 once the destination has said yes
+        self.mail: list[Mail] = []  # delivered, and not yet told
 
 
 class Moving:
     """The agents of one host that come and go."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, durable: Durable) -> None:
         self._host = host
+        self.programs = dict(durable.programs)
         self._asking: dict[str, Asking] = {}
         self._away: dict[str, int] = {}  # the calls of those who left, until their arrival is known
         self._next = 1
+
+    # -- programs --------------------------------------------------------------------------
+
+    def launch(self, op: int, resident: Resident, request: Launch) -> None:
+        """Note what an agent runs from now on."""
+        kept = ProgramKept(resident.id, request.program, request.state, request.code)
+        self._keep(kept)
+        self._host.answer(op)
+
+    def save(self, op: int, resident: Resident, request: Save) -> None:
+        """Note another state of what an agent runs."""
+        kept = self.programs.get(resident.id)
+        if kept is None:
+            raise NoProgram(agent=resident.id)
+        self.programs[resident.id] = msgspec.structs.replace(kept, state=request.state)
+        self._host.write_down(StateKept(resident.id, request.state))
+        self._host.answer(op)
+
+    def _keep(self, kept: ProgramKept) -> None:
+        if kept.program:
+            self.programs[kept.agent] = kept
+        elif self.programs.pop(kept.agent, None) is None:
+            return
+        self._host.write_down(kept)
+
+    def deliver(self, mail: Mail) -> None:
+        """Tell an agent of a message; a program that is about to leave takes it along unread."""
+        one = self._asking.get(mail.agent)
+        if one is None or not one.request.program:
+            self._host.order(mail)
+        elif len(one.mail) < MAIL_MAX:
+            one.mail.append(mail)
+        else:
+            self._host.note("mail-lost", agent=mail.agent, law=mail.law, limit=MAIL_MAX)
 
     # -- leaving ---------------------------------------------------------------------------
 
@@ -139,20 +185,40 @@ class Moving:
 
     def _stays(self, agent: str, why: str) -> None:
         one = self._asking.pop(agent)
+        for mail in one.mail:
+            self._host.order(mail)
         self._host.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
+
+    def cancel(self, agent: str, op: int) -> bool:
+        """Stay, if the destination has not said yes so far; false when it is too late for that."""
+        one = self._asking.get(agent)
+        if one is None or one.op != op or not one.until:
+            return False
+        del self._asking[agent]
+        for mail in one.mail:
+            self._host.order(mail)
+        self._host.fail(op, Cancelled())
+        return True
 
     def go(self, effect: Go) -> None:
         """The server lets an agent go: pack it, and hand it to the courier, in this step."""
         host, agent = self._host, effect.agent
-        one = self._asking.pop(agent, None)
-        if one is None:  # it was asked for in an earlier life, or has thought better of it
-            host.posting.stay(agent)
+        one = self._asking.get(agent)
+        if one is None or one.until or one.to != effect.site:
+            host.posting.stay(agent)  # it was asked for in an earlier life
             return
+        del self._asking[agent]
+        asked = one.request
+        if asked.program:
+            host.seeking.end(agent)
+            host.governed.end(agent)
         laws = host.governing.laws_of(agent)
         bundle = host.holding.pack(agent)
-        self._away[agent] = one.op
+        if asked.program:
+            bundle = msgspec.structs.replace(bundle, reactions=())
+        self.programs.pop(agent, None)
+        self._away[agent] = 0 if asked.program else one.op
         host.order(Left(agent, effect.site))
-        asked = one.request
         coming = Coming(
             agent,
             laws,
@@ -162,18 +228,26 @@ class Moving:
             asked.program,
             asked.state,
             asked.code,
+            asked.mail,
+            tuple([Unread(mail.law, mail.sender, mail.message) for mail in one.mail]),
         )
         host.posting.parcel(effect.site, coming)
 
     def refused(self, agent: str, why: str) -> None:
         """The server does not let an agent go, or does not have it."""
-        if agent in self._asking:
+        one = self._asking.get(agent)
+        if one is not None and why == UNSETTLED:
+            return  # it leaves when its last move is known everywhere: `settled`
+        if one is not None and not one.until:
             self._stays(agent, why)
         else:
             self._host.note("unroutable", agent=agent, why=why)
 
     def settled(self, agent: str) -> None:
         """An agent's place is known everywhere; it may move again."""
+        one = self._asking.get(agent)
+        if one is not None and not one.until:
+            self._host.posting.depart(agent, one.to)
 
     def tick(self) -> None:
         """A destination that is silent for too long has declined."""
@@ -207,6 +281,8 @@ class Moving:
         if body.agent in host.holding.residents:
             return "an agent of that name is here"
         for text in body.laws:
+            if host.governing.knows(text):
+                continue
             try:
                 law = load(text.text, text.name)
             except NomospaceError:
@@ -232,13 +308,25 @@ class Moving:
         """Place an agent, with the note that it came, in one step; or send it back."""
         host = self._host
         why = self._objection(body)
+        if body.program and not why:
+            why = host.reads(body.program, body.code, body.state)
         if why:
             host.posting.parcel(peer, Back(body, why))
             return
-        host.holding.unpack(body.agent, body.bundle)
+        self._place(body, peer, None)
         host.posting.arrive(body.agent, body.seat, body.ticket)
-        host.order(Came(body.agent, peer, body.program, body.state, body.code))
         host.posting.parcel(peer, There(body.agent))
+
+    def _place(self, body: Coming, peer: str, error: MoveRefused | None) -> None:
+        """Let an agent and its program go on here; what came for it meanwhile is told after."""
+        host, agent = self._host, body.agent
+        why = error.why if error is not None else ""
+        self._keep(ProgramKept(agent, body.program, body.state, body.code, peer, why))
+        # Laws rule on the move as it is unpacked, and may deliver: whom that is for comes before.
+        host.order(Came(agent, peer, body.program, body.state, body.code, error, body.unread))
+        for one in body.mail:
+            host.order(Mail(agent, one.law, one.sender, one.message))
+        host.holding.unpack(agent, body.bundle)
 
     def _hear_there(self, peer: str, body: There) -> None:
         self._away.pop(body.agent, None)
@@ -247,11 +335,10 @@ class Moving:
     def _hear_back(self, peer: str, body: Back) -> None:
         """The agent goes on where it was, and learns why."""
         host, coming = self._host, body.coming
-        host.holding.unpack(coming.agent, coming.bundle)
-        host.posting.stay(coming.agent)
         op = self._away.pop(coming.agent, 0)
         error = MoveRefused(agent=coming.agent, to=peer, why=body.why)
-        host.order(Came(coming.agent, peer, coming.program, coming.state, coming.code, error))
+        self._place(coming, peer, error)
+        host.posting.stay(coming.agent)
         host.fail(op, error)
 
 

@@ -45,7 +45,9 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
+from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
+from nomospace.protocols.routing.server import Server
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
@@ -137,6 +139,14 @@ class Posting:
             (self._servers[core] if core else self.daemon).restore(changes, now=host.now)
 
     # -- agents ----------------------------------------------------------------------------
+
+    def knows(self, agent: str) -> bool:
+        """Whether a server here has an agent on record that has not ended."""
+        for server in self._servers.values():
+            record = server.record(agent) if isinstance(server, Server) else None
+            if record is not None and record.kind is not Kind.ENDED:
+                return True
+        return False
 
     def create(self, agent: str) -> None:
         """A new agent of this host gets a seat."""

@@ -258,6 +258,17 @@ class MoveRefused(Unavailable):
 
 
 @dataclass(eq=False, kw_only=True)
+class NoProgram(CallerError):
+    """A state is to be kept for an agent that runs no program."""
+
+    code: ClassVar[str] = "host.no-program"
+    agent: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} runs no program; launch one, then save its state"
+
+
+@dataclass(eq=False, kw_only=True)
 class Refused(CallerError):
     """The law of a space lets an operation not pass."""
 
