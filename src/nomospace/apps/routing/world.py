@@ -73,7 +73,7 @@ NOWHERE: Final = "nowhere"
 
 NOTES: Final = 340
 NOTES_MIN: Final = 300
-MOVES: Final = 60
+MOVES: Final = 70
 MOVES_MIN: Final = 20
 CRASHES_MIN: Final = 2
 
@@ -139,7 +139,7 @@ class People:
         if here is None or not there:
             return
         to = NOWHERE if rng.random() < 0.02 else rng.choice(there)
-        world.call(agent, Move(to, "walker", {"steps": self._serial}))
+        world.call(agent, Move(to))
         if rng.random() < 0.3:
             other = rng.choice([one for one in self.agents if one != agent])
             pair = (agent, other) if rng.random() < 0.4 else (other, agent)
@@ -182,10 +182,13 @@ class People:
         return took
 
     def work(self) -> None:
-        """A worker would have a job, and goes elsewhere before there is one."""
-        worker = self.rng.choice(self.workers)
+        """A worker would have a job, and perhaps goes elsewhere before there is one."""
+        clock, rng = self.world.clock, self.rng
+        worker = rng.choice(self.workers)
         self.take(worker)
-        self.world.clock.after(self.rng.randrange(1, 2 * SECOND_US), self.move, worker)
+        go_us = rng.randrange(1, SECOND_US)
+        clock.after(go_us, self.move, worker)
+        clock.after(go_us + rng.randrange(SECOND_US), self.put)
 
     def begin_again(self, _host: str, agents: Sequence[str]) -> None:
         """What an agent waited for ended with its host."""
@@ -235,8 +238,8 @@ def build(seed: int) -> Sites:
     """Domains of a few hosts with their agents, a script of notes and moves, faults, healing."""
     rng = Random(f"{seed}/domains")
     domains = {
-        domain: [f"{domain}{number}" for number in range(1, rng.randint(1, 3) + 1)]
-        for domain in ("lab", "ward", "shop")[: rng.randint(2, 3)]
+        domain: [f"{domain}{number}" for number in range(1, rng.randint(least, 3) + 1)]
+        for domain, least in (("lab", 2), ("ward", 1), ("shop", 1))[: rng.randint(2, 3)]
     }
     homes = {host: domain for domain, hosts in domains.items() for host in hosts}
     world = Sites(
@@ -272,8 +275,7 @@ def build(seed: int) -> Sites:
     if halls:
         people.engage(halls)
         for _ in range(24):
-            world.at(_us(rng.uniform(5, HEAL_S + 6)), people.work)
-            world.at(_us(rng.uniform(5, HEAL_S + 6)), people.put)
+            world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
     for _ in range(NOTES):
         world.at(_us(rng.uniform(0.5, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):

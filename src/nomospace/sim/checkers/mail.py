@@ -22,7 +22,9 @@ from nomospace.terms import Compound, Term
 
 NOTE: Final = "note"
 BUSY: Final = "busy"
-"""The one reason for which a note to an agent that lives may fail: its sender's host is full."""
+"""Why a note to an agent that lives may fail: too many wait at its sender's host."""
+NOT_HERE: Final = "notHere"
+"""Likewise: its sender is so new that its home does not know it yet."""
 REFUSED: Final = "host.move-refused"
 
 
@@ -58,6 +60,7 @@ def mail_arrives_once(world: Sites) -> Verdict:
     """Every note to an agent that there is arrives once; one to nobody fails once."""
     name = "mail arrives exactly once, or its sender is told"
     notes = Notes(world)
+    known: dict[str, None] = {}  # senders of whom something has arrived
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -72,12 +75,19 @@ def mail_arrives_once(world: Sites) -> Verdict:
                 return no(name, f"note {number} went to nobody, and its sender was not told", sent)
         elif came and came[0].who != to:
             return no(name, f"note {number} arrived at {came[0].who}", sent, *came)
-        elif not came and (not failed or failed[0].what.event.args[1] != BUSY):
+        elif came:
+            known[sent.who] = None
+        elif not failed or not _may_fail(failed[0], sent.who in known):
             return no(name, f"note {number} to {to} never arrived", sent, *failed)
     for number, arrivals in notes.arrived.items():
         if number not in notes.sent:
             return no(name, f"note {number} was never sent", *arrivals)
     return yes(name, len(notes.sent))
+
+
+def _may_fail(failed: Happening, known: bool) -> bool:
+    why = failed.what.event.args[1]
+    return why == BUSY or (why == NOT_HERE and not known)
 
 
 def mail_keeps_order(world: Sites) -> Verdict:
@@ -137,12 +147,14 @@ def refused_stay(world: Sites) -> Verdict:
     name = "who may not move goes on where it was"
     asked: dict[int, Happening] = {}
     at: dict[str, str] = {}
+    left: dict[str, int] = {}
     cases = 0
     for h in world.history.of(ASKED, ANSWERED, CAME, LEFT):
         if h.kind == CAME:
             at[h.who] = h.what
         elif h.kind == LEFT:
             at.pop(h.who, None)
+            left[h.who] = h.at
         elif h.kind == ASKED and isinstance(h.what.request, Move):
             asked[h.what.op] = h
         elif h.kind == ANSWERED and h.what.op in asked and h.what.error is not None:
@@ -150,7 +162,8 @@ def refused_stay(world: Sites) -> Verdict:
             cases += 1
             if h.what.error.code != REFUSED:
                 return no(name, "it was not asked rightly", question, h)
-            if at.get(h.who) != question.what.host:
+            # One who asked twice may be told so in the very step in which it leaves.
+            if at.get(h.who) != question.what.host and left.get(h.who) != h.at:
                 return no(name, f"{h.who} is not where it was", question, h)
     return yes(name, cases)
 
