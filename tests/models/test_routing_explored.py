@@ -27,7 +27,7 @@ from nomospace.protocols.routing.changes import Got, Kept
 from nomospace.protocols.routing.frames import Busy, Seek
 from nomospace.protocols.routing.records import HERE, MOVING, Kind
 from nomospace.testing.explore import Exploration
-from tests.models.explore_routing import Plan, Routed, State
+from tests.models.routed import Plan, Routed, State
 
 ANN, BOB = "ann@lab", "bob@ward"
 TO_BOB, TO_ANN = (ANN, BOB), (BOB, ANN)
