@@ -1,0 +1,213 @@
+"""Signed bundles: the source of a program, the name it goes by, and who answers for it.
+
+An agent may bring the code of its program to a host that does not have it. Python code can do
+whatever its host can, so a host takes none but that of publishers it trusts, by their public keys
+(Ed25519). A bundle is checked whole before a byte of it is used: its size, its form, who published
+it, that the source is the one that was put in, and the signature over publisher, name and source.
+
+The signature covers each part with its length, under a heading of its own: no part can be read as
+another, and nothing signed for another purpose passes here. Source travels as text and is never
+unpickled; whoever runs it is `node`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import ClassVar, Final
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from nomospace.errors import CallerError, PeerError
+
+BUNDLE_BYTES_MAX: Final = 1 << 18
+"""The largest bundle that is made or opened, in bytes."""
+KEY_BYTES: Final = 32
+HEADING: Final = b"nomospace bundle 1\n"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotABundle(PeerError):
+    """Bytes that are no bundle."""
+
+    code: ClassVar[str] = "trust.not-a-bundle"
+    why: str
+
+    def __str__(self) -> str:
+        return f"this is no bundle of code: {self.why}; make one with make_bundle"
+
+
+@dataclass(eq=False, kw_only=True)
+class BundleTooLarge(CallerError):
+    """A bundle above the limit."""
+
+    code: ClassVar[str] = "trust.bundle-too-large"
+    bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"a bundle of {self.bytes:,} bytes is above the limit of {BUNDLE_BYTES_MAX:,}; "
+            "let the program import what its hosts have, and bring the rest"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownPublisher(PeerError):
+    """A bundle of a publisher that is not trusted here."""
+
+    code: ClassVar[str] = "trust.unknown-publisher"
+    publisher: str
+
+    def __str__(self) -> str:
+        return (
+            f"publisher {self.publisher!r} is not trusted here; the host's operator may add its "
+            "key to trusted_publishers"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BundleAltered(PeerError):
+    """The source in a bundle is not the one that was put in."""
+
+    code: ClassVar[str] = "trust.bundle-altered"
+    name: str
+
+    def __str__(self) -> str:
+        return f"the source of program {self.name!r} was changed after it was bundled; get it again"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadSignature(PeerError):
+    """A bundle that its publisher's key did not sign."""
+
+    code: ClassVar[str] = "trust.bad-signature"
+    publisher: str
+    name: str
+
+    def __str__(self) -> str:
+        return (
+            f"the key known for publisher {self.publisher!r} did not sign this bundle of "
+            f"{self.name!r}; get the bundle again, or the publisher's new key"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class WrongName(PeerError):
+    """A bundle of another program than the one that was asked for."""
+
+    code: ClassVar[str] = "trust.wrong-name"
+    name: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"the bundle is of program {self.name!r}, not {self.wanted!r}; bring the right one"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadKey(CallerError):
+    """Bytes that are no key."""
+
+    code: ClassVar[str] = "trust.bad-key"
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"a key has {KEY_BYTES} bytes, not {self.bytes}; use secrets.token_bytes(32)"
+
+
+@dataclass(frozen=True)
+class PublisherKey:
+    """A publisher's name and secret key: any 32 bytes that nobody can guess.
+
+    >>> key = PublisherKey("acme", bytes(32))  # use secrets.token_bytes(32)
+    >>> key
+    PublisherKey(publisher='acme')
+    >>> len(key.public)
+    32
+    """
+
+    publisher: str
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_BYTES:
+            raise BadKey(bytes=len(self.secret))
+
+    @property
+    def public(self) -> bytes:
+        """The public key, for those who trust this publisher."""
+        return Ed25519PrivateKey.from_private_bytes(self.secret).public_key().public_bytes_raw()
+
+
+class _Bundle(msgspec.Struct, frozen=True, array_like=True, tag="nomospace-bundle-1"):
+    publisher: str
+    name: str
+    source: str
+    digest: bytes
+    signature: bytes
+
+
+def make_bundle(name: str, source: str, publisher_key: PublisherKey) -> bytes:
+    """A program's source, signed, as bytes to travel.
+
+    The same three always make the same bytes. Raises `BundleTooLarge`.
+
+    >>> key = PublisherKey("acme", bytes(32))
+    >>> bundle = make_bundle("courier", "print('on my way')", key)
+    >>> open_bundle(bundle, trusted={"acme": key.public})
+    "print('on my way')"
+    >>> open_bundle(bundle, trusted={})
+    Traceback (most recent call last):
+    nomospace.trust.bundles.UnknownPublisher: publisher 'acme' is not trusted here; ...
+    """
+    key = Ed25519PrivateKey.from_private_bytes(publisher_key.secret)
+    signature = key.sign(_signed(publisher_key.publisher, name, source))
+    digest = sha256(source.encode()).digest()
+    made = msgspec.msgpack.encode(_Bundle(publisher_key.publisher, name, source, digest, signature))
+    if len(made) > BUNDLE_BYTES_MAX:
+        raise BundleTooLarge(bytes=len(made))
+    return made
+
+
+def open_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None = None) -> str:
+    """The source in a bundle of a trusted publisher, of the program `name` if one is given.
+
+    `trusted` has public keys by publisher. Nothing of the bundle is believed before the signature
+    is checked. Raises `NotABundle`, `BundleTooLarge`, `UnknownPublisher`, `BundleAltered`,
+    `BadSignature` or `WrongName`.
+    """
+    if len(bundle) > BUNDLE_BYTES_MAX:
+        raise BundleTooLarge(bytes=len(bundle))
+    try:
+        found = _DECODER.decode(bundle)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise NotABundle(why=str(error)) from None
+    public = trusted.get(found.publisher)
+    if public is None:
+        raise UnknownPublisher(publisher=found.publisher)
+    if len(public) != KEY_BYTES:
+        raise BadKey(bytes=len(public))
+    if sha256(found.source.encode()).digest() != found.digest:
+        raise BundleAltered(name=found.name)
+    signed = _signed(found.publisher, found.name, found.source)
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(found.signature, signed)
+    except InvalidSignature:
+        raise BadSignature(publisher=found.publisher, name=found.name) from None
+    if name is not None and found.name != name:
+        raise WrongName(name=found.name, wanted=name)
+    return found.source
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Bundle)
+
+
+def _signed(*parts: str) -> bytes:
+    """What is signed: each part with its length, so that no two bundles have the same."""
+    made = [HEADING]
+    for part in parts:
+        data = part.encode()
+        made += [len(data).to_bytes(4, "big"), data]
+    return b"".join(made)
