@@ -8,7 +8,7 @@ way on a link that is cut is lost. Hosts have names of one letter, links are wri
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -84,6 +84,8 @@ class Hosts:
         *,
         policy: Policy | None = None,
         laws: Sequence[CompiledLaw] = (),
+        domain: str | None = None,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         pairs = [a + b for a in names for b in names if a < b]
         self.now = 0
@@ -101,6 +103,8 @@ class Hosts:
         """Called after every event that a host has handled: for what must hold at every step."""
         self._policy = policy
         self._laws = {law.hash: law for law in laws}
+        self._domain = domain
+        self._servers = servers
         self._lives = dict.fromkeys(names, 0)
         self._frames: list[tuple[int, int, str, str, Any]] = []
         self._order = count()
@@ -124,6 +128,8 @@ class Hosts:
             policy=self._policy,
             durable=self.disks[name],
             laws=self._laws,
+            domain=self._domain,
+            servers=self._servers,
         )
 
     def stop(self, name: str) -> None:

@@ -246,6 +246,17 @@ class Revoked(msgspec.Struct, frozen=True):
     attributes: tuple[Term, ...]
 
 
+class Primary(msgspec.Struct, frozen=True):
+    """A site is the primary server of a domain since a term; told to it, and to those it serves.
+
+    Whoever watches over the servers of a domain decides that: a standby takes over so.
+    """
+
+    domain: str
+    site: str
+    term: int
+
+
 class Engage(msgspec.Struct, frozen=True):
     """Join whom the policy lets this host join."""
 
@@ -272,7 +283,18 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
 
 
 Event: TypeAlias = (
-    Call | Arrive | Depart | Speak | Certified | Revoked | Engage | Disengage | Moved | Heard | Tick
+    Call
+    | Arrive
+    | Depart
+    | Speak
+    | Certified
+    | Revoked
+    | Primary
+    | Engage
+    | Disengage
+    | Moved
+    | Heard
+    | Tick
 )
 
 

@@ -41,6 +41,7 @@ from nomospace.host.calls import (
     Open,
     Out,
     OutMany,
+    Primary,
     React,
     Reactions,
     Revoked,
@@ -250,6 +251,8 @@ class Host:
             self.holding.depart(event.agent)
         elif isinstance(event, Heard):
             self.posting.heard(event.neighbour, event.frame)
+        elif isinstance(event, Primary):
+            self.posting.primary(event.domain, event.site, event.term)
         elif isinstance(event, Speak):
             self.governing.speak(event)
         else:
@@ -363,7 +366,7 @@ def _admit_all(one: str, other: Any, code: Any) -> str:
     return ""
 
 
-_ACTS: Final = (Arrive, Depart, Speak, Certified, Revoked)
+_ACTS: Final = (Arrive, Depart, Speak, Certified, Revoked, Primary)
 """What waits, besides calls, while the group changes."""
 
 _CALLS: Final[dict[type, Any]] = {

@@ -45,9 +45,11 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
+from nomospace.protocols.routing.frames import NotPrimary
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.standby import PairedServer
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
@@ -118,11 +120,12 @@ class Posting:
         self.domain = domain
         places = Everywhere(servers)
         self.daemon = FQSC.daemon(host.name, domain, places, limits=limits)
-        self._servers: dict[str, ServerCore] = {
-            served: FQSC.server(host.name, served, places, limits=limits)
-            for served in dict.fromkeys((host.name, *servers))
-            if places.first(served) == host.name
-        }
+        self._servers: dict[str, ServerCore] = {}
+        for served in dict.fromkeys((host.name, *servers)):
+            if places.serves(host.name, served):
+                server = FQSC.server(host.name, served, places, limits=limits)
+                paired = len(servers.get(served, ())) > 1
+                self._servers[served] = PairedServer(server) if paired else server
         self.courier = Courier(
             Transfers(
                 numbers=durable.parcels.numbers,
@@ -143,7 +146,8 @@ class Posting:
     def knows(self, agent: str) -> bool:
         """Whether a server here has an agent on record that has not ended."""
         for server in self._servers.values():
-            record = server.record(agent) if isinstance(server, Server) else None
+            inner = server.server if isinstance(server, PairedServer) else server
+            record = inner.record(agent) if isinstance(inner, Server) else None
             if record is not None and record.kind is not Kind.ENDED:
                 return True
         return False
@@ -175,6 +179,15 @@ class Posting:
     def gone(self, agent: str) -> None:
         """An agent that moved is at its new host."""
         self._carry("", self.daemon.gone(agent, now=self._host.now))
+
+    def primary(self, domain: str, site: str, term: int) -> None:
+        """A site is the primary of a domain from now on: this one, perhaps, which takes over."""
+        server = self._servers.get(domain)
+        if site == self._host.name and isinstance(server, PairedServer):
+            self._carry(domain, server.take_over(term))
+        for served, core in self._servers.items():
+            self._carry(served, core.primary(domain, site, term))
+        self._carry("", self.daemon.primary(domain, site, term))
 
     # -- parcels ---------------------------------------------------------------------------
 
@@ -223,6 +236,9 @@ class Posting:
             while self._own:
                 src, frame = self._own.popleft()
                 domain = server_of(frame)
+                if isinstance(frame, NotPrimary):
+                    self.primary(frame.domain, frame.site, frame.term)
+                    continue
                 core = self._servers.get(domain) if domain else self.daemon
                 if core is None:
                     self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
