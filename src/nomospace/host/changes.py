@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.control import Membership, Ruling, Snapshot, redo
+from nomospace.host.calls import LawText
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
 
@@ -139,6 +140,12 @@ class RoutingFolded(msgspec.Struct, frozen=True, gc=False):
     changes: tuple[Any, ...]
 
 
+class LawLearnt(msgspec.Struct, frozen=True, gc=False):
+    """An agent brought a law along that this host did not have."""
+
+    text: LawText
+
+
 class MemberJoined(msgspec.Struct, frozen=True, gc=False):
     """A membership begins, or comes with its agent."""
 
@@ -173,6 +180,7 @@ Change: TypeAlias = (
     | ParcelPlaced
     | RoutingChanged
     | RoutingFolded
+    | LawLearnt
     | MemberJoined
     | MemberRuled
     | FloorRaised
@@ -241,6 +249,7 @@ class Durable:
         self.transfers = Book()
         self.parcels = Book()
         self.routing: dict[str, list[Any]] = {}
+        self.laws: dict[str, LawText] = {}
         self.floor = 0
 
     def apply(self, change: Change) -> None:
@@ -304,6 +313,9 @@ class Durable:
     def _opened(self, change: Opened) -> None:
         self.spaces[change.agent, change.space] = change
 
+    def _law_learnt(self, change: LawLearnt) -> None:
+        self.laws[change.text.hash] = change.text
+
     def _member_joined(self, change: MemberJoined) -> None:
         snapshot = change.snapshot
         self.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
@@ -332,6 +344,7 @@ _APPLY: Final[dict[type, Any]] = {
     ParcelPlaced: Durable._parcel_placed,
     RoutingChanged: Durable._routing_changed,
     RoutingFolded: Durable._routing_folded,
+    LawLearnt: Durable._law_learnt,
     MemberJoined: Durable._member_joined,
     MemberRuled: Durable._member_ruled,
     FloorRaised: Durable._floor_raised,

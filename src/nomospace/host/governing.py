@@ -30,6 +30,7 @@ from nomospace.control import (
     sent,
 )
 from nomospace.control import Effect as ControlEffect
+from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
     Adopt,
     Certified,
@@ -38,17 +39,19 @@ from nomospace.host.calls import (
     Speak,
     Tell,
 )
-from nomospace.host.changes import Durable, MemberJoined, MemberRuled
+from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
 from nomospace.host.effects import Mail, Ruled
 from nomospace.host.posting import Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
-from nomospace.law import CompiledLaw
+from nomospace.law import CompiledLaw, load
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
 
+LEARNT_MAX: Final = 10_000
+"""How many laws a host learns from agents that come."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one step of a host may cause."""
 
@@ -62,6 +65,7 @@ class Governing:
     def __init__(self, host: Host, laws: Mapping[str, CompiledLaw]) -> None:
         self._host = host
         self._laws = dict(laws)
+        self._learnt = 0
         self._members: dict[Home, Membership] = {}
         self._managers: dict[Home, None] = {}
         self._due: dict[Home, int] = {}
@@ -73,6 +77,9 @@ class Governing:
 
     def restore(self, durable: Durable) -> None:
         """Bring memberships back as an earlier life wrote them down."""
+        for text in durable.laws.values():
+            self._laws.setdefault(text.hash, load(text.text, text.name))
+            self._learnt += 1
         for (home, law), stored in durable.members.items():
             member = stored.restore(self._laws[law])
             self._members[home, law] = member
@@ -130,7 +137,8 @@ class Governing:
             member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._members[agent, snapshot.law] = member
             self._host.write_down(MemberJoined(snapshot))
-            self.rule(member, Event("moved", (origin, self._host.name)))
+            if origin != self._host.name:  # else it was sent back, and has not moved
+                self.rule(member, Event("moved", (origin, self._host.name)))
         self.drain()
 
     def laws_of(self, agent: str) -> tuple[LawText, ...]:
@@ -155,9 +163,28 @@ class Governing:
         law = self._laws.get(text.hash)
         return law is not None and law.tree.source.text == text.text
 
-    def know(self, law: CompiledLaw) -> None:
-        """Have a law at hand for members that come."""
-        self._laws[law.hash] = law
+    def learn(self, texts: tuple[LawText, ...]) -> None:
+        """Have laws at hand that an agent brings along, and have them after a crash."""
+        for text in texts:
+            if not self.knows(text):
+                self._laws[text.hash] = load(text.text, text.name)
+                self._learnt += 1
+                self._host.write_down(LawLearnt(text))
+
+    def objection(self, texts: tuple[LawText, ...]) -> str:
+        """What speaks against laws that an agent would bring along; empty when nothing does."""
+        for text in texts:
+            if self.knows(text):
+                continue
+            try:
+                law = load(text.text, text.name)
+            except NomospaceError:
+                return f"law {text.hash[:12]} cannot be read"
+            if law.hash != text.hash:
+                return f"the text of law {text.hash[:12]} is of another law"
+            if self._learnt >= LEARNT_MAX:
+                return "no more laws can be learnt here"
+        return ""
 
     def manager(self, space: str, law: str) -> Membership:
         """The manager of a governed space here, made when agents bring the space along."""

@@ -28,13 +28,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle, Launch, LawText, Move, Save, Unread
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.holding import Resident
 from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
-from nomospace.law import load
 from nomospace.protocols.routing import UNSETTLED, Go, Seat
 
 if TYPE_CHECKING:
@@ -87,9 +85,10 @@ class Coming(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="coming
 
 
 class There(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="there"):
-    """The agent has been placed."""
+    """The agent that came with a ticket has been placed."""
 
     agent: str
+    ticket: str
 
 
 class Back(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="back"):
@@ -280,16 +279,8 @@ class Moving:
         host = self._host
         if body.agent in host.holding.residents:
             return "an agent of that name is here"
-        for text in body.laws:
-            if host.governing.knows(text):
-                continue
-            try:
-                law = load(text.text, text.name)
-            except NomospaceError:
-                return f"law {text.hash[:12]} cannot be read"
-            if law.hash != text.hash:
-                return f"the text of law {text.hash[:12]} is of another law"
-            host.governing.know(law)
+        if why := host.governing.objection(body.laws):
+            return why
         return host.admits(body.agent, body.program, body.code)
 
     def _hear_welcome(self, peer: str, body: Welcome) -> None:
@@ -313,9 +304,11 @@ class Moving:
         if why:
             host.posting.parcel(peer, Back(body, why))
             return
-        self._place(body, peer, None)
+        host.governing.learn(body.laws)
+        # It has a seat before its laws rule on the move, which may send; its mail comes after.
         host.posting.arrive(body.agent, body.seat, body.ticket)
-        host.posting.parcel(peer, There(body.agent))
+        self._place(body, peer, None)
+        host.posting.parcel(peer, There(body.agent, body.ticket))
 
     def _place(self, body: Coming, peer: str, error: MoveRefused | None) -> None:
         """Let an agent and its program go on here; what came for it meanwhile is told after."""
@@ -330,7 +323,7 @@ class Moving:
 
     def _hear_there(self, peer: str, body: There) -> None:
         self._away.pop(body.agent, None)
-        self._host.posting.gone(body.agent)
+        self._host.posting.gone(body.agent, body.ticket)
 
     def _hear_back(self, peer: str, body: Back) -> None:
         """The agent goes on where it was, and learns why."""

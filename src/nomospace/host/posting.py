@@ -176,9 +176,9 @@ class Posting:
         """An agent that was about to move goes on here."""
         self._carry("", self.daemon.stay(agent, now=self._host.now))
 
-    def gone(self, agent: str) -> None:
-        """An agent that moved is at its new host."""
-        self._carry("", self.daemon.gone(agent, now=self._host.now))
+    def gone(self, agent: str, ticket: str) -> None:
+        """An agent that moved with a ticket is at its new host."""
+        self._carry("", self.daemon.gone(agent, ticket, now=self._host.now))
 
     def primary(self, domain: str, site: str, term: int) -> None:
         """A site is the primary of a domain from now on: this one, perhaps, which takes over."""
@@ -204,10 +204,14 @@ class Posting:
         if isinstance(frame, Receipt) and self.courier.book.taken(peer, frame.number):
             host.write_down(ParcelTaken(peer, frame.number))
         came, reply = self.courier.receive(peer, frame, now=host.now)
-        for number, what in came:
-            host.write_down(ParcelPlaced(peer, number))
-            if not host.moving.hear(peer, what):
-                self._own.append((peer, what))
+        self._running = True  # what routing has for an agent that comes waits until it is here
+        try:
+            for number, what in came:
+                host.write_down(ParcelPlaced(peer, number))
+                if not host.moving.hear(peer, what):
+                    self._own.append((peer, what))
+        finally:
+            self._running = False
         self._work_off()
         if reply is not None:
             host.group.reach(peer, reply)

@@ -73,7 +73,7 @@ NOWHERE: Final = "nowhere"
 
 NOTES: Final = 340
 NOTES_MIN: Final = 300
-MOVES: Final = 70
+MOVES: Final = 80
 MOVES_MIN: Final = 20
 CRASHES_MIN: Final = 2
 

@@ -25,6 +25,8 @@ BUSY: Final = "busy"
 """Why a note to an agent that lives may fail: too many wait at its sender's host."""
 NOT_HERE: Final = "notHere"
 """Likewise: its sender is so new that its home does not know it yet."""
+UNKNOWN: Final = "unknownDestination"
+"""Likewise: the agent that it is for is so new."""
 REFUSED: Final = "host.move-refused"
 
 
@@ -60,7 +62,7 @@ def mail_arrives_once(world: Sites) -> Verdict:
     """Every note to an agent that there is arrives once; one to nobody fails once."""
     name = "mail arrives exactly once, or its sender is told"
     notes = Notes(world)
-    known: dict[str, None] = {}  # senders of whom something has arrived
+    known: dict[str, None] = {}  # agents that have written or been written to
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -76,8 +78,8 @@ def mail_arrives_once(world: Sites) -> Verdict:
         elif came and came[0].who != to:
             return no(name, f"note {number} arrived at {came[0].who}", sent, *came)
         elif came:
-            known[sent.who] = None
-        elif not failed or not _may_fail(failed[0], sent.who in known):
+            known[sent.who] = known[to] = None
+        elif not failed or not _may_fail(failed[0], sent.who in known, to in known):
             return no(name, f"note {number} to {to} never arrived", sent, *failed)
     for number, arrivals in notes.arrived.items():
         if number not in notes.sent:
@@ -85,9 +87,11 @@ def mail_arrives_once(world: Sites) -> Verdict:
     return yes(name, len(notes.sent))
 
 
-def _may_fail(failed: Happening, known: bool) -> bool:
+def _may_fail(failed: Happening, sender_known: bool, receiver_known: bool) -> bool:
     why = failed.what.event.args[1]
-    return why == BUSY or (why == NOT_HERE and not known)
+    if why == NOT_HERE:
+        return not sender_known
+    return why == BUSY or (why == UNKNOWN and not receiver_known)
 
 
 def mail_keeps_order(world: Sites) -> Verdict:
@@ -280,13 +284,10 @@ def was_hard(*, messages: int, moves: int, crashes: int) -> Checker:
         name = "the world was hard enough"
         healed_at = world.healed_at or world.end_us
         before = [h for h in world.history if h.at < healed_at]
-        came: dict[str, int] = {}
-        for h in before:
-            if h.kind == CAME:
-                came[h.who] = came.get(h.who, -1) + 1  # the first was its birth
+        came = [h.who for h in world.history.of(CAME)]
         counts = {
             "notes": (messages, len(Notes(world).sent)),
-            "moves": (moves, sum(came.values())),
+            "moves": (moves, len(came) - len(dict.fromkeys(came))),
             "crashes": (crashes, sum(h.kind == CRASHED for h in before)),
             "partitions": (1, sum(h.kind == CUT for h in before)),
         }
