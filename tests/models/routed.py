@@ -93,10 +93,11 @@ class Handover(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """Word to the old site that an agent has arrived at another."""
+    """Word to the old site that an agent has arrived at another, with the ticket of that move."""
 
     agent: str
     site: str
+    ticket: str
 
 
 Item: TypeAlias = Flight | Handover | Receipt
@@ -263,19 +264,17 @@ class Routed:
                 yield f"{agent} arrives at {site}", self._arrive(state, number)
                 if self._hosts[state[2]].refusals:
                     yield f"{site} refuses {agent}", self._stays(state, at, src)
-            case Receipt(agent, site):
-                gone = partial(_gone, agent=agent)
-                after = self._step(state, self._slot[site, ""], ("gone", agent), gone)
+            case Receipt(agent, site, ticket):
+                gone = partial(_gone, agent=agent, ticket=ticket)
+                after = self._step(state, self._slot[site, ""], ("gone", agent, ticket), gone)
                 yield f"{site} knows that {agent} has arrived", after
 
     def _arrive(self, state: State, number: int) -> State:
-        """An agent is handed over. That it once left for elsewhere is no news where it comes."""
+        """An agent is handed over; the host it left learns of it some day, perhaps very late."""
         item = self._items[number]
         assert isinstance(item, Handover)
         agent, src, site, ticket, seat = item
-        old = self._items.put(Receipt(agent, site))
-        air = [each for each in state[1] if each != old]
-        air.append(self._items.put(Receipt(agent, src)))
+        air = [*state[1], self._items.put(Receipt(agent, src, ticket))]
         host = self._hosts[state[2]]
         host = host._replace(agents=_put(host.agents, self._names.index(agent), (site, CAME)))
         here = (state[0], tuple(sorted(air)), self._hosts.put(host))
@@ -488,8 +487,8 @@ def _stay(core: Daemon, *, agent: str) -> list[Effect]:
     return core.stay(agent, now=0)
 
 
-def _gone(core: Daemon, *, agent: str) -> list[Effect]:
-    return core.gone(agent, now=0)
+def _gone(core: Daemon, *, agent: str, ticket: str) -> list[Effect]:
+    return core.gone(agent, ticket, now=0)
 
 
 def _arrive(core: Daemon, *, agent: str, seat: Seat, ticket: str) -> list[Effect]:

@@ -188,11 +188,14 @@ class Daemon(DaemonMemory):
         out.append(self._to_server(domain, Migrating(domain, agent, resident.epoch, to_site)))
         return out
 
-    def gone(self, agent: str, *, now: int) -> list[Effect]:
-        """Forget the seat of an agent that another site has now."""
+    def gone(self, agent: str, ticket: str, *, now: int) -> list[Effect]:
+        """Forget the seat of an agent that another site has now, by the ticket of that move.
+
+        Late news of an earlier move does not touch one who came back and left again.
+        """
         resident = self._residents.get(agent)
-        if resident is None or resident.phase is not AWAY:
-            return [Refused(agent, NOT_HERE)]
+        if resident is None or resident.phase is not AWAY or resident.ticket != ticket:
+            return [Noted("late", (agent, ticket))]
         del self._residents[agent]
         return [Persist(written.SeatGone(agent))]
 

@@ -161,8 +161,8 @@ class DaemonCore(Core, Protocol):
         """An agent here would move; `Go` or `Refused` follows."""
         ...
 
-    def gone(self, agent: str, *, now: int) -> list[Effect]:
-        """The handover after a `Go` is done: the other site has the agent."""
+    def gone(self, agent: str, ticket: str, *, now: int) -> list[Effect]:
+        """The handover after the `Go` with this ticket is done: the other site has the agent."""
         ...
 
     def stay(self, agent: str, *, now: int) -> list[Effect]:

@@ -282,7 +282,8 @@ def test_a_move_within_the_domain_takes_the_seat_along() -> None:
     assert seen(core.depart(ANN, "t", now=1)) == [Transmit("q", Migrating("lab", ANN, 0, "t"))]
     seat = Seat(1, "lab", ((BOB, 1),), ((BOB, 1),), (post(3),))
     assert heard(core, MayGo("lab", ANN, 0, "a ticket")) == [Go(ANN, "t", "a ticket", seat)]
-    assert core.gone(ANN, now=2) == [Persist(written.SeatGone(ANN))]
+    assert core.gone(ANN, "an older ticket", now=2) == [Noted("late", (ANN, "an older ticket"))]
+    assert core.gone(ANN, "a ticket", now=2) == [Persist(written.SeatGone(ANN))]
     assert there.arrive(ANN, seat, "a ticket", now=2) == [
         Persist(written.SeatPut(ANN, "CONFIRMING", seat, "", "a ticket")),
         Transmit("q", Migrated("lab", ANN, 1, "a ticket", "lab")),

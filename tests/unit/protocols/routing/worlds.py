@@ -144,7 +144,7 @@ class World:
         self.running[go.agent] = go.site
         there = self.daemons[go.site]
         self.at_daemon(go.site, there.arrive(go.agent, go.seat, go.ticket, now=self.now))
-        self.at_daemon(site, self.daemons[site].gone(go.agent, now=self.now))
+        self.at_daemon(site, self.daemons[site].gone(go.agent, go.ticket, now=self.now))
 
     def crash(self, key: tuple[str, ...], *, compact: bool = False) -> None:
         """Make a core anew from its disk; sometimes the disk starts over first."""
