@@ -137,6 +137,7 @@ class Governing:
             member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._members[agent, snapshot.law] = member
             self._host.write_down(MemberJoined(snapshot))
+            self._note_due(member)
             if origin != self._host.name:  # else it was sent back, and has not moved
                 self.rule(member, Event("moved", (origin, self._host.name)))
         self.drain()
