@@ -17,11 +17,13 @@ __version__ = "0.1.0"
 _FACE = {
     "ANY": ("nomospace.terms.templates", "ANY"),
     "Agent": ("nomospace.client", "Agent"),
+    "AgentAway": ("nomospace.node", "AgentAway"),
     "Bug": ("nomospace.errors", "Bug"),
     "CallerError": ("nomospace.errors", "CallerError"),
     "Closed": ("nomospace.client", "Closed"),
     "Compound": ("nomospace.terms", "Compound"),
     "ContactLost": ("nomospace.host.problems", "ContactLost"),
+    "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
     "Law": ("nomospace.law", "CompiledLaw"),
     "LawError": ("nomospace.errors", "LawError"),
@@ -29,11 +31,14 @@ _FACE = {
     "ListenerOverran": ("nomospace.client", "ListenerOverran"),
     "Membership": ("nomospace.client", "Membership"),
     "MemoryStore": ("nomospace.node", "MemoryStore"),
+    "MoveRefused": ("nomospace.host.problems", "MoveRefused"),
     "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.host.problems", "NotAMember"),
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.host.problems", "PrivateSpace"),
+    "Program": ("nomospace.client", "Program"),
+    "PublisherKey": ("nomospace.trust", "PublisherKey"),
     "ReactionHandle": ("nomospace.client", "ReactionHandle"),
     "ReadOnly": ("nomospace.host.problems", "ReadOnly"),
     "Refused": ("nomospace.host.problems", "Refused"),
@@ -45,7 +50,9 @@ _FACE = {
     "WaitingInListener": ("nomospace.client", "WaitingInListener"),
     "a": ("nomospace.terms.templates", "a"),
     "between": ("nomospace.terms.templates", "between"),
+    "make_bundle": ("nomospace.trust", "make_bundle"),
     "obj": ("nomospace.terms.templates", "obj"),
+    "program": ("nomospace.client", "program"),
     "same": ("nomospace.terms.templates", "same"),
     "show": ("nomospace.terms", "show"),
     "t": ("nomospace.terms", "t"),
@@ -56,14 +63,17 @@ _FACE = {
 if TYPE_CHECKING:
     from nomospace.client import Agent as Agent
     from nomospace.client import Closed as Closed
+    from nomospace.client import Departed as Departed
     from nomospace.client import ListenerOverran as ListenerOverran
     from nomospace.client import Membership as Membership
+    from nomospace.client import Program as Program
     from nomospace.client import ReactionHandle as ReactionHandle
     from nomospace.client import Report as Report
     from nomospace.client import Space as Space
     from nomospace.client import TimedOut as TimedOut
     from nomospace.client import Tuple as Tuple
     from nomospace.client import WaitingInListener as WaitingInListener
+    from nomospace.client import program as program
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError
@@ -72,11 +82,13 @@ if TYPE_CHECKING:
     from nomospace.errors import Unavailable as Unavailable
     from nomospace.host.problems import ContactLost as ContactLost
     from nomospace.host.problems import LeaseLapsed as LeaseLapsed
+    from nomospace.host.problems import MoveRefused as MoveRefused
     from nomospace.host.problems import NotAMember as NotAMember
     from nomospace.host.problems import PrivateSpace as PrivateSpace
     from nomospace.host.problems import ReadOnly as ReadOnly
     from nomospace.host.problems import Refused as Refused
     from nomospace.law import CompiledLaw
+    from nomospace.node import AgentAway as AgentAway
     from nomospace.node import Host as Host
     from nomospace.node import MemoryStore as MemoryStore
     from nomospace.node import Network as Network
@@ -90,6 +102,8 @@ if TYPE_CHECKING:
     from nomospace.terms.templates import obj as obj
     from nomospace.terms.templates import same as same
     from nomospace.terms.templates import where as where
+    from nomospace.trust import PublisherKey as PublisherKey
+    from nomospace.trust import make_bundle as make_bundle
 
     Law = CompiledLaw
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -185,6 +185,8 @@ class Host:
         laws: Iterable[Any] = (),
         on_report: Callable[[client.Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
+        programs: Iterable[str] | None = None,
+        trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
         self._it = node.Host(
             name,
@@ -194,6 +196,8 @@ class Host:
             laws=laws,
             on_report=on_report,
             listener_timeout=listener_timeout,
+            programs=programs,
+            trusted_publishers=trusted_publishers,
         )
         self._open = False
 
@@ -242,6 +246,18 @@ class Host:
     def agent(self, name: str) -> Agent:
         """The agent `name@host`: new, or as it was left."""
         return Agent(_background.wait(self._it.agent(name)))
+
+    def launch(
+        self, program: str, *, name: str, state: Any = None, bundle: bytes | None = None
+    ) -> client.Program[Any]:
+        """Let the agent `name@host` run a program, in the background."""
+        launched = self._it.launch(program, name=name, state=state, bundle=bundle)
+        return _background.wait(launched)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that may run here without bringing their code."""
+        return self._it.programs
 
     @property
     def view(self) -> Any:
@@ -317,6 +333,15 @@ class Agent:
     def adopt(self, law: Any, *args: object) -> Membership:
         """Adopt a law."""
         return Membership(_background.wait(self._it.adopt(law, *args)))
+
+    def membership(self, law: Any) -> Membership | None:
+        """The membership under a law that the agent has adopted."""
+        found = _background.call(self._it.membership, law)
+        return None if found is None else Membership(found)
+
+    def move(self, to: str) -> None:
+        """Raise `NotAProgram`: only programs move."""
+        _background.wait(self._it.move(to))
 
     def close(self) -> None:
         """End this program's side of the agent; its spaces stay on the host."""

@@ -4,7 +4,7 @@ A program holds an `Agent`, its `Space`s and `Membership`s. This room knows what
 nothing of hosts: `connection.Connection` is all it asks of one.
 """
 
-from nomospace.client.agent import SYSTEM, Agent, BadName, check_name
+from nomospace.client.agent import SYSTEM, Agent, BadName, NotAProgram, check_name
 from nomospace.client.connection import (
     Closed,
     Connection,
@@ -18,6 +18,7 @@ from nomospace.client.connection import (
 )
 from nomospace.client.listening import WaitingInListener
 from nomospace.client.membership import Letter, Membership
+from nomospace.client.program import BadProgram, BadState, Departed, Program, program
 from nomospace.client.reactions import (
     BadListener,
     ListenerBehind,
@@ -37,8 +38,11 @@ __all__ = [
     "BadListener",
     "BadName",
     "BadPlace",
+    "BadProgram",
+    "BadState",
     "Closed",
     "Connection",
+    "Departed",
     "Ear",
     "Firing",
     "Found",
@@ -50,7 +54,9 @@ __all__ = [
     "Membership",
     "NoLease",
     "NoSuchWay",
+    "NotAProgram",
     "OutsideStep",
+    "Program",
     "ReactionHandle",
     "Report",
     "Space",
@@ -61,4 +67,5 @@ __all__ = [
     "Tuple",
     "WaitingInListener",
     "check_name",
+    "program",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from nomospace.client.connection import Connection
+from nomospace.client.connection import Connection, Law
 from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import Space
@@ -31,6 +32,21 @@ class BadName(CallerError):
         return (
             f"{self.value} is no name of {self.what}; use 1 to {NAME_MAX} printable characters "
             "without spaces and without '@'"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAProgram(CallerError):
+    """An agent that runs no program was told to move."""
+
+    code: ClassVar[str] = "client.not-a-program"
+    agent: str
+    to: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} cannot move to {self.to!r} by itself: nothing says what would go on "
+            "there; write a Program, launch it, and let it call self.move"
         )
 
 
@@ -172,6 +188,31 @@ class Agent:
         self._memberships.append(membership)
         return membership
 
+    def membership(self, law: Any) -> Membership | None:
+        """The membership under a law that the agent has adopted, with what waits in its inbox.
+
+        For programs that begin again: `agent.membership(law) or await agent.adopt(law)`.
+
+        >>> from nomospace import sync, Law
+        >>> from nomospace.laws import path
+        >>> with sync.Host("ward-3") as host:
+        ...     nurse, law = host.agent("nurse"), Law.load(path("mp"))
+        ...     before, _ = nurse.membership(law), nurse.adopt(law)
+        ...     before, nurse.membership(law)
+        (None, <nurse@ward-3 under law mp>)
+        """
+        for membership in self._memberships:
+            if membership.law.hash == law.hash:
+                return membership
+        return None
+
+    async def move(self, to: str) -> None:
+        """Raise `NotAProgram`: what this code holds in its frames could not go along.
+
+        Programs move, see `Program.move`.
+        """
+        raise NotAProgram(agent=self.id, to=to)
+
     async def close(self) -> None:
         """End this program's side of the agent.
 
@@ -190,6 +231,34 @@ class Agent:
             handle.stop()
         for membership in self._memberships:
             membership.close()
+
+    # -- what programs and their hosts use -------------------------------------------------
+
+    async def leave(self, to: str, program: str, state: bytes, code: bytes | None) -> None:
+        """Go to another host with a program's state and the mail that it has not read."""
+        letters = [(each, each.drain()) for each in self._memberships]
+        unread = tuple(
+            (each.law.hash, letter.sender, letter.message)
+            for each, its in letters
+            for letter in its
+        )
+        try:
+            await self._connection.move(to, program, state, code, unread)
+        except (Exception, asyncio.CancelledError):
+            for each, its in letters:
+                each.put_back(its)
+            raise
+
+    async def save(self, state: bytes) -> None:
+        """Make the state of the program that runs as this agent durable."""
+        await self._connection.save(state)
+
+    def resume(self, law: Law) -> Membership:
+        """Hold a membership that an earlier run of the program has adopted; its mail comes here."""
+        membership = Membership(self._connection, law)
+        self._memberships.append(membership)
+        self._connection.attend(law.hash, membership)
+        return membership
 
     def _handles(self) -> list[ReactionHandle[Any]]:
         spaces = (self.system, *self._spaces.values())

@@ -170,6 +170,25 @@ class Connection(Protocol):
     def tell(self, law: str, message: Term, to: str) -> Coroutine[Any, Any, Any]:
         """Send a message under a law; the ruling on it."""
 
+    def attend(self, law: str, mailbox: Mailbox) -> None:
+        """Bring the mail of a membership that the agent has already."""
+
+    def move(
+        self,
+        to: str,
+        program: str,
+        state: bytes,
+        code: bytes | None,
+        unread: tuple[tuple[str, str, Term], ...],
+    ) -> Coroutine[Any, Any, None]:
+        """Go to another host; raises `program.Departed` when the agent has left.
+
+        When its task is cancelled, the move is called off, unless it is too late for that.
+        """
+
+    def save(self, state: bytes) -> Coroutine[Any, Any, None]:
+        """Make a state of the agent's program durable."""
+
     def connected(self, agent: str) -> bool:
         """Whether an agent (or, without an `@`, a host) is connected now."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -100,6 +101,18 @@ class Membership:
         self._dropped = 0
         self._letters.append(Letter(sender, message))
         self._ring()
+
+    def drain(self) -> list[Letter]:
+        """Take out what waits: it goes elsewhere with its agent."""
+        letters = list(self._letters)
+        self._letters.clear()
+        return letters
+
+    def put_back(self, letters: Iterable[Letter]) -> None:
+        """Let letters wait before all others, in their order."""
+        self._letters.extendleft(reversed(list(letters)))
+        if self._letters:
+            self._ring()
 
     def close(self) -> None:
         """Its agent is closed: readers of the inbox get what waits, then the end."""

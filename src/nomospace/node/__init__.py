@@ -1,15 +1,17 @@
 """Hosts in the real world: this process, its event loop, its links.
 
 A driver tells a host's core what happens and carries out what the core orders; it decides nothing.
-`local` runs a host in the event loop of this process, `network` links such hosts, and `desk` brings
-answers to the programs that asked.
+`local` runs a host in the event loop of this process, `network` links such hosts, `desk` brings
+answers to the programs that asked, and `programs` runs the programs of agents that move.
 """
 
 from nomospace.node.desk import Desk, Line
-from nomospace.node.local import Host, MemoryStore, NotInTime, Store
+from nomospace.node.local import AgentAway, Host, MemoryStore, NotInTime, Store
 from nomospace.node.network import BadLink, NameTaken, Network
+from nomospace.node.programs import NoSuchProgram, RunsAlready, Stage
 
 __all__ = [
+    "AgentAway",
     "BadLink",
     "Desk",
     "Host",
@@ -17,6 +19,9 @@ __all__ = [
     "MemoryStore",
     "NameTaken",
     "Network",
+    "NoSuchProgram",
     "NotInTime",
+    "RunsAlready",
+    "Stage",
     "Store",
 ]

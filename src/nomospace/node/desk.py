@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from nomospace.client import Closed, Connection, Ear, Mailbox, Report, TimedOut
+from nomospace.client import Closed, Connection, Departed, Ear, Mailbox, Report, TimedOut
 from nomospace.host.calls import (
     TAKING,
     Adjust,
@@ -23,15 +23,19 @@ from nomospace.host.calls import (
     Call,
     Cancel,
     Event,
+    Launch,
+    Move,
     Open,
     Out,
     OutMany,
     React,
     Request,
+    Save,
     Seek,
     Settle,
     Share,
     Tell,
+    Unread,
 )
 from nomospace.host.effects import Answer, Effect, Fire, Found, Mail, Note
 from nomospace.host.problems import BadReaction, Cancelled
@@ -53,12 +57,15 @@ class Desk:
         *,
         connected: Callable[[str, str], bool],
         report: Callable[[Report], None],
+        first: int = 0,
     ) -> None:
         self.give = give
         self.connected = connected
         """Whether an agent of the desk (the first) is connected with another, or with a host."""
         self.report = report
-        self.op = 0
+        self.op = first
+        """The number of the last call. Agents take calls along when they move, so no two desks may
+        give one number: each begins far from all others."""
         self.early: dict[int, Answer] = {}
         """Answers that came before anyone could wait for them: for the call under way."""
         self.waiting: dict[int, Callable[[Answer], None]] = {}
@@ -188,6 +195,67 @@ class Line:
             self._desk.ears.pop((self._agent, reaction), None)
         self._desk.post(self._agent, Adjust(reaction, what), adjusted)
 
+    def attend(self, law: str, mailbox: Mailbox) -> None:
+        self._check_open()
+        self._desk.mailboxes.setdefault((self._agent, law), []).append(mailbox)
+
+    def launch(self, program: str, state: bytes, code: bytes | None) -> Coroutine[Any, Any, None]:
+        """Note what this agent runs; an empty name says that it runs nothing any more."""
+        return self._ask(Launch(program, state, code))
+
+    def save(self, state: bytes) -> Coroutine[Any, Any, None]:
+        return self._ask(Save(state))
+
+    async def move(
+        self,
+        to: str,
+        program: str,
+        state: bytes,
+        code: bytes | None,
+        unread: tuple[tuple[str, str, Term], ...],
+    ) -> None:
+        self._check_open()
+        desk = self._desk
+        desk.op = op = desk.op + 1
+        request = Move(to, program, state, code, tuple(Unread(*each) for each in unread))
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+        def stayed(answer: Answer) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        desk.waiting[op] = stayed
+        self._pending[op] = (future, request)
+        cancelled = False
+        desk.give(Call(op, self._agent, request))
+        try:
+            # It is answered, or the agent is gone: giving up before would leave both possible.
+            while not future.done():
+                try:
+                    await asyncio.wait([future])
+                except asyncio.CancelledError:
+                    cancelled = True
+                    if op in desk.waiting:
+                        self._call_off(op)
+        finally:
+            self._pending.pop(op, None)
+            if op in desk.waiting:
+                desk.waiting[op] = _nobody
+        error = future.exception() or future.result().error
+        if isinstance(error, Departed):
+            raise error
+        if cancelled:
+            raise asyncio.CancelledError
+        if error is not None:
+            raise error
+
+    def leave(self) -> None:
+        """The agent has left the host: its program here ends, and whoever waits for the move."""
+        for future, request in self._pending.values():
+            if isinstance(request, Move) and not future.done():
+                future.set_exception(Departed())
+        self.shut(f"agent {self._agent}", gone=True)
+
     def connected(self, agent: str) -> bool:
         return self._desk.connected(self._agent, agent)
 
@@ -205,6 +273,8 @@ class Line:
         for op, (future, request) in pending.items():
             if gone:
                 self._desk.waiting.pop(op, None)
+            elif isinstance(request, Move):
+                pass  # it runs its course
             else:
                 self._disown(op, request)
             if not future.done():

@@ -13,25 +13,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Final, Protocol, Self
 
-from nomospace.client import Agent, Closed, Report, check_name
+from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.errors import Unavailable
 from nomospace.host import Durable
 from nomospace.host import Host as Core
 from nomospace.host.calls import Arrive, Disengage, Engage, Event, Heard, Moved, Tick
-from nomospace.host.effects import Answer, Effect, Persist, Transmit
+from nomospace.host.changes import ProgramKept
+from nomospace.host.effects import Answer, Came, Effect, Left, Persist, Transmit
 from nomospace.host.problems import Busy
 from nomospace.law import CompiledLaw
 from nomospace.node.desk import Desk, Line
 from nomospace.node.network import Network
+from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 
@@ -54,6 +57,18 @@ class NotInTime(Unavailable):
             f"after {self.timeout_s:g} s the group of {self.host} is {', '.join(self.members)}, "
             f"and {', '.join(self.hosts)} was waited for; look at links and policies"
         )
+
+
+@dataclass(eq=False, kw_only=True)
+class AgentAway(Unavailable):
+    """An agent was asked for that is at another host now, or under way."""
+
+    code: ClassVar[str] = "node.agent-away"
+    agent: str
+    host: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} has left {self.host}; write to it, or wait until it comes back"
 
 
 LEAVE_S: Final = 3.0
@@ -128,6 +143,8 @@ class Host:
         on_report: Callable[[Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
         epoch_us: int | None = None,
+        programs: Iterable[str] | None = None,
+        trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
         """Make a host; it begins with `start`, or at the head of an `async with`.
 
@@ -136,6 +153,10 @@ class Host:
         memberships are under. `on_report` is told of what goes wrong beside the programs' own
         paths, such as a listener that raises; without it a warning is logged. `epoch_us` is what
         the host's clock shows at the start; by default the machine's clock.
+
+        `programs` names those that may run here, by launch or by coming; by default all that this
+        process has registered. Programs that it does not have come only in bundles signed by one of
+        `trusted_publishers` (public keys by name): their code has all the rights of this process.
         """
         self.name = check_name("a host", name)
         self.on_report = on_report
@@ -151,7 +172,20 @@ class Host:
         self._origin = 0
         """What the host's clock shows when the loop's shows 0."""
         self._desk = Desk(
-            self._tell, connected=lambda _, who: self.connected(who), report=self._report
+            self._tell,
+            connected=lambda _, who: self.connected(who),
+            report=self._report,
+            first=secrets.randbits(30) << 32,
+        )
+        self._stage = Stage(
+            self.name,
+            programs=programs,
+            trusted_publishers=trusted_publishers,
+            agent_of=self._agent_of,
+            laws_of=lambda agent: self._running().laws_of(agent),
+            spawn=self._spawn,
+            failed=self._program_failed,
+            report=self._report,
         )
         self._agents: dict[str, tuple[Agent, Line]] = {}
         self._stepping = False
@@ -197,9 +231,13 @@ class Host:
             policy=self._policy,
             durable=durable,
             laws=self._laws,
+            admits=self._stage.admits,
+            reads=self._stage.reads,
         )
         self._view = self._core.view
         self._tell(Tick())
+        for kept in self._core.programs:
+            self._stage.begin(kept)
 
     async def close(self) -> None:
         """Leave the group by announcement and end. What waits raises `Closed`.
@@ -208,6 +246,8 @@ class Host:
         """
         if self._core is None:
             return
+        self._stage.stop()
+        await self._stage.wait_stopped(LEAVE_S)
         for agent, _ in list(self._agents.values()):
             await agent.close()
         others = [name for name in self.view.members if name != self.name]
@@ -221,6 +261,7 @@ class Host:
         if self._core is None:
             return
         self._core = None
+        self._stage.stop()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -246,17 +287,71 @@ class Host:
         ...     host.agent("nurse").id
         'nurse@ward-3'
         """
+        self._running()
+        return self._agent_of(f"{check_name('an agent', name)}@{self.name}")[0]
+
+    def _agent_of(self, agent_id: str) -> tuple[Agent, Line]:
         core = self._running()
-        agent_id = f"{check_name('an agent', name)}@{self.name}"
         held = self._agents.get(agent_id)
         if held is not None and not held[1].closed:
-            return held[0]
-        if held is None and agent_id not in core.agents:
-            self._tell(Arrive(agent_id))
+            return held
+        if agent_id not in core.agents:
+            if core.away(agent_id):
+                raise AgentAway(agent=agent_id, host=self.name)
+            if held is None:
+                self._tell(Arrive(agent_id))
         line = Line(self._desk, agent_id)
         agent = Agent(line, listener_timeout=self._listener_timeout)
         self._agents[agent_id] = (agent, line)
-        return agent
+        return agent, line
+
+    # -- programs ----------------------------------------------------------------------------
+
+    async def launch(
+        self, program: str, *, name: str, state: Any = None, bundle: bytes | None = None
+    ) -> Program[Any]:
+        """Let the agent `name@host` run a program, from this state; it is durable then.
+
+        Without a `state`, its class says what the first one is. A `bundle` goes along for hosts
+        that do not have the program. Gives the program as it runs here, until it moves or ends.
+        Raises `NoSuchProgram`, `BadState`, `RunsAlready`, `AgentAway`, or what is wrong with the
+        bundle.
+
+        One that raises is reported, and begins again when the host does.
+        """
+        agent_id = f"{check_name('an agent', name)}@{self.name}"
+        return await self._stage.launch(agent_id, program, state, bundle)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that may run here without bringing their code."""
+        return self._stage.names
+
+    @property
+    def running(self) -> dict[str, Program[Any]]:
+        """The programs at work here, by the ids of their agents."""
+        return {agent: one.program for agent, one in self._stage.running.items()}
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        return self._loop.create_task(work, name=name)
+
+    def _program_failed(self, agent: str, error: BaseException) -> None:
+        self._report(Report("a program failed", {"host": self.name, "agent": agent}, error))
+
+    def _came(self, came: Came) -> None:
+        if came.program:
+            why = getattr(came.error, "why", "")
+            self._stage.begin(
+                ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why),
+                came.mail,
+            )
+
+    def _left(self, agent: str) -> None:
+        self._stage.left(agent)
+        held = self._agents.pop(agent, None)
+        if held is not None and not held[1].closed:  # someone held it beside its program
+            held[1].shut(f"agent {agent}", gone=True)
+            held[0].stop()
 
     # -- the group ---------------------------------------------------------------------------
 
@@ -373,6 +468,10 @@ class Host:
             elif isinstance(effect, Transmit):
                 if self._network is not None:
                     self._network.transmit(self.name, effect.to, effect.frame)
+            elif isinstance(effect, Left):
+                self._left(effect.agent)
+            elif isinstance(effect, Came):
+                self._came(effect)
             else:
                 desk.take_in(effect)
 

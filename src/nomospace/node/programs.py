@@ -1,0 +1,283 @@
+"""The programs that a host runs: which it may, how they begin and how they end.
+
+A stage is one host's: it is told who comes with which program, and who has left, by whoever drives
+the host's core (`node.local` in real time, a simulated world in virtual time). It runs what the
+host's process has registered under the names that the operator allows. What it does not have it
+takes from bundles of trusted publishers only; each is loaded into a module of its own and known to
+this host alone. Whether a program may come is answered before its agent leaves where it is, and
+again at the door, where its state is read as well.
+
+Code that was admitted runs with all the rights of this process: a signature says whom to hold to
+account, it is no sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import ModuleType
+from typing import Any, ClassVar, Final
+
+from nomospace.client import Agent, Program, Report
+from nomospace.client.membership import Letter
+from nomospace.client.program import (
+    Registry,
+    decode_state,
+    encode_state,
+    first_state,
+    registered,
+    registering,
+)
+from nomospace.errors import CallerError, NomospaceError
+from nomospace.host.calls import Unread
+from nomospace.host.changes import ProgramKept
+from nomospace.host.problems import MoveRefused
+from nomospace.law import CompiledLaw
+from nomospace.node.desk import Line
+from nomospace.trust import open_bundle
+
+BUNDLES_MAX: Final = 1_000
+"""How many bundles of others a host loads in one life."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchProgram(CallerError):
+    """A program that a host does not run."""
+
+    code: ClassVar[str] = "node.no-such-program"
+    program: str
+    host: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"host {self.host} does not run program {self.program!r}: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunsAlready(CallerError):
+    """An agent is to run a program while it runs one."""
+
+    code: ClassVar[str] = "node.runs-already"
+    agent: str
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} runs program {self.program!r}; launch under another name"
+
+
+class Running:
+    """A program at work."""
+
+    __slots__ = ("agent", "line", "over", "program", "task")
+
+    def __init__(self, agent: Agent, line: Line, program: Program[Any]) -> None:
+        self.agent = agent
+        self.line = line
+        self.program = program
+        self.over = False  # whatever it still says on its way out does not count
+        self.task: asyncio.Task[None]
+
+
+class Stage:
+    """The programs of one host.
+
+    `agent_of` gives an agent of the host and its line, `laws_of` the laws it is under, `spawn`
+    runs a coroutine, and `failed` is told of a program that raised.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        *,
+        programs: Iterable[str] | None,
+        trusted_publishers: Mapping[str, bytes] | None,
+        agent_of: Callable[[str], tuple[Agent, Line]],
+        laws_of: Callable[[str], Iterable[CompiledLaw]],
+        spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
+        failed: Callable[[str, BaseException], None],
+        report: Callable[[Report], None],
+    ) -> None:
+        self.host = host
+        self.running: dict[str, Running] = {}
+        self._allowed = None if programs is None else tuple(dict.fromkeys(programs))
+        self._trusted = dict(trusted_publishers or {})
+        self._agent_of = agent_of
+        self._laws_of = laws_of
+        self._spawn = spawn
+        self._failed = failed
+        self._report = report
+        self._loaded: dict[bytes, tuple[str, Registry]] = {}
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._launching: dict[str, str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The programs that this host runs without being brought their code."""
+        known = registered()
+        allowed = known if self._allowed is None else self._allowed
+        return tuple(name for name in allowed if name in known)
+
+    # -- what may run ------------------------------------------------------------------------
+
+    def find(self, program: str, code: Any) -> type[Program[Any]]:
+        """The class of a program: the host's own, else from the bundle. Raises why not."""
+        if program in self.names:
+            return registered()[program]
+        if code is None:
+            why = "it is not registered here, or not allowed, and no bundle came with it"
+            raise NoSuchProgram(program=program, host=self.host, why=why)
+        if not self._trusted:
+            why = "it is not registered here, and this host takes code from nobody"
+            raise NoSuchProgram(program=program, host=self.host, why=why)
+        if not isinstance(code, bytes):
+            why = f"a bundle is bytes, and {type(code).__name__} came"
+            raise NoSuchProgram(program=program, host=self.host, why=why)
+        return self._load(program, code)
+
+    def _load(self, program: str, code: bytes) -> type[Program[Any]]:
+        key = sha256(code).digest()
+        found = self._loaded.get(key)
+        if found is None:
+            source = open_bundle(code, trusted=self._trusted, name=program)
+            if len(self._loaded) >= BUNDLES_MAX:
+                why = f"{BUNDLES_MAX:,} bundles are loaded already"
+                raise NoSuchProgram(program=program, host=self.host, why=why)
+            found = self._loaded[key] = self._execute(program, source, key)
+        kind = found[1].get(program)
+        if kind is None:
+            why = "its bundle defines no program of that name"
+            raise NoSuchProgram(program=program, host=self.host, why=why)
+        return kind
+
+    def _execute(self, program: str, source: str, key: bytes) -> tuple[str, Registry]:
+        """Run the source of a bundle as a module of its own."""
+        name = f"nomospace_bundle_{self.host}_{key.hex()[:16]}"
+        module = ModuleType(name, f"Program {program!r}, brought to host {self.host}.")
+        made: Registry = {}
+        sys.modules[name] = module  # classes look up the names of their annotations there
+        try:
+            with registering(made):
+                exec(compile(source, f"<bundle {program}>", "exec"), module.__dict__)
+        except (Exception, SystemExit) as error:
+            del sys.modules[name]
+            why = f"its bundle cannot be loaded: {type(error).__name__}: {error}"
+            raise NoSuchProgram(program=program, host=self.host, why=why) from error
+        return name, made
+
+    def admits(self, agent: str, program: str, code: Any) -> str:
+        """Why an agent may not come with its program; for the host's core."""
+        if not program:
+            return f"host {self.host} takes agents with a program only"
+        try:
+            self.find(program, code)
+        except NomospaceError as error:
+            return str(error)
+        return ""
+
+    def reads(self, program: str, code: Any, state: Any) -> str:
+        """Why a program cannot go on from a state here; for the host's core."""
+        try:
+            decode_state(self.find(program, code), state)
+        except NomospaceError as error:
+            return str(error)
+        return ""
+
+    # -- beginning -----------------------------------------------------------------------------
+
+    async def launch(self, id: str, program: str, state: Any, code: bytes | None) -> Program[Any]:
+        """Let an agent of this host run a program; it is durable when this returns."""
+        known = self.running.get(id)
+        if known is not None or id in self._launching:
+            name = known.program.name if known is not None else self._launching[id]
+            raise RunsAlready(agent=id, program=name)
+        kind = self.find(program, code)
+        data = encode_state(kind, first_state(kind, state))
+        _, line = self._agent_of(id)
+        self._launching[id] = program
+        try:
+            await line.launch(program, data, code)
+        finally:
+            del self._launching[id]
+        return self._begin(kind, ProgramKept(id, program, data, code))
+
+    def begin(self, kept: ProgramKept, unread: Iterable[Unread] = ()) -> None:
+        """Begin a program that has come, or that an earlier life of the host ran.
+
+        One that cannot begin is reported; it stays durable, and begins when the host starts again
+        with what it needs.
+        """
+        try:
+            kind = self.find(kept.program, kept.code)
+            self._begin(kind, kept, unread)
+        except NomospaceError as error:
+            facts = {"agent": kept.agent, "program": kept.program}
+            self._report(Report("a program could not begin", facts, error))
+
+    def _begin(
+        self, kind: type[Program[Any]], kept: ProgramKept, unread: Iterable[Unread] = ()
+    ) -> Program[Any]:
+        state = decode_state(kind, kept.state)
+        id = kept.agent
+        agent, line = self._agent_of(id)
+        letters: dict[str, list[Letter]] = {}
+        for one in unread:
+            letters.setdefault(one.law, []).append(Letter(one.sender, one.message))
+        for law in self._laws_of(id):
+            membership = agent.membership(law) or agent.resume(law)
+            membership.put_back(letters.get(law.hash, ()))
+        program = kind()
+        program.agent, program.state, program.host = agent, state, self.host
+        program.origin, program.code = kept.origin, kept.code
+        if kept.why:
+            program.refused = MoveRefused(agent=id, to=kept.origin, why=kept.why)
+        running = self.running[id] = Running(agent, line, program)
+        task = running.task = self._spawn(self._drive(id, running), f"{id}: {kept.program}")
+        self._tasks[task] = None
+        task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        return program
+
+    # -- ending --------------------------------------------------------------------------------
+
+    async def _drive(self, id: str, running: Running) -> None:
+        try:
+            await running.program.run()
+            if not running.over:
+                await running.line.launch("", b"", None)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            if not running.over:
+                self._failed(id, error)
+        finally:
+            if self.running.get(id) is running:
+                del self.running[id]
+
+    def left(self, agent: str) -> None:
+        """An agent has left: its program here ends now."""
+        running = self.running.pop(agent, None)
+        if running is None:
+            return
+        running.over = True
+        running.line.leave()
+        running.agent.stop()
+        if running.program.mover is not running.task:
+            running.task.cancel()
+
+    def stop(self) -> None:
+        """The host ends: so does all that it runs; what is durable begins again with it."""
+        for running in self.running.values():
+            running.over = True
+        self.running.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        for name, _ in self._loaded.values():
+            sys.modules.pop(name, None)
+        self._loaded.clear()
+
+    async def wait_stopped(self, timeout_s: float) -> None:
+        """Wait until the programs that were stopped have ended; not for ever."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=timeout_s)
