@@ -24,6 +24,7 @@ from nomospace.bench.peers.spaces.loop import Contest
 from nomospace.bench.peers.spaces.loop import Row as Fields
 from nomospace.bench.peers.spaces.sqlite import Sqlite
 from nomospace.bench.report import ahead_of_peers, at_most, times_floor
+from nomospace.bench.suites.space_hosts import engaging, through_the_api
 from nomospace.errors import Bug
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def space(run: Run) -> Iterator[Row]:
     yield from _watchers(run)
     run.say("memory")
     yield _memory(many)
-    # Rows through the public API go here, each beside the one of the core that it stands on.
+    run.say("the public API")
+    yield through_the_api(run, many)
+    run.say("two hosts that engage")
+    yield from engaging(run, many)
 
 
 # -- the engines -----------------------------------------------------------------------------
