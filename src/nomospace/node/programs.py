@@ -248,6 +248,9 @@ class Stage:
                 await running.line.launch("", b"", None)
         except (KeyboardInterrupt, SystemExit):
             raise
+        except asyncio.CancelledError:
+            if not running.over:
+                raise
         except BaseException as error:
             if not running.over:
                 self._failed(id, error)

@@ -6,27 +6,32 @@ Agents and spaces are those of `nomospace.client`, so a program that runs here r
 Time is virtual: `asyncio.sleep` is how a program lets it pass. One seed gives one history, and
 `world.history` holds it for the checkers of `sim`.
 
-A program dies with its host. `SimHost.program` starts one that begins again when its host does;
-whatever else still waits on a host that crashes gets `Closed`.
+A program dies with its host. `SimHost.program` starts one that begins again when its host does,
+and `SimHost.launch` one that goes where its agent goes; whatever else still waits on a host that
+crashes gets `Closed`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from nomospace import client
 from nomospace.client import Agent, Closed, Found, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.host.calls import Call, Cancel, Event, React
-from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
+from nomospace.host.changes import ProgramKept
+from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
 from nomospace.host.problems import AgentLeft
 from nomospace.law import CompiledLaw
 from nomospace.node.desk import Desk, Line
+from nomospace.node.local import AgentAway
+from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.sim.clock import SECOND_US, Clock
@@ -137,23 +142,39 @@ class AgentWorld(Sites):
 
     # -- hosts and agents --------------------------------------------------------------------
 
-    def host(self, name: str, *, skew_us: int = 0, policy: Policy | None = None) -> SimHost:
-        """A new host, up from now on; asking again gives the same one."""
+    def host(
+        self,
+        name: str,
+        *,
+        skew_us: int = 0,
+        policy: Policy | None = None,
+        programs: Iterable[str] | None = None,
+        trusted_publishers: Mapping[str, bytes] | None = None,
+    ) -> SimHost:
+        """A new host, up from now on; asking again gives the same one.
+
+        `programs` and `trusted_publishers` are as for `nomospace.Host`.
+        """
         found = self.hosts.get(name)
         if found is None:
-            self.site(check_name("a host", name), skew_us=skew_us, policy=policy)
-            found = self.hosts[name] = SimHost(self, name)
+            found = self.hosts[check_name("a host", name)] = SimHost(
+                self, name, programs=programs, trusted_publishers=trusted_publishers
+            )
+            self.site(name, skew_us=skew_us, policy=policy)
         return found
 
     def agent(self, agent: str) -> Agent:
         """The agent of this id, wherever it is; it must be in the world already."""
         assert agent in self.where, f"no agent {agent} in this world"
+        return self._held(agent)[0]
+
+    def _held(self, agent: str) -> tuple[Agent, Line]:
         held = self._agents.get(agent)
         if held is None or held[1].closed:
             line = Line(self._desk, agent)
             held = (Agent(line, listener_timeout=self._listener_timeout), line)
             self._agents[agent] = held
-        return held[0]
+        return held
 
     async def travel(self, agent: Agent, to: str, *, travel_s: float = 0.0) -> None:
         """Move an agent with all it has to another host, and wait until it is there.
@@ -212,6 +233,46 @@ class AgentWorld(Sites):
             self.clock.after(0, self._desk.take_in, effect)
             if isinstance(effect, Note) and effect.what == "view":
                 self._stir()
+        elif isinstance(effect, Left):
+            self.clock.after(0, self._left, site, site.life, effect.agent)
+        elif isinstance(effect, Came):
+            self.clock.after(0, self._came, site, site.life, effect)
+
+    # -- programs that move ------------------------------------------------------------------
+
+    def _start(self, site: Site) -> None:
+        super()._start(site)
+        assert site.core is not None, "nothing crashes before it has begun"
+        stage = self.hosts[site.name].stage
+        site.core.admits = lambda agent, program, code: (
+            stage.admits(agent, program, code) if program else ""
+        )
+        site.core.reads = stage.reads
+
+    def _left(self, site: Site, life: int, agent: str) -> None:
+        stage = self.hosts[site.name].stage
+        if site.life == life and agent in stage.running:
+            stage.left(agent)
+            self._let_go(agent)
+
+    def _came(self, site: Site, life: int, came: Came) -> None:
+        if site.life == life and came.program:
+            why = getattr(came.error, "why", "")
+            kept = ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why)
+            self.hosts[site.name].stage.begin(kept, came.mail)
+        self._stir()
+
+    def _let_go(self, agent: str) -> None:
+        """The program that was this agent is over; nothing that it asked for will be answered."""
+        held = self._agents.pop(agent, None)
+        if held is not None:
+            held[1].shut(f"agent {agent}", gone=True)
+            held[0].stop()
+        asked = [op for op, (who, host, _) in self._asked.items() if who == agent and host is None]
+        for op in asked:
+            del self._asked[op]
+        for number in [number for number, (op, _) in self._numbers.items() if op in asked]:
+            del self._numbers[number]
 
     def _settle_in(self, site: Site) -> None:
         super()._settle_in(site)
@@ -236,8 +297,11 @@ class AgentWorld(Sites):
 
     def _crash(self, site: Site) -> None:
         lost = [agent for agent, host in self.where.items() if host == site.name]
+        leaving = list(self.hosts[site.name].stage.running)  # some may have left by their disk
         super()._crash(site)
         self.hosts[site.name].crashed()
+        for agent in leaving:
+            self._let_go(agent)
         for op in [op for op, (_, host) in self._numbers.items() if host == site.name]:
             del self._numbers[op]
             self._desk.waiting.pop(op, None)  # it will never be answered
@@ -269,9 +333,26 @@ class SimHost:
     ('job', 17)
     """
 
-    def __init__(self, world: AgentWorld, name: str) -> None:
+    def __init__(
+        self,
+        world: AgentWorld,
+        name: str,
+        *,
+        programs: Iterable[str] | None,
+        trusted_publishers: Mapping[str, bytes] | None,
+    ) -> None:
         self.world = world
         self.name = name
+        self.stage = Stage(
+            name,
+            programs=programs,
+            trusted_publishers=trusted_publishers,
+            agent_of=world._held,
+            laws_of=self._laws_of,
+            spawn=lambda work, label: world._group.create_task(work, name=label),
+            failed=_raise,
+            report=world.reports.append,
+        )
         self._programs: list[Program] = []
         self._tasks: dict[asyncio.Task[None], None] = {}
 
@@ -349,6 +430,32 @@ class SimHost:
         if self.up:
             self._start(program)
 
+    async def launch(
+        self, program: str, *, name: str, state: Any = None, bundle: bytes | None = None
+    ) -> client.Program[Any]:
+        """Let the agent `name@host` run a program that may move; see `nomospace.Host.launch`.
+
+        An exception that it raises ends the world.
+        """
+        id = (await self.agent(name)).id
+        if self.world.where[id] != self.name:
+            raise AgentAway(agent=id, host=self.name)
+        return await self.stage.launch(id, program, state, bundle)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that may run here without bringing their code."""
+        return self.stage.names
+
+    @property
+    def running(self) -> dict[str, client.Program[Any]]:
+        """The programs at work here, by the ids of their agents."""
+        return {agent: one.program for agent, one in self.stage.running.items()}
+
+    def _laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
+        core = self.world.sites[self.name].core
+        return () if core is None else core.laws_of(agent)
+
     def _start(self, program: Program) -> None:
         task = self.world._group.create_task(program(self), name=f"{self.name}: {_name(program)}")
         self._tasks[task] = None
@@ -358,11 +465,15 @@ class SimHost:
         """The world tells that the host has crashed."""
         for task in list(self._tasks):
             task.cancel()
+        self.stage.stop()
 
     def came_back(self) -> None:
         """The world tells that the host has started again."""
         for program in self._programs:
             self._start(program)
+        core = self.world.sites[self.name].core
+        for kept in core.programs if core is not None else ():
+            self.stage.begin(kept)
 
     def stop(self) -> None:
         """The world ends: so do the programs."""
@@ -402,6 +513,10 @@ class _Noted:
 
     def read_all(self, template: Template, space: str | None = None) -> Any:
         return self._firing.read_all(template, space)
+
+
+def _raise(agent: str, error: BaseException) -> None:
+    raise error
 
 
 def _name(program: Any) -> str:
