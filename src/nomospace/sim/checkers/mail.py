@@ -161,15 +161,17 @@ def refused_stay(world: Sites) -> Verdict:
             left[h.who] = h.at
         elif h.kind == ASKED and isinstance(h.what.request, Move):
             asked[h.what.op] = h
-        elif h.kind == ANSWERED and h.what.op in asked and h.what.error is not None:
+        elif h.kind == ANSWERED and h.what.op in asked and _says(h, REFUSED):
             question = asked[h.what.op]
             cases += 1
-            if h.what.error.code != REFUSED:
-                return no(name, "it was not asked rightly", question, h)
             # One who asked twice may be told so in the very step in which it leaves.
             if at.get(h.who) != question.what.host and left.get(h.who) != h.at:
                 return no(name, f"{h.who} is not where it was", question, h)
     return yes(name, cases)
+
+
+def _says(answered: Happening, code: str) -> bool:
+    return answered.what.error is not None and answered.what.error.code == code
 
 
 def obligations_keep_time(period_us: int) -> Checker:
