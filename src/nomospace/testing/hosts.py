@@ -256,7 +256,7 @@ class AgentWorld(Sites):
             self._let_go(agent)
 
     def _came(self, site: Site, life: int, came: Came) -> None:
-        if site.life == life and came.program:
+        if site.up and site.life == life and came.program:
             why = getattr(came.error, "why", "")
             kept = ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why)
             self.hosts[site.name].stage.begin(kept, came.mail)
