@@ -71,16 +71,17 @@ JOB: Final = Template.of(("job", ANY))
 NOBODY: Final = "nobody"
 NOWHERE: Final = "nowhere"
 
-NOTES: Final = 340
+NOTES: Final = 310
 NOTES_MIN: Final = 300
 MOVES: Final = 80
 MOVES_MIN: Final = 20
 CRASHES_MIN: Final = 2
 
-HEAL_S: Final = 30
-REST_S: Final = HEAL_S + 14
+BEGIN_S: Final = 0.5
+HEAL_S: Final = 24
+REST_S: Final = HEAL_S + 12
 """A move that was begun before the healing has ended, and nobody pauses any more."""
-END_S: Final = REST_S + 12
+END_S: Final = REST_S + 8
 
 
 def _us(at_s: float) -> int:
@@ -116,8 +117,11 @@ class People:
         self.world.call(sender, Tell(LAW.hash, note, to))
 
     def write_somebody(self) -> None:
-        """A note from anybody to anybody, at times to nobody."""
-        sender, to = self.rng.sample(self.agents, 2)
+        """A note from anybody who can act now to anybody, at times to nobody."""
+        ready = self.world.agents()
+        if not ready:
+            return
+        sender, to = self.rng.choice(ready), self.rng.choice(self.agents)
         if self.rng.random() < 0.02:
             to = f"{NOBODY}@{to.partition('@')[2]}"
         self.write(sender, to)
@@ -220,6 +224,11 @@ def _faults(rng: Random, hosts: list[str]) -> list[Fault]:
     return sorted(found, key=lambda fault: fault.at)
 
 
+def _wear(world: Sites) -> None:
+    """From now on links are never perfect. Before, all agents became known at their homes."""
+    world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
+
+
 @workload(
     "routing",
     "agents that move between domains while they write to each other",
@@ -238,13 +247,14 @@ def build(seed: int) -> Sites:
     """Domains of a few hosts with their agents, a script of notes and moves, faults, healing."""
     rng = Random(f"{seed}/domains")
     domains = {
-        domain: [f"{domain}{number}" for number in range(1, rng.randint(least, 3) + 1)]
-        for domain, least in (("lab", 2), ("ward", 1), ("shop", 1))[: rng.randint(2, 3)]
+        domain: [f"{domain}{number}" for number in range(1, rng.randint(least, most) + 1)]
+        for domain, least, most in (("lab", 2, 3), ("ward", 1, 2), ("shop", 1, 1))[
+            : rng.randint(2, 3)
+        ]
     }
     homes = {host: domain for domain, hosts in domains.items() for host in hosts}
     world = Sites(
         seed,
-        link=Link(loss=0.02, repeats=0.02),
         laws=(LAW,),
         observe=False,
         servers={domain: (hosts[0],) for domain, hosts in domains.items()},
@@ -270,6 +280,8 @@ def build(seed: int) -> Sites:
             if a < b:
                 world.connect(a, b)
 
+    world.at(_us(BEGIN_S), _wear, world)
+
     people = People(world, world.rng("people"), homes)
     world.on_restart = people.begin_again
     if halls:
@@ -277,7 +289,7 @@ def build(seed: int) -> Sites:
         for _ in range(24):
             world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
     for _ in range(NOTES):
-        world.at(_us(rng.uniform(0.5, HEAL_S)), people.write_somebody)
+        world.at(_us(rng.uniform(BEGIN_S, HEAL_S)), people.write_somebody)
     for _ in range(MOVES):
         world.at(_us(rng.uniform(1, HEAL_S)), people.move_somebody)
     world.plan(_faults(world.rng("faults"), list(homes)), heal_at_us=_us(HEAL_S))

@@ -22,11 +22,7 @@ from nomospace.terms import Compound, Term
 
 NOTE: Final = "note"
 BUSY: Final = "busy"
-"""Why a note to an agent that lives may fail: too many wait at its sender's host."""
-NOT_HERE: Final = "notHere"
-"""Likewise: its sender is so new that its home does not know it yet."""
-UNKNOWN: Final = "unknownDestination"
-"""Likewise: the agent that it is for is so new."""
+"""The one reason for which a note to an agent may fail: too many wait at its sender's host."""
 REFUSED: Final = "host.move-refused"
 
 
@@ -62,7 +58,6 @@ def mail_arrives_once(world: Sites) -> Verdict:
     """Every note to an agent that there is arrives once; one to nobody fails once."""
     name = "mail arrives exactly once, or its sender is told"
     notes = Notes(world)
-    known: dict[str, None] = {}  # agents that have written or been written to
     for number, sent in notes.sent.items():
         to = notes.to[number]
         came, failed = notes.arrived.get(number, []), notes.failed.get(number, [])
@@ -77,21 +72,12 @@ def mail_arrives_once(world: Sites) -> Verdict:
                 return no(name, f"note {number} went to nobody, and its sender was not told", sent)
         elif came and came[0].who != to:
             return no(name, f"note {number} arrived at {came[0].who}", sent, *came)
-        elif came:
-            known[sent.who] = known[to] = None
-        elif not failed or not _may_fail(failed[0], sent.who in known, to in known):
+        elif not came and (not failed or failed[0].what.event.args[1] != BUSY):
             return no(name, f"note {number} to {to} never arrived", sent, *failed)
     for number, arrivals in notes.arrived.items():
         if number not in notes.sent:
             return no(name, f"note {number} was never sent", *arrivals)
     return yes(name, len(notes.sent))
-
-
-def _may_fail(failed: Happening, sender_known: bool, receiver_known: bool) -> bool:
-    why = failed.what.event.args[1]
-    if why == NOT_HERE:
-        return not sender_known
-    return why == BUSY or (why == UNKNOWN and not receiver_known)
 
 
 def mail_keeps_order(world: Sites) -> Verdict:
