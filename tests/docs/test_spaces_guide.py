@@ -8,6 +8,7 @@ import pytest
 
 from nomospace.client.agent import NAME_MAX
 from nomospace.client.membership import MAIL_MAX
+from nomospace.client.program import STATE_BYTES_MAX
 from nomospace.client.reactions import FIRINGS_MAX as WAITING_FIRINGS_MAX
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import ROWS_MAX, Space
@@ -27,6 +28,7 @@ from nomospace.space import Space as Engine
 from nomospace.terms import TERM_BYTES_MAX
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.templates import WIDTH_MAX
+from nomospace.trust import BUNDLE_BYTES_MAX
 from tests.repo.rooms import ROOT
 
 TEXT = (ROOT / "docs" / "spaces" / "guide.md").read_text(encoding="utf-8")
@@ -49,6 +51,8 @@ LIMITS = {
     "tuples under way to one host": PENDING_MAX,
     "calls held while the group changes": HELD_MAX,
     "departed hosts, agents and spaces that `LimeSystem` shows": DEPARTED_MAX,
+    "a program's state, in bytes": STATE_BYTES_MAX,
+    "a bundle of code, in bytes": BUNDLE_BYTES_MAX,
     "hosts of a group": HOSTS_MAX,
 }
 RAISING = (
@@ -67,7 +71,7 @@ RAISING = (
 INSIDE = {
     "host.agent-exists",
     "host.cancelled",
-    "host.move-refused",
+    "host.no-program",
     "host.no-such-agent",
     "space.bad-reaction",
     "space.name-taken",
