@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from nomospace import client
-from nomospace.client import Agent, Closed, Found, Report, check_name
+from nomospace.client import Agent, Closed, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.host.calls import Call, Cancel, Event, React
 from nomospace.host.changes import ProgramKept
@@ -34,79 +34,20 @@ from nomospace.node.local import AgentAway
 from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
-from nomospace.sim.clock import SECOND_US, Clock
+from nomospace.sim.clock import SECOND_US
 from nomospace.sim.faults import Crash
 from nomospace.sim.federation import Inside, Site, Sites
 from nomospace.sim.network import Link
 from nomospace.sim.simulation import START_US
-from nomospace.terms import Term
-from nomospace.terms.templates import Template
+from nomospace.testing.clock import LoopClock
 from nomospace.testing.loop import SECONDS_MAX, run
+from nomospace.testing.noted import Noted
 
 T = TypeVar("T")
 Program = Callable[["SimHost"], Coroutine[Any, Any, None]]
 
 REPORTS_MAX: Final = 10_000
 """How many of its last reports a world keeps."""
-
-
-class LoopClock(Clock):
-    """A world's clock that goes with an event loop: its acts are timers of the loop.
-
-    >>> async def program():
-    ...     clock = LoopClock(asyncio.get_running_loop(), start_us=0)
-    ...     clock.at(2_000_000, print, "two seconds")
-    ...     await asyncio.sleep(3)
-    ...     return clock.now
-    >>> run(program())
-    two seconds
-    3000000
-    """
-
-    __slots__ = ("_due", "_loop", "_origin", "_reached", "_stepping", "_timer")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, start_us: int) -> None:
-        self._loop = loop
-        self._origin = start_us - round(loop.time() * 1e6)
-        self._reached = start_us
-        self._due = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._stepping = False
-        super().__init__(start_us=start_us)
-
-    @property
-    def now(self) -> int:
-        """The loop's time, in microseconds of the world."""
-        return max(self._reached, self._origin + round(self._loop.time() * 1e6))
-
-    @now.setter
-    def now(self, at_us: int) -> None:
-        self._reached = max(self._reached, at_us)
-
-    def at(self, when: int, act: Callable[..., object], *args: Any) -> None:
-        """Arrange an act; one for the past happens now, after what is already due now."""
-        super().at(when, act, *args)
-        if not self._stepping:
-            self._arm()
-
-    def _arm(self) -> None:
-        due = self.next_at()
-        if due is None or (self._timer is not None and self._due <= due):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._due = due
-        self._timer = self._loop.call_at((due - self._origin) / 1e6, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self._stepping = True
-        try:
-            while (due := self.next_at()) is not None and due <= self.now:
-                self.step()
-        finally:
-            self._stepping = False
-        self._arm()
 
 
 class AgentWorld(Sites):
@@ -286,7 +227,7 @@ class AgentWorld(Sites):
             self._stepping = True
             try:
                 if act is not None:
-                    act(_Noted(firing, inside, request.space))
+                    act(Noted(firing, inside, request.space))
             finally:
                 self._stepping = False
             self._unseen.append((agent, firing.reaction, inside))
@@ -479,40 +420,6 @@ class SimHost:
         """The world ends: so do the programs."""
         self._programs.clear()
         self.crashed()
-
-
-class _Noted:
-    """A strong reaction at work, as `client.Firing`; what its listener did goes to the history."""
-
-    __slots__ = ("_firing", "_home", "_inside", "tuple")
-
-    def __init__(self, firing: Any, inside: Inside, home: str) -> None:
-        self._firing = firing
-        self._inside = inside
-        self._home = home
-        self.tuple: Found = firing.tuple
-
-    def out(self, fields: tuple[Term, ...], to: str = "", space: str | None = None) -> None:
-        self._firing.out(fields, to, space)
-        self._inside.wrote.append((space or self._home, fields))
-
-    def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        found: Found | None = self._firing.take_nowait(template, space)
-        if found is not None:
-            self._inside.took.append((space or self._home, found.fields))
-        return found
-
-    def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
-        found: Found | None = self._firing.read_nowait(template, space)
-        return found
-
-    def take_all(self, template: Template, space: str | None = None) -> Any:
-        found = self._firing.take_all(template, space)
-        self._inside.took.extend((space or self._home, one.fields) for one in found)
-        return found
-
-    def read_all(self, template: Template, space: str | None = None) -> Any:
-        return self._firing.read_all(template, space)
 
 
 def _raise(agent: str, error: BaseException) -> None:

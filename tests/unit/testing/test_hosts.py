@@ -11,7 +11,8 @@ from nomospace.client import Closed, ReactionHandle, Tuple
 from nomospace.host.problems import AgentLeft
 from nomospace.sim.network import Link
 from nomospace.sim.observed import FIRED
-from nomospace.testing.hosts import AgentWorld, LoopClock, SimHost, play
+from nomospace.testing.clock import LoopClock
+from nomospace.testing.hosts import AgentWorld, SimHost, play
 from nomospace.testing.loop import run
 
 
