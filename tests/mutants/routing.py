@@ -1,0 +1,207 @@
+"""Deliberate bugs in routing, the courier and the handover: what simulated worlds must notice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, Worlds
+
+WORLDS: Final = Worlds("routing", 30)
+
+DAEMON: Final = "protocols/routing/daemon.py"
+SERVER: Final = "protocols/routing/server.py"
+ORDER: Final = "protocols/routing/order.py"
+RESIDENTS: Final = "protocols/routing/residents.py"
+MEMORY: Final = "protocols/routing/daemon_memory.py"
+COURIER: Final = "protocols/courier.py"
+POSTING: Final = "host/posting.py"
+MOVING: Final = "host/moving.py"
+
+ROUTING: Final = (
+    # -- the courier -----------------------------------------------------------------------
+    Mutant(
+        "a parcel is sent again only once",
+        COURIER,
+        "again += [(peer, Parcel(number, what)) for number, what in waiting]",
+        "again += [(peer, Parcel(*one)) for one in waiting if route.pause == PAUSE_MIN_US]",
+        WORLDS,
+    ),
+    Mutant(
+        "a receipt covers parcels that have not come",
+        COURIER,
+        "return came, Receipt(book.got(peer))",
+        "return came, Receipt(frame.number)",
+        WORLDS,
+    ),
+    Mutant(
+        "a parcel that overtook others is acted on before them",
+        COURIER,
+        """            route.ahead[number] = frame.what
+        return came""",
+        """            if number not in route.ahead:
+                came.append((number, frame.what))
+            route.ahead[number] = frame.what
+        return came""",
+        WORLDS,
+    ),
+    # -- the post office of a host ---------------------------------------------------------
+    Mutant(
+        "parcels under way are forgotten when a host starts again",
+        POSTING,
+        "                pending=durable.parcels.pending,\n",
+        "",
+        WORLDS,
+    ),
+    Mutant(
+        "which parcels have come is not written down",
+        POSTING,
+        "host.write_down(ParcelPlaced(peer, number))\n",
+        "pass\n",
+        WORLDS,
+    ),
+    Mutant(
+        "what routing remembers is not written down",
+        POSTING,
+        "host.write_down(RoutingChanged(core, effect.change))\n",
+        "pass\n",
+        WORLDS,
+    ),
+    # -- daemons ---------------------------------------------------------------------------
+    Mutant(
+        "the number of a post is given again after a crash",
+        DAEMON,
+        "        out: list[Effect] = [Persist(written.Sent(sender, to, n))]\n",
+        "        out: list[Effect] = []\n",
+        WORLDS,
+    ),
+    Mutant(
+        "a post is delivered where its agent is no more",
+        DAEMON,
+        """        if resident is None or resident.phase is AWAY:
+            self._to_seek(self._domain, post, out)
+""",
+        """        if resident is None:
+            self._to_seek(self._domain, post, out)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "a post that had to wait is not tried again",
+        DAEMON,
+        """            for post in posts:
+                self._retry(post, now, out)
+""",
+        """            for post in posts[1:]:
+                self._retry(post, now, out)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "the server that an agent left is not told that it came",
+        DAEMON,
+        """            self._enter(agent, resident, CONFIRMING, out)
+            self._say_migrated(agent, resident, out)
+""",
+        """            self._enter(agent, resident, CONFIRMING, out)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "a post that came early is delivered at once",
+        ORDER,
+        """    elif n > got:
+        keep(post, resident, early_max, out)
+""",
+        """    elif n > got:
+        hand_over(post, resident, out)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "what waited for a post that was missing waits on",
+        ORDER,
+        """    if resident.early:
+        drain(post.to, resident, post.sender, out)
+""",
+        "",
+        WORLDS,
+    ),
+    Mutant(
+        "an agent leaves behind which posts it has got",
+        RESIDENTS,
+        "            tuple((self.got or {}).items()),\n            tuple(post for",
+        "            (),\n            tuple(post for",
+        WORLDS,
+    ),
+    Mutant(
+        "an agent leaves behind the posts that wait for their turn",
+        RESIDENTS,
+        "            tuple(post for post in early.values() if post is not None),\n",
+        "            (),\n",
+        WORLDS,
+    ),
+    # -- servers ---------------------------------------------------------------------------
+    Mutant(
+        "mail that waited for the end of a move is dropped",
+        SERVER,
+        """            for post in self._queues.pop(agent):
+                self._route(post, out)
+""",
+        """            self._queues.pop(agent)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "mail that waits for the end of a move is lost in a crash",
+        SERVER,
+        """            queue.append(post)
+            out.append(Persist(written.Queued(post)))
+""",
+        """            queue.append(post)
+""",
+        WORLDS,
+    ),
+    Mutant(
+        "a server takes an agent that left its domain to be at its old site",
+        SERVER,
+        "            self._put(agent, Record(GONE, came.there, epoch), out)\n",
+        "            self._put(agent, Record(HERE, record.where, epoch), out)\n",
+        WORLDS,
+    ),
+    Mutant(
+        "mail to an agent that nobody knows is not answered",
+        SERVER,
+        "            out.append(Transmit(post.origin, Returned(post, why)))\n",
+        "            pass\n",
+        WORLDS,
+    ),
+    # -- the handover ----------------------------------------------------------------------
+    Mutant(
+        "an agent that is handed over goes on where it was too",
+        MOVING,
+        "        bundle = host.holding.pack(agent)\n",
+        "        bundle = host.holding.pack(agent)\n        host.holding.unpack(agent, bundle)\n",
+        WORLDS,
+    ),
+    Mutant(
+        "an agent that is not taken is lost",
+        MOVING,
+        "            host.posting.parcel(peer, Back(body, why))\n            return\n",
+        "            return\n",
+        WORLDS,
+    ),
+    Mutant(
+        "an agent that was sent back has no seat",
+        MOVING,
+        "        host.posting.stay(coming.agent)\n",
+        "",
+        WORLDS,
+    ),
+    Mutant(
+        "an agent that comes is not seated",
+        MOVING,
+        "        host.posting.arrive(body.agent, body.seat, body.ticket)\n",
+        "",
+        WORLDS,
+    ),
+)

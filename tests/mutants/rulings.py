@@ -1,0 +1,249 @@
+"""Deliberate bugs in the controller, the control state and the compiler of laws."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+DIFFERENTIAL: Final = "tests/models/test_law_differential.py"
+MEMBERSHIP: Final = "tests/models/test_membership.py"
+BAG: Final = "tests/models/test_bag.py"
+PAPER: Final = "tests/paper"
+
+CONTROL: Final = "control/membership.py"
+BAG_FILE: Final = "law/bag.py"
+BODY: Final = "law/emit/body.py"
+DISPATCH: Final = "law/emit/dispatch.py"
+TERMS: Final = "law/emit/terms.py"
+RUNTIME: Final = "law/runtime.py"
+BUDGET: Final = "law/budget.py"
+
+RULINGS: Final = (
+    # -- the controller --------------------------------------------------------------------
+    Mutant(
+        "an obligation fires twice",
+        CONTROL,
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+""",
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+        self._rule(Event("obligationDue", (term,)), now, effects, due, ())
+""",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "an obligation is lost over a restore",
+        CONTROL,
+        "for place, term, due in snapshot.obligations:",
+        "for place, term, due in snapshot.obligations[1:]:",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "an obligation imposed in the past holds up others that are due",
+        CONTROL,
+        """                later.append(entry)
+                continue
+""",
+        """                later.append(entry)
+                break
+""",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "a repeal drops only one",
+        CONTROL,
+        "for place, term in gone:",
+        "for place, term in gone[:1]:",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "the state keeps what a ruling did before it stopped",
+        CONTROL,
+        """            self._revert(delta)
+            del effects[at:]
+""",
+        """            del effects[at:]
+""",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "messages of a ruling that stopped go out",
+        CONTROL,
+        """            self._revert(delta)
+            del effects[at:]
+""",
+        """            self._revert(delta)
+""",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "an exception on an exception is ruled on again",
+        CONTROL,
+        'if stopped is not None and event.kind != "exception":',
+        "if stopped is not None:",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "a list of destinations is served only once",
+        CONTROL,
+        """            if name == "forward" or name == "multicast":
+                sender, message, to = args
+                if to.__class__ is str:
+                    effects.append(Forward(sender, message, to))
+                else:
+                    effects.extend([Forward(sender, message, one) for one in to])
+""",
+        """            if name == "forward" or name == "multicast":
+                sender, message, to = args
+                if to.__class__ is str:
+                    effects.append(Forward(sender, message, to))
+                else:
+                    effects.extend([Forward(sender, message, one) for one in to[:1]])
+""",
+        MEMBERSHIP,
+    ),
+    # -- the control state -----------------------------------------------------------------
+    Mutant(
+        "<- loses the place of what it replaces",
+        BAG_FILE,
+        "        old = self[place]\n",
+        "        old = self.pop(place)\n",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "<- to another functor goes to the end",
+        BAG_FILE,
+        """        self.drop(place, old)
+        self.put(place, new)
+""",
+        """        self.drop(place, old)
+        self.add(new)
+""",
+        MEMBERSHIP,
+    ),
+    Mutant(
+        "a term that is gone stays in the index",
+        BAG_FILE,
+        """            del found[place]
+            if not found:
+""",
+        """            if not found:
+""",
+        BAG,
+    ),
+    # -- the compiler ----------------------------------------------------------------------
+    Mutant(
+        "a do of an alternative that failed survives",
+        BODY,
+        """            self._after_block(at)
+        self.w.line(at.fail)
+
+    def _after_block""",
+        """            self._after_block(at)
+            for part in goals_in(alternative):
+                if isinstance(part, Do):
+                    ops = self._simple(part, scope, ops, at)
+        self.w.line(at.fail)
+
+    def _after_block""",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "negation binds",
+        BODY,
+        """        flag, _ = self._region(goal, scope, ops)
+        self.w.line(f"if {flag}: {at.fail}")
+""",
+        """        flag, points = self._region(goal, scope, ops)
+        self.w.line(f"if {flag}: {at.fail}")
+        scope = points[0][0] if points else scope
+""",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "the else part is tried when the then part fails",
+        BODY,
+        "self.goals((goal.then, *rest), inner, inner_ops, at, done)",
+        'self.goals((goal.then, *rest), inner, inner_ops, Place("pass", at.flag), done)',
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "the newest term is sensed first",
+        BODY,
+        'walk = bucket if places else f"{bucket}.values()"',
+        'walk = bucket if places else f"list(reversed({bucket}.values()))"',
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "member costs nothing",
+        BODY,
+        """            self._spend()
+            wanted = Ref(given[0]) if bound[0] else symbols[0]
+""",
+        """            wanted = Ref(given[0]) if bound[0] else symbols[0]
+""",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "rules are tried from the last",
+        DISPATCH,
+        "numbers = tuple([index for index, _ in rules])",
+        "numbers = tuple([index for index, _ in reversed(rules)])",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "dispatch forgets a rule with a variable for its message",
+        DISPATCH,
+        """                for branch in (*atoms.values(), *functors.values(), others):
+                    branch.append(entry)
+""",
+        """                others.append(entry)
+""",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "1 and 1.0 are taken for one value",
+        TERMS,
+        'return f"({b.expr} != {a.expr} or {b.expr}.__class__ is not {name})"',
+        'return f"({b.expr} != {a.expr})"',
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "a pattern takes compounds with more arguments",
+        TERMS,
+        'self._fail_if(f"len({args}) != {len(shape.args)}", fail)',
+        'self._fail_if(f"len({args}) < {len(shape.args)}", fail)',
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "a ruling that carries itself out counts the wrong way",
+        "law/emit/operations.py",
+        "'+' if symbol.name == 'incr' else '-'",
+        "'-' if symbol.name == 'incr' else '+'",
+        MEMBERSHIP,
+    ),
+    # -- what compiler and interpreter share -----------------------------------------------
+    Mutant(
+        "the budget ends one unit too early",
+        BUDGET,
+        "if units[0] > UNITS_MAX:",
+        "if units[0] >= UNITS_MAX:",
+        DIFFERENTIAL,
+    ),
+    Mutant(
+        "the clock shows milliseconds",
+        RUNTIME,
+        "return now // 1_000_000 if now % 1_000_000 == 0 else now / 1_000_000",
+        "return now // 1_000 if now % 1_000 == 0 else now / 1_000",
+        PAPER,
+    ),
+    Mutant(
+        "a message is delivered to another agent than the home",
+        RUNTIME,
+        """    if to != home:
+        raise Stop("notLocal", operation)
+""",
+        "",
+        f"{DIFFERENTIAL} {PAPER}",
+    ),
+)

@@ -1,0 +1,457 @@
+"""Deliberate bugs in spaces, engagement and hosts: what simulated worlds must notice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, Worlds
+
+FEDERATION: Final = Worlds("federation", 40)
+MODEL: Final = "tests/models/test_space.py"
+MESSAGES: Final = Worlds("messages", 30)
+
+ENGINE: Final = "space/engine.py"
+SEEN: Final = "space/seen.py"
+ENGAGEMENT: Final = "protocols/engagement.py"
+LINKS: Final = "protocols/links.py"
+STREAMS: Final = "protocols/streams.py"
+TRANSFERS: Final = "protocols/transfers.py"
+GROUP: Final = "host/group.py"
+HOLDING: Final = "host/holding.py"
+LENDING: Final = "host/lending.py"
+REACTING: Final = "host/reacting.py"
+SEEKING: Final = "host/seeking.py"
+SERVING: Final = "host/serving.py"
+SYSTEM: Final = "host/system.py"
+GOVERNED: Final = "host/governed.py"
+
+SPACES: Final = (
+    # -- the engine of a space -------------------------------------------------------------
+    Mutant(
+        "a tuple that was taken is there for the next taker too",
+        ENGINE,
+        """                self._dismiss(taker)
+                self.remove(record)
+""",
+        """                self._dismiss(taker)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a lease that lapses loses its tuple",
+        ENGINE,
+        """            self._told.append(Lapsed(lease.record, lease.taker))
+            self._bring_back(lease, now)
+""",
+        """            self._told.append(Lapsed(lease.record, lease.taker))
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a tuple that comes back from a lease wakes nobody",
+        ENGINE,
+        """            record.order = -record.order
+            self._insert(record)
+""",
+        """            record.order = -record.order
+            self._store.add(record)
+            if record.expires:
+                self._expiries.add(record.order, record)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a reaction forgets what it has met",
+        ENGINE,
+        """        else:
+            reaction.seen.add(record.id)
+        if reaction.listener is None:
+""",
+        """        if reaction.listener is None:
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a reaction does not look at what is there",
+        ENGINE,
+        """        if reaction.enabled:
+            self._reacting.add(reaction)
+            self._agenda.append((reaction, self._inside))
+        return self._step(now)
+""",
+        """        if reaction.enabled:
+            self._reacting.add(reaction)
+        return self._step(now)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a watch for another host that was put to sleep never wakes",
+        ENGINE,
+        """        waiter = self._waiter(ticket)
+        if not waiter.awake:
+""",
+        """        waiter = self._waiter(ticket)
+        if not waiter.awake and waiter.how != OFFER:
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "what lies between two tuples that were met counts as met",
+        SEEN,
+        """        if not ends or low > ends[-1]:
+            ends += (low, high + 1)
+        elif low == ends[-1]:
+            ends[-1] = high + 1
+""",
+        """        if not ends:
+            ends += (low, high + 1)
+        elif low >= ends[-1]:
+            ends[-1] = high + 1
+""",
+        FEDERATION,
+    ),
+    # Of these worlds see nothing: their checkers reason with intervals, and who of two that wait
+    # at the same time has the better right is not seen from outside. A model of one space does.
+    Mutant(
+        "the newest waiter is served first",
+        ENGINE,
+        "next((one for one in self._takes.of(record) if watches(one, record)), None)\n",
+        "([None] + [one for one in self._takes.of(record) if watches(one, record)])[-1]\n",
+        MODEL,
+    ),
+    Mutant(
+        "of those who wait to read only the first is served",
+        ENGINE,
+        "[one for one in self._reads.of(record) if watches(one, record)]:\n",
+        "[one for one in self._reads.of(record) if watches(one, record)][:1]:\n",
+        MODEL,
+    ),
+    Mutant(
+        "a tuple that changes hands is shown to nobody",
+        ENGINE,
+        """        self._store.move(record, cur)
+        self._show(record)
+""",
+        """        self._store.move(record, cur)
+""",
+        MODEL,
+    ),
+    Mutant(
+        "waiters are served before reactions have run",
+        ENGINE,
+        """            self._run_reactions(now)
+            self._serve(now)
+""",
+        """            self._serve(now)
+            self._run_reactions(now)
+""",
+        MODEL,
+    ),
+    # -- engagement ------------------------------------------------------------------------
+    Mutant(
+        "a host that starts again gives out a view's number twice",
+        ENGAGEMENT,
+        "effects += [Floor(body.id[0]), Freeze(body.id)]",
+        "effects += [Freeze(body.id)]",
+        FEDERATION,
+    ),
+    Mutant(
+        "hosts of one group in different views stay so",
+        ENGAGEMENT,
+        "        return all(adverts[host].view == self.view.id for host in self._component)\n",
+        "        return all(host in adverts for host in self._component)\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "nobody is told which view was installed",
+        ENGAGEMENT,
+        """        effects.append(Installed(joining))
+        self._links.set_view(view_id, now, effects)
+""",
+        """        effects.append(Installed(joining))
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "every host leads",
+        ENGAGEMENT,
+        """        if self._component[0] != self.host:
+            return None
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a proposal has the number of the one before",
+        ENGAGEMENT,
+        "*[one.view[0] for one in adverts]) + 1\n",
+        "*[one.view[0] for one in adverts])\n",
+        FEDERATION,
+    ),
+    # -- links, streams, transfers ---------------------------------------------------------
+    Mutant(
+        "an edge counts when only one end lists it",
+        LINKS,
+        "if other is None or host not in other.neighbours:",
+        "if other is None:",
+        FEDERATION,
+    ),
+    Mutant(
+        "nothing is passed on for others",
+        LINKS,
+        "if hop is None or relay.ttl <= 1:",
+        "if hop is None or relay.ttl > 1:",
+        FEDERATION,
+    ),
+    Mutant(
+        "a stream delivers what overtook the rest at once",
+        STREAMS,
+        """                bodies.append(stream.ahead.pop(stream.got))
+        elif stream.got < frame.number <= stream.got + AHEAD_MAX:
+            stream.ahead[frame.number] = frame.body
+""",
+        """                stream.ahead.pop(stream.got)
+        elif frame.number > stream.got and frame.number not in stream.ahead:
+            stream.ahead[frame.number] = frame.body
+            bodies.append(frame.body)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a stream delivers a repeat again",
+        STREAMS,
+        """        elif stream.got < frame.number <= stream.got + AHEAD_MAX:
+            stream.ahead[frame.number] = frame.body
+""",
+        """        elif stream.got < frame.number <= stream.got + AHEAD_MAX:
+            stream.ahead[frame.number] = frame.body
+        elif frame.number <= stream.got:
+            bodies.append(frame.body)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "what a stream lost is not sent again",
+        STREAMS,
+        "if stream.unacked and stream.retry_at <= now:",
+        "if stream.unacked and stream.retry_at <= now and not stream.got:",
+        FEDERATION,
+    ),
+    Mutant(
+        "a transfer that comes again is placed again",
+        TRANSFERS,
+        "return number == self._got.get(peer, 0) + 1",
+        "return number <= self._got.get(peer, 0) + 1",
+        FEDERATION,
+    ),
+    Mutant(
+        "a transfer is taken for done before it is",
+        TRANSFERS,
+        "for n in range(first, min(number, self._numbers[peer]) + 1):",
+        "for n in range(first, self._numbers[peer] + 1):",
+        FEDERATION,
+    ),
+    # -- a host in its group ---------------------------------------------------------------
+    Mutant(
+        "a view is installed before all have met",
+        GROUP,
+        "if all(self._met.get(peer) == view.id for peer in self._awaited):",
+        "if any(self._met.get(peer) == view.id for peer in self._awaited) or not self._awaited:",
+        FEDERATION,
+    ),
+    Mutant(
+        "transfers under way are forgotten when a host starts again",
+        GROUP,
+        "            pending=durable.transfers.pending,\n",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a host that starts again does not know which transfers it has placed",
+        GROUP,
+        "            got=durable.transfers.got,\n",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "transfers under way are not sent again when hosts meet",
+        GROUP,
+        """                for number, what in self._transfers.pending(peer):
+                    self.tell(peer, Transfer(number, what))
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "what peers say while the group changes is dropped",
+        GROUP,
+        "                self._held.append((peer, body))\n            else:\n",
+        "                pass\n            else:\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "LimeSystem still shows who has departed",
+        SYSTEM,
+        "        for line in [line for line in self._present if line not in lines]:\n",
+        "        for line in [line for line in self._present if line not in lines][:1]:\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "LimeSystem shows the agents of one peer only",
+        SYSTEM,
+        "for peer, entry in host.group.entries.items()]",
+        "for peer, entry in list(host.group.entries.items())[:1]]",
+        FEDERATION,
+    ),
+    # -- a host and its tuples -------------------------------------------------------------
+    Mutant(
+        "a tuple's time to live is ignored",
+        HOLDING,
+        "            host.now + ttl_us if ttl_us else 0,\n        )\n",
+        "            0,\n        )\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "a misplaced tuple is forgotten when its agent is met",
+        HOLDING,
+        """                    space.remove(record)
+                    host.write_down(TupleGone(level.name, record.id))
+                    host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
+""",
+        """                    space.remove(record)
+                    host.write_down(TupleGone(level.name, record.id))
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a misplaced tuple stays where it is when its agent is met",
+        HOLDING,
+        "                if dest not in shared.agents:\n",
+        "                if dest in shared.agents:\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "a tuple whose holder has moved on is dropped",
+        HOLDING,
+        """        host.write_down(TuplePut(name, row_of(record)))
+        self._limbo.setdefault(record.cur, []).append((name, law, record))
+""",
+        """        host.write_down(TupleGone(name, record.id))
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a claimed tuple is given and stays",
+        SERVING,
+        """        for record in records:
+            space.remove(record)
+            host.write_down(TupleGone(body.space, record.id))
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a tuple that comes for a take that is over is not sent back",
+        SEEKING,
+        """            for row in what.rows:
+                host.group.give(peer, Returned(what.space, what.law, row))
+            return
+""",
+        """            return
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a waiter is not watched for where contact was lost",
+        SEEKING,
+        """            one.sites.pop(peer, None)
+            one.offers = deque""",
+        """            one.offers = deque""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a claim whose host is gone is waited for",
+        SEEKING,
+        """            if one.claim is not None and one.claim[0] == peer:
+                self._claim_next(one)
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a take here is not written down",
+        SEEKING,
+        """            self._host.write_down(TupleGone(name, record.id))
+            self._close(one)
+""",
+        """            self._close(one)
+""",
+        FEDERATION,
+    ),
+    Mutant(
+        "a leased tuple that was acknowledged comes back",
+        LENDING,
+        "        if done:\n",
+        "        if not done:\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "what is lent is not found again after a crash",
+        LENDING,
+        "            host.write_down(TuplePut(name, row_of(record)))\n        return lease\n",
+        "            host.write_down(TupleGone(name, record.id))\n        return lease\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "a reaction that moves forgets what it has met",
+        REACTING,
+        "one.enabled, one.fired, Seen(one.spans)\n",
+        "one.enabled, one.fired, Seen()\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "a reaction fires again for a tuple that another host tells of",
+        REACTING,
+        """        if (row.writer, row.count) in one.seen:
+            return
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a watchdog is not kept again where contact was lost",
+        REACTING,
+        """        for one in self._registered.values():
+            one.sites.pop(peer, None)
+""",
+        "",
+        FEDERATION,
+    ),
+    # -- a host and its laws ---------------------------------------------------------------
+    Mutant(
+        "an answer goes to another host without a ruling",
+        GOVERNED,
+        """        released = self._release(level.name, level.law, agent, answer)
+        self._host.governing.drain()
+        return released.message
+""",
+        """        return answer
+""",
+        MESSAGES,
+    ),
+    Mutant(
+        "an answer goes although the manager's law keeps it",
+        GOVERNED,
+        "        return Released(message, ruling)\n",
+        "        return Released(answer, ruling)\n",
+        MESSAGES,
+    ),
+    Mutant(
+        "the law of a host has no say in what other hosts ask",
+        GOVERNED,
+        "        return admitted\n",
+        "        return True\n",
+        MESSAGES,
+    ),
+)
