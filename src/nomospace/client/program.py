@@ -121,6 +121,7 @@ class Program(ABC, Generic[S]):
     code: bytes | None = None
     """Its bundle, if it brings its code along to hosts that do not have it."""
     mover: asyncio.Task[Any] | None = None
+    """The task that last called `move`, for the host: it is told by `move` that the agent left."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -201,6 +202,8 @@ def decode_state(program: type[Program[Any]], data: Any) -> Any:
         return msgspec.msgpack.decode(data, type=_state_of(program), strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadState(program=name, why=str(error)) from None
+    except Exception as error:  # out of the author's own `__post_init__`
+        raise BadState(program=name, why=f"{type(error).__name__}: {error}") from error
 
 
 def first_state(program: type[Program[Any]], state: Any) -> Any:

@@ -212,7 +212,7 @@ class Stage:
         try:
             kind = self.find(kept.program, kept.code)
             self._begin(kind, kept, unread)
-        except NomospaceError as error:
+        except Exception as error:  # ours, or out of the author's own `__init__`
             facts = {"agent": kept.agent, "program": kept.program}
             self._report(Report("a program could not begin", facts, error))
 

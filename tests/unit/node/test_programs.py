@@ -273,6 +273,48 @@ def test_one_that_cannot_begin_is_reported_and_kept() -> None:
     run(main())
 
 
+class Touchy(msgspec.Struct):
+    here: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.here:
+            raise KeyError("not here")
+
+
+@program("node-touchy")
+class TouchyProgram(Program[Touchy]):
+    born = 0
+
+    def __init__(self) -> None:
+        TouchyProgram.born += 1
+        if TouchyProgram.born == 2:
+            raise OSError("no second of me")
+
+    async def run(self) -> None:
+        await self.move("oslo")
+
+
+def test_an_authors_code_that_raises_where_it_comes_to_does_not_harm_the_host() -> None:
+    reports: list[Report] = []
+    net, rome, oslo = pair(on_report=reports.append)
+
+    async def main() -> None:
+        await rome.launch("node-touchy", name="bob")
+        await asyncio.sleep(5)
+        (report,) = reports
+        assert str(report) == (
+            "a program could not begin (agent 'bob@rome', program 'node-touchy'): "
+            "OSError: no second of me"
+        )
+        assert "KeyError: 'not here'" in oslo._stage.reads(
+            "node-touchy", None, msgspec.msgpack.encode({"here": False})
+        )
+        assert oslo.view.members == rome.view.members
+
+    TouchyProgram.born = 0
+    on(rome, oslo, net=net, main=main)
+
+
 def test_one_that_raises_is_reported_and_begins_again_with_its_host() -> None:
     store = MemoryStore()
     reports: list[Report] = []
