@@ -109,13 +109,16 @@ class Desk:
 class Line:
     """One agent's connection to the host of a desk."""
 
-    __slots__ = ("_agent", "_desk", "_pending", "closed")
+    __slots__ = ("_agent", "_desk", "_laws", "_pending", "_reactions", "closed")
 
     def __init__(self, desk: Desk, agent: str) -> None:
         self._desk = desk
         self._agent = agent
         self.closed = False
         self._pending: dict[int, tuple[asyncio.Future[Answer], Request]] = {}
+        # Its ears and mailboxes at the desk: to end costs no look at those of all others.
+        self._reactions: dict[str, None] = {}
+        self._laws: dict[str, None] = {}
 
     @property
     def agent(self) -> str:
@@ -161,6 +164,7 @@ class Line:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
         boxes = self._desk.mailboxes.setdefault((self._agent, law.hash), [])
         boxes.append(mailbox)
+        self._laws[law.hash] = None
         try:
             return await self._ask(Adopt(law, args))
         except BaseException:
@@ -175,6 +179,7 @@ class Line:
                 ear.on_refused(answer.error)
             else:
                 self._desk.ears[self._agent, answer.value] = ear
+                self._reactions[answer.value] = None
                 ear.on_registered(answer.value)
 
         self._check_open()
@@ -193,11 +198,13 @@ class Line:
             return
         if what == "remove":
             self._desk.ears.pop((self._agent, reaction), None)
+            self._reactions.pop(reaction, None)
         self._desk.post(self._agent, Adjust(reaction, what), adjusted)
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()
         self._desk.mailboxes.setdefault((self._agent, law), []).append(mailbox)
+        self._laws[law] = None
 
     def launch(self, program: str, state: bytes, code: bytes | None) -> Coroutine[Any, Any, None]:
         """Note what this agent runs; an empty name says that it runs nothing any more."""
@@ -281,10 +288,10 @@ class Line:
                 future.set_exception(Closed(what=what))
         self.closed = True
         desk = self._desk
-        for key in [key for key in desk.ears if key[0] == self._agent]:
-            del desk.ears[key]
-        for key in [key for key in desk.mailboxes if key[0] == self._agent]:
-            del desk.mailboxes[key]
+        for reaction in self._reactions:
+            desk.ears.pop((self._agent, reaction), None)
+        for law in self._laws:
+            desk.mailboxes.pop((self._agent, law), None)
 
     # -- inside ----------------------------------------------------------------------------
 
