@@ -42,11 +42,16 @@ class BadRounds(CallerError):
 
 @dataclass(slots=True)
 class Run:
-    """The options of one run. `quick` shortens every batch: fit for a look, not for a claim."""
+    """The options of one run. `quick` shortens every batch: fit for a look, not for a claim.
+
+    `full` asks for the whole of what is otherwise measured in part, `plot` for a folder of plots.
+    """
 
     rounds: int = 7
     peers: tuple[str, ...] | None = None
     quick: bool = False
+    full: bool = False
+    plot: Path | None = None
     cache: Path = field(default_factory=cache_folder)
     say: Callable[[str], None] = lambda _line: None
     notes: list[str] = field(default_factory=list)

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,12 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Short batches, at most 3 rounds.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All of what is long, too; it may take minutes.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="A folder for the plots, of benches that have some.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a goal is missed.")] = False,
 ) -> None:
     """Measure in one run, in turns, ours, the floor and the peers; say which goals are met.
@@ -38,7 +45,7 @@ def bench(
         _list([(b.name, b.about) for b in benches().values()], as_json=as_json)
         return
     chosen = find(name)
-    run = Run(rounds=rounds, peers=_names(peers), quick=quick, say=_say)
+    run = Run(rounds=rounds, peers=_names(peers), quick=quick, full=full, plot=plot, say=_say)
     report = chosen.report(run)
     if as_json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))

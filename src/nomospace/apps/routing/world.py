@@ -73,7 +73,7 @@ NOWHERE: Final = "nowhere"
 
 NOTES: Final = 310
 NOTES_MIN: Final = 300
-MOVES: Final = 80
+MOVES: Final = 110
 MOVES_MIN: Final = 20
 CRASHES_MIN: Final = 2
 
