@@ -18,6 +18,7 @@ WORKLOADS: Final = (
     "jigsaw",
     "redrover",
     "routing",
+    "assistants",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 

@@ -56,9 +56,10 @@ class Assumptions:
     def __post_init__(self) -> None:
         if self.departments < 1 or self.sites < 2 or self.people < 2:
             raise ImpossibleLife(what="a department needs two sites and two people at least")
-        if self.peers >= self.departments * self.people:
+        reach = self.people * (self.departments if self.group_across else 1)
+        if self.peers >= reach:
             raise ImpossibleLife(what=f"there are no {self.peers} others to talk to")
-        if not 2 <= self.group[0] <= self.group[1]:
+        if not 2 <= self.group[0] <= self.group[1] <= reach:
             raise ImpossibleLife(
                 what=f"no group has from {self.group[0]} to {self.group[1]} people"
             )
