@@ -24,7 +24,7 @@ MESSAGES = 10_000
 
 def office() -> tuple[Office, str, str]:
     """Two departments, and two assistants of one group that are at home in one of them."""
-    life = Life(Assumptions(departments=2, sites=3, people=4, peers=3), Random(1))
+    life = Life(Assumptions(departments=2, sites=3, people=4, peers=3, group=(2, 4)), Random(1))
     world = Sites(1, laws=(LAW,), observe=False, servers=life.servers)
     for site, department in life.sites.items():
         for other in world.sites:
