@@ -201,6 +201,7 @@ class Host:
             if isinstance(event.frame, Parcel | Receipt):
                 self.post(event.neighbour, event.frame)
             else:
+                self.posting.courier.heard(event.neighbour, now=now)
                 self.group.heard(event.neighbour, event.frame)
         elif isinstance(event, Tick):
             self.group.tick()

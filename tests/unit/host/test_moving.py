@@ -337,6 +337,18 @@ def test_mail_on_its_way_is_not_overtaken_by_one_from_next_door() -> None:
     assert mail_keeps_order(world).cases == 2
 
 
+def test_mail_goes_on_as_soon_as_a_host_is_heard_again() -> None:
+    """It does not sit out the pause that has grown while there was nobody."""
+    world = world_of("a", "b")
+    ann, bob = member(world, "ann@a"), member(world, "bob@b")
+    world.part("a", "b")
+    write(world, ann, 1, bob)
+    world.pass_s(60)
+    world.connect("a", "b")
+    world.pass_s(2)
+    holds(world)
+
+
 def test_a_sender_that_moved_hears_that_its_note_went_to_nobody() -> None:
     world = world_of("a", "b", "c")
     ann = member(world, "ann@a")
