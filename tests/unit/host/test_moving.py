@@ -252,6 +252,9 @@ def test_a_host_that_changes_its_mind_sends_all_of_it_back() -> None:
     write(world, bob, 1, ann)
     assert refusal(world, ann, Move("b")).why == "too late"
     assert not [h for h in world.history.of(RULED) if h.what.event.kind == "moved"]
+    world.pass_s(2 * PERIOD_S)
+    verdict = obligations_keep_time(PERIOD_S * SECOND_US)(world)
+    assert (verdict.answer, verdict.cases) == ("yes", 4), str(verdict)
     assert (world.where[ann], len(said)) == ("a", 2)
     assert world.ask(ann, Seek("jobs", TAKE_NOWAIT, JOB)).value.fields == ("job", 1)
     write(world, bob, 2, ann)
@@ -259,9 +262,6 @@ def test_a_host_that_changes_its_mind_sends_all_of_it_back() -> None:
     world.pass_s(2)
     holds(world)
     moved(world, ann, "b")  # the third time it is welcome
-    world.pass_s(2 * PERIOD_S)
-    verdict = obligations_keep_time(PERIOD_S * SECOND_US)(world)
-    assert (verdict.answer, verdict.cases) == ("yes", 4), str(verdict)
 
 
 def test_a_name_that_is_taken() -> None:

@@ -47,7 +47,7 @@ def routing(run: Run) -> Iterator[Row]:
 
 
 def _messages(run: Run) -> int:
-    return 20_000 if run.quick else 200_000
+    return 10_000 if run.quick else 200_000
 
 
 def _settled(algorithm: str, given: Assumptions, messages: int) -> Routes:
