@@ -93,7 +93,8 @@ def test_the_workloads_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_an_unknown_workload_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "--workload", "hopsital"]) == 2
-    assert "there is no workload 'hopsital'; there are assistants, bidding, " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no workload 'hopsital'; there are assistants, bidding, " in said
 
 
 @pytest.mark.parametrize("bad", [["--seeds", "0"], ["--seeds", "x"], ["--seed", "-1"]])
