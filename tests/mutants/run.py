@@ -92,13 +92,9 @@ class Copy:
                 return False, f"{worlds.workload} came to no end"
             if report["failed"]:
                 seed = report["failed"][0]
-                story = self._sim(worlds, "--seed", str(seed))
-                wrong = (
-                    [v["property"] for v in story["verdicts"] if v["answer"] == "no"]
-                    if story
-                    else []
-                )
-                return True, f"{worlds.workload}, seed {seed}: {wrong[0] if wrong else '?'}"
+                story = self._sim(worlds, "--seed", str(seed)) or {"verdicts": []}
+                wrong = [v["property"] for v in story["verdicts"] if v["answer"] == "no"]
+                return True, f"{worlds.workload}, seed {seed}: {'; '.join(wrong) or '?'}"
         return False, ""
 
     def _sim(self, worlds: Worlds, *arguments: str) -> dict[str, Any] | None:
