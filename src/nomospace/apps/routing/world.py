@@ -73,8 +73,10 @@ NOWHERE: Final = "nowhere"
 
 NOTES: Final = 310
 NOTES_MIN: Final = 300
-MOVES: Final = 110
+MOVES: Final = 90
 MOVES_MIN: Final = 20
+CALM_MOVES: Final = 3
+"""What each agent moves after the healing."""
 CRASHES_MIN: Final = 2
 
 BEGIN_S: Final = 0.5
@@ -295,7 +297,9 @@ def build(seed: int) -> Sites:
     world.plan(_faults(world.rng("faults"), list(homes)), heal_at_us=_us(HEAL_S))
 
     for agent in people.agents:
-        world.at(_us(rng.uniform(HEAL_S + 1, REST_S)), people.move, agent)
+        for number in range(CALM_MOVES):
+            at_s = HEAL_S + 1 + number * (REST_S - HEAL_S - 1) / CALM_MOVES
+            world.at(_us(at_s + rng.random()), people.move, agent)
         world.at(_us(REST_S), people.write_on, agent, rng.choice(people.agents), 2)
     for _ in people.workers:
         for _ in range(2):  # one that was lent to a take that ended may still be on its way back
