@@ -340,7 +340,7 @@ class Host:
                 self.holding.expired(name, outcome.record)
             elif isinstance(outcome, Lapsed):
                 self.lending.lapsed(outcome.taker)
-                if outcome.record.order > 0:  # else it has found another taker already
+                if space.get(outcome.record.id) is outcome.record:  # else it is taken already
                     self.holding.came_back(name, space, outcome.record)
             elif isinstance(outcome, Dead):
                 self.holding.died(name, outcome.record)

@@ -393,7 +393,7 @@ class Seeking:
         elif kind is READ_WAITER:
             self._close(one)
             self._host.answer(one.op, found_of(record))
-        elif record.order > 0 and self._serve(one, space, [record]):
+        elif space.get(record.id) is record and self._serve(one, space, [record]):
             self._close(one)
         else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)

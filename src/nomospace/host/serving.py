@@ -83,7 +83,7 @@ class Serving:
         watched = self._watched.get(ticket)
         if watched is None:
             return
-        if record.order <= 0:  # taken by somebody who was woken before
+        if space.get(record.id) is not record:  # whoever was woken before took it, or it went home
             at, dest = watched.watch.at or None, watched.watch.dest or None
             other = space.find(watched.template, at=at, dest=dest, now=self._host.now)
             if other is None:

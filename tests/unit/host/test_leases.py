@@ -203,3 +203,18 @@ def test_leases_end_with_their_host_and_deliveries_are_remembered(net: Hosts) ->
         net.ask(ANN, Settle("jobs", found.lease))
     assert net.held(BOB, "job", ANY) == [("job", 1)]
     assert lease(net, ANN).deliveries == 2
+
+
+def test_what_comes_back_to_a_space_that_was_parted_serves_nobody_who_waits_there() -> None:
+    """Found by the worlds: whoever was woken for it found it gone home."""
+    net = Hosts("a")
+    for agent in ("ann@a", "bob@a", "cat@a"):
+        net.agent(agent, "jobs")
+    net.out("ann@a", "job", 1)
+    template = Template.of(("job", int))
+    net.do("bob@a", Seek("jobs", "take", template, lease_us=1_000_000))
+    net.do("ann@a", Share(("jobs",), shared=False))
+    waiting = net.call("cat@a", Seek("jobs", "take", template, lease_us=1_000_000))
+    net.run(2)
+    assert waiting not in net.answers
+    assert net.held("ann@a", "job", int) == [("job", 1)]

@@ -97,6 +97,8 @@ def _has_crossed(
         and written.ended < joined
         # Between hosts of one group a tuple is on its way at once, and may be still.
         and facts.apart(source, here[0], since, written.ended)
+        # One that its host still took to be at another went there, and comes back some day.
+        and not facts.listed(source, op.agent, since, until)
         and facts.shared_through(op.agent, written.space, since, until)
         and facts.shared_through(written.writer, written.space, since, until)
         and not any(use.began <= until for use in uses(written))

@@ -380,6 +380,25 @@ class Facts:
             last = h if h.kind == VIEW else None
         return last
 
+    def listed(self, host: str, agent: str, since: int, until: int) -> bool:
+        """Whether a host may have had an agent in its directory, at a place it has left by then.
+
+        News of a move reaches only who is in contact: until its next view a host may send what is
+        for the agent to where that was, and the tuple is on its way until that place is met again.
+        """
+        views = [self.view_at(host, since), *self.views.get(host, ())]
+        near = {
+            member
+            for h in views
+            if h is not None and h.kind == VIEW and (h is views[0] or since <= h.at <= until)
+            for member in h.what.members
+        }
+        now = self.stay(agent, since)
+        return any(
+            stay[0] in near and stay != now and stay[1] < since
+            for stay in self.stays.get(agent, ())
+        )
+
     def apart(self, host: str, other: str, since: int, until: int) -> bool:
         """Whether a host was in no view with another during a whole interval, nor near to one.
 

@@ -261,6 +261,10 @@ class _Certainty:
             its = facts.stay(written.to, written.began)
             if its is None or its[2] <= until or its[0] == host:
                 return False
+            if stay[1] > written.began:  # its holder has come from elsewhere, and may have met it
+                return False
+            if facts.listed(host, written.to, written.began, until):
+                return False
             if not facts.apart(host, its[0], written.began, until):
                 return False
         settled = stay[1] <= written.began  # it never was elsewhere
