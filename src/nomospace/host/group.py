@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from nomospace.errors import NomospaceError
 from nomospace.host.changes import (
     Durable,
     FloorRaised,
@@ -307,7 +308,15 @@ class Group:
     # -- messages of peers -----------------------------------------------------------------
 
     def _hear(self, peer: str, body: Any) -> None:
-        _HEAR[body.__class__](self._host, peer, body)
+        hear = _HEAR.get(body.__class__)
+        try:
+            if hear is not None:
+                hear(self._host, peer, body)
+                return
+            why = "it is of no known kind"
+        except NomospaceError as error:  # a template that is none, say: the peer's slip
+            why = str(error)
+        self._host.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
 
     def hear_announced(self, peer: str, body: Announced) -> None:
         """A peer has a new line in the directory."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nomospace.host import Arrive, Cancel, Depart, Out, Seek, Template
-from nomospace.protocols.spaces import Given, Handed, Returned
+from nomospace.host import Arrive, Cancel, Depart, Out, Seek, Template, Tick
+from nomospace.protocols.spaces import Given, Handed, Returned, Watch
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts
 
@@ -136,3 +136,18 @@ def test_a_tuple_follows_its_holder_who_is_known_to_be_elsewhere(net: Hosts) -> 
     net.run(1)
     assert net.held(CAT, "job", ANY) == [("job", 1)]
     assert net.disks["c"].tuples["jobs"] == {}
+
+
+def test_what_a_peer_says_wrongly_is_noted_and_the_host_goes_on() -> None:
+    net = Hosts("ab")
+    net.agent("ann@a", "jobs")
+    net.agent("bob@b", "jobs")
+    net.settle()
+    group = net.hosts["a"].group
+    group.tell("b", {"no": "message"})
+    group.tell("b", Watch((1, 1, 0), "jobs", "", "ann@a", True, (), "", "", 0))
+    net.tell("a", Tick())
+    net.run(1)
+    assert [note.what for host, note in net.notes if host == "b"].count("bad-message") == 2
+    net.out("bob@b", "job", 1)
+    assert net.held("bob@b", "job", int) == [("job", 1)]
