@@ -229,21 +229,48 @@ class Speak(msgspec.Struct, frozen=True):
 
 
 class Certified(msgspec.Struct, frozen=True):
-    """A certificate of an agent here checks out. Who has checked it vouches for that."""
+    """A certificate that an agent here presents checks out. Who has checked it vouches for that.
+
+    `subject` is whom it is about; when that is empty, the agent itself.
+    """
 
     agent: str
     law: str
     issuer: str
     attributes: tuple[Term, ...]
+    subject: str = ""
+
+
+class Uncertified(msgspec.Struct, frozen=True):
+    """A certificate that an agent here presents does not check out; what it says of itself."""
+
+    agent: str
+    law: str
+    issuer: str
+    attributes: tuple[Term, ...]
+    subject: str = ""
 
 
 class Revoked(msgspec.Struct, frozen=True):
-    """A certificate of an agent here counts no longer."""
+    """A certificate that an agent here presented counts no longer."""
 
     agent: str
     law: str
     issuer: str
     attributes: tuple[Term, ...]
+    subject: str = ""
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """The program behind an agent here has gone away without a word."""
+
+    agent: str
+
+
+class Present(msgspec.Struct, frozen=True):
+    """The program behind an agent here is back."""
+
+    agent: str
 
 
 class Primary(msgspec.Struct, frozen=True):
@@ -288,7 +315,10 @@ Event: TypeAlias = (
     | Depart
     | Speak
     | Certified
+    | Uncertified
     | Revoked
+    | Absent
+    | Present
     | Primary
     | Engage
     | Disengage

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
+    Absent,
     Adjust,
     Adopt,
     Arrive,
@@ -41,6 +42,7 @@ from nomospace.host.calls import (
     Open,
     Out,
     OutMany,
+    Present,
     Primary,
     React,
     Reactions,
@@ -52,6 +54,7 @@ from nomospace.host.calls import (
     Speak,
     Tell,
     Tick,
+    Uncertified,
 )
 from nomospace.host.changes import Change, Durable, ProgramKept
 from nomospace.host.effects import Answer, Effect, Note, Persist
@@ -71,6 +74,7 @@ from nomospace.law import CompiledLaw
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
+from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.space import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Space, Woken
 
@@ -85,8 +89,10 @@ class Host:
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
-    is asked once it is at the door, with program, code and state. `limits` bound the mail that
-    waits.
+    is asked once it is at the door, with program, code and state. `vouches` is asked for a letter
+    from elsewhere whether its controller may take part in a law's community, and `silent` for a law
+    whether this host's own controllers may: why not, or an empty string. `limits` bound the mail
+    that waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -108,6 +114,8 @@ class Host:
         servers: Mapping[str, tuple[str, ...]] | None = None,
         admits: Callable[[str, str, Any], str] | None = None,
         reads: Callable[[str, Any, Any], str] | None = None,
+        vouches: Callable[[CompiledLaw, Post], str] | None = None,
+        silent: Callable[[CompiledLaw], str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         durable = durable or Durable()
@@ -118,6 +126,8 @@ class Host:
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
         self.reads = reads or _admit_all
+        self.vouches = vouches or _admit_all
+        self.silent = silent or _admit_all
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)
         self.holding = Holding(self)
@@ -256,8 +266,10 @@ class Host:
             self.posting.primary(event.domain, event.site, event.term)
         elif isinstance(event, Speak):
             self.governing.speak(event)
+        elif isinstance(event, Absent | Present):
+            self.governing.present(event)
         else:
-            assert isinstance(event, Certified | Revoked), event
+            assert isinstance(event, Certified | Uncertified | Revoked), event
             self.governing.certify(event)
 
     def call(self, call: Call) -> None:
@@ -363,11 +375,21 @@ class Host:
                 )
 
 
-def _admit_all(one: str, other: Any, code: Any) -> str:
+def _admit_all(*asked: Any) -> str:
     return ""
 
 
-_ACTS: Final = (Arrive, Depart, Speak, Certified, Revoked, Primary)
+_ACTS: Final = (
+    Arrive,
+    Depart,
+    Speak,
+    Certified,
+    Uncertified,
+    Revoked,
+    Absent,
+    Present,
+    Primary,
+)
 """What waits, besides calls, while the group changes."""
 
 _CALLS: Final[dict[type, Any]] = {

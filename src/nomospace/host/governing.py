@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -32,16 +33,19 @@ from nomospace.control import (
 from nomospace.control import Effect as ControlEffect
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
+    Absent,
     Adopt,
     Certified,
     LawText,
+    Present,
     Revoked,
     Speak,
     Tell,
+    Uncertified,
 )
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
 from nomospace.host.effects import Mail, Ruled
-from nomospace.host.posting import Rejected
+from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.spaces import Mailed
@@ -50,6 +54,8 @@ from nomospace.terms import Compound, Term
 if TYPE_CHECKING:
     from nomospace.host.core import Host
 
+ALARMS_SLACK: Final = 64
+"""The heap of deadlines is made anew when it is twice, and this much, longer than it must be."""
 LEARNT_MAX: Final = 10_000
 """How many laws a host learns from agents that come."""
 CAUSED_MAX: Final = 10_000
@@ -69,6 +75,10 @@ class Governing:
         self._members: dict[Home, Membership] = {}
         self._managers: dict[Home, None] = {}
         self._due: dict[Home, int] = {}
+        """When each member next has an obligation due."""
+        self._alarms: list[tuple[int, int, Home]] = []
+        """The same as a heap; what `_due` does not say any more is skipped."""
+        self._alarm_count = 0
         self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
         self._draining = False
         self._caused = 0
@@ -87,6 +97,10 @@ class Governing:
                 self._managers[home, law] = None
             self._note_due(member)
 
+    def law(self, law: str) -> CompiledLaw | None:
+        """A law that is at hand here."""
+        return self._laws.get(law)
+
     def adopt(self, agent: str, request: Adopt) -> Ruling:
         """Bind an agent to a law; the ruling on its adoption."""
         law = request.law
@@ -97,7 +111,9 @@ class Governing:
     def _adopt(
         self, home: str, law: CompiledLaw, args: tuple[Term, ...], *, manager: bool
     ) -> Ruling:
-        self._laws[law.hash] = law
+        if law.hash not in self._laws:
+            self._laws[law.hash] = law
+            self._host.write_down(LawLearnt(_text(law)))
         member, effects = adopt(law, home, args, now=self._host.now, manager=manager)
         self._members[home, law.hash] = member
         if manager:
@@ -145,9 +161,7 @@ class Governing:
     def laws_of(self, agent: str) -> tuple[LawText, ...]:
         """The laws that an agent is under, as texts that another host can check."""
         found = [member.law for home, member in self._members.items() if home[0] == agent]
-        return tuple(
-            [LawText(law.hash, law.tree.source.name, law.tree.source.text) for law in found]
-        )
+        return tuple([_text(law) for law in found])
 
     def laws_over(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws under which an agent is a member and has not quit."""
@@ -251,17 +265,32 @@ class Governing:
         home = (member.home, member.law.hash)
         if due is None:
             self._due.pop(home, None)
-        else:
+        elif self._due.get(home) != due:
             self._due[home] = due
+            self._alarm_count += 1
+            heappush(self._alarms, (due, self._alarm_count, home))
+            if len(self._alarms) > 2 * len(self._due) + ALARMS_SLACK:
+                self._alarms = [alarm for alarm in self._alarms if self._rings(alarm)]
+                heapify(self._alarms)
+
+    def _rings(self, alarm: tuple[int, int, Home]) -> bool:
+        return self._due.get(alarm[2]) == alarm[0]
 
     def next_deadline(self) -> int | None:
         """When the next obligation of any member is due."""
-        return min(self._due.values()) if self._due else None
+        alarms = self._alarms
+        while alarms and not self._rings(alarms[0]):
+            heappop(alarms)
+        return alarms[0][0] if alarms else None
 
     def tick(self) -> None:
-        """Let obligations fall due."""
+        """Let obligations fall due, the earliest first."""
         now = self._host.now
-        for home in [home for home, due in self._due.items() if due <= now]:
+        homes: list[Home] = []  # first of all: an obligation may lay another that is due at once
+        while (due := self.next_deadline()) is not None and due <= now:
+            homes.append(heappop(self._alarms)[2])
+            del self._due[homes[-1]]
+        for home in homes:
             member = self._members[home]
             self._post(member, member.handle(TICK, now=now))
         self.drain()
@@ -302,8 +331,11 @@ class Governing:
             self.rule(there, arrived(forward.sender, forward.message, forward.to))
             return
         if "@" in forward.to and origin.home in host.holding.residents:
-            body = (law, forward.sender, forward.message)
-            host.posting.send(origin.home, forward.to, body)
+            if host.silent(origin.law):  # nobody elsewhere would believe this host's controllers
+                self._except(origin, forward.sender, forward.message, forward.to, "notAuthentic")
+                return
+            letter = Letter(law, forward.sender, forward.message)
+            host.posting.send(origin.home, forward.to, letter)
             return
         peer = host.group.where.get(forward.to)
         if peer is not None:  # what a space says to a member at an engaged host
@@ -318,9 +350,10 @@ class Governing:
     def mail(self, agent: str, origin: str, body: Any) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
         if isinstance(body, Rejected):
-            self.undelivered(agent, (body.law, agent, body.message), body.to, body.why)
+            self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
             return
-        law, sender, message = body
+        assert isinstance(body, Letter), body
+        law, sender, message = body.law, body.sender, body.message
         there = self._members.get((agent, law))
         if there is None or there.ended:
             known = any(home[0] == agent for home in self._members)
@@ -332,12 +365,11 @@ class Governing:
 
     def undelivered(self, agent: str, body: Any, to: str, why: str) -> None:
         """A message of an agent here will never arrive: an exception at its controller."""
-        if isinstance(body, Rejected):
+        if not isinstance(body, Letter):
             return
-        law, sender, message = body
-        member = self._members.get((agent, law))
+        member = self._members.get((agent, body.law))
         if member is not None and not member.ended:
-            self._except(member, sender, message, to, why)
+            self._except(member, body.sender, body.message, to, why)
             self.drain()
 
     def hear_mailed(self, peer: str, body: Mailed) -> None:
@@ -366,15 +398,28 @@ class Governing:
         self.rule(self._members[home], sent(event.space, event.message, event.to))
         self.drain()
 
-    def certify(self, event: Certified | Revoked) -> None:
-        """A certificate of an agent checks out, or counts no longer: its controller is told."""
+    def present(self, event: Absent | Present) -> None:
+        """The program of an agent went away, or is back: its controllers are told."""
+        kind = "disconnected" if isinstance(event, Absent) else "reconnected"
+        members = [member for home, member in self._members.items() if home[0] == event.agent]
+        for member in members:
+            if not member.ended:
+                self.rule(member, Event(kind, ()))
+        self.drain()
+
+    def certify(self, event: Certified | Revoked | Uncertified) -> None:
+        """A certificate checks out, does not, or counts no longer: a controller is told."""
         member = self._members.get((event.agent, event.law))
         if member is None or member.ended:
             self._host.note("no-such-member", agent=event.agent, law=event.law)
             return
-        kind = "certified" if isinstance(event, Certified) else "revoked"
-        shown = certificate(event.issuer, event.agent, event.attributes)
-        self.rule(member, Event(kind, (shown,)))
+        shown = certificate(event.issuer, event.subject or event.agent, event.attributes)
+        if isinstance(event, Uncertified):
+            operation = Compound("certify", (shown,))
+            self.rule(member, Event("exception", (operation, "invalidCertificate")))
+        else:
+            kind = "certified" if isinstance(event, Certified) else "revoked"
+            self.rule(member, Event(kind, (shown,)))
         self.drain()
 
     # -- the agents' operations ------------------------------------------------------------
@@ -389,6 +434,11 @@ class Governing:
     def refusal(self, member: Membership, ruling: Ruling) -> Refused:
         """The error that a refused operation is answered with."""
         return Refused(ruling=ruling, why=explain(member, ruling).text)
+
+
+def _text(law: CompiledLaw) -> LawText:
+    """A law as it travels and is kept."""
+    return LawText(law.hash, law.tree.source.name, law.tree.source.text)
 
 
 def _shifted(snapshot: Snapshot, by_us: int) -> Snapshot:

@@ -5,8 +5,13 @@ that nobody configured is served by the host of its name, so hosts find each oth
 any set-up. Frames of routing, and whatever else must arrive (`moving`), are parcels of the courier:
 a step's changes and the parcels it hands over are one `Persist`.
 
-A post's body is `(law, sender, message)`; what cannot be taken at its destination is answered with
-`Rejected`, and becomes an `exception` at the controller that sent it.
+A post's body is a `Letter`; what cannot be taken at its destination is answered with `Rejected`,
+and becomes an `exception` at the controller that sent it.
+
+A letter from elsewhere may have to prove which controller it comes from (`Host.vouches`). One for
+an agent here that cannot is dropped before the daemon sees it: it must not take the number, and so
+the place, of a true one. A letter without a seal never left this host: whatever comes in without
+one is marked `UNSEALED`.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
-from nomospace.protocols.routing.frames import NotPrimary
+from nomospace.protocols.routing.frames import NotPrimary, Post, post_in, with_post
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.server import Server
@@ -59,8 +64,23 @@ if TYPE_CHECKING:
 FOLD_FROM: Final = 4_096
 """So many changes of a daemon or server are kept one by one before they are folded together."""
 
+UNSEALED: Final = b"\0"
+"""In the place of a seal, on a letter that came from elsewhere without one."""
+
 _AWAY: Final = (None, AWAY)
 _MUTE: Final = (None, AWAY, CREATING)
+
+
+class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="letter"):
+    """A message of a community under way: its law, the sender that a ruling named, its seal.
+
+    The seal is put on by whoever drives the host of the sending controller, as the letter leaves.
+    """
+
+    law: str
+    sender: str
+    message: Term
+    seal: bytes = b""
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rejected"):
@@ -209,12 +229,25 @@ class Posting:
             for number, what in came:
                 host.write_down(ParcelPlaced(peer, number))
                 if not host.moving.hear(peer, what):
-                    self._own.append((peer, what))
+                    self._own.append((peer, _from_elsewhere(what)))
         finally:
             self._running = False
         self._work_off()
         if reply is not None:
             host.group.reach(peer, reply)
+
+    def _forged(self, peer: str, post: Post) -> bool:
+        """Whether a letter for an agent here does not come from whom it says."""
+        host, letter = self._host, post.body
+        if not isinstance(letter, Letter) or not letter.seal or post.why:
+            return False
+        if post.to not in host.holding.residents:  # it is for someone else to judge
+            return False
+        law = host.governing.law(letter.law)
+        why = "" if law is None else host.vouches(law, post)
+        if why:
+            host.note("not-authentic", peer=peer, law=letter.law, post=post.id, why=why)
+        return bool(why)
 
     def tick(self) -> None:
         """Send again what may be lost; try again what found a full queue."""
@@ -242,6 +275,8 @@ class Posting:
                 domain = server_of(frame)
                 if isinstance(frame, NotPrimary):
                     self.primary(frame.domain, frame.site, frame.term)
+                    continue
+                if isinstance(frame, Post) and self._forged(src, frame):
                     continue
                 core = self._servers.get(domain) if domain else self.daemon
                 if core is None:
@@ -289,3 +324,12 @@ class Posting:
             self._written[core] = len(changes)
         else:
             self._written[core] = 0  # much is alive: look again after as many changes more
+
+
+def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:
+    """A frame of another host, in which no letter passes for one that never left this host."""
+    post = post_in(frame)
+    if post is None or not isinstance(post.body, Letter) or post.body.seal:
+        return frame
+    sealed = msgspec.structs.replace(post.body, seal=UNSEALED)
+    return with_post(frame, msgspec.structs.replace(post, body=sealed))

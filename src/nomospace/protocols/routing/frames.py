@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 PostId: TypeAlias = tuple[str, str, int]
 """Sender, receiver, and the number among the sender's posts to this receiver."""
@@ -206,7 +207,7 @@ class Replicate(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="rep
     term: int
     step: int
     changes: tuple[Any, ...]
-    frames: tuple[Any, ...]
+    frames: tuple[tuple[str, Any], ...]
     done: int
 
 
@@ -290,6 +291,29 @@ _FOR_SERVERS = (
     Rejoin,
     Relayed,
 )
+
+
+def post_in(frame: Frame) -> Post | None:
+    """The post that a frame carries, if it carries one.
+
+    >>> post_in(Seek("lab", Post("ann@lab", "bob@lab", 1, "hello", "s1"))).body
+    'hello'
+    """
+    if isinstance(frame, Post):
+        return frame
+    if isinstance(frame, Relayed):
+        return post_in(frame.frame)
+    return frame.post if isinstance(frame, Seek | Busy | Astray | Returned) else None
+
+
+def with_post(frame: Frame, post: Post) -> Frame:
+    """The same frame with another post in the place of the one that it carries."""
+    if isinstance(frame, Post):
+        return post
+    if isinstance(frame, Relayed):
+        return replace(frame, frame=with_post(frame.frame, post))
+    assert isinstance(frame, Seek | Busy | Astray | Returned), frame
+    return replace(frame, post=post)
 
 
 def server_of(frame: Frame) -> str:

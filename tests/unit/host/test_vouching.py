@@ -1,0 +1,123 @@
+"""Whose word counts: letters that prove who sent them, certificates, programs that go away."""
+
+from typing import Any
+
+import pytest
+
+from nomospace.control import Ruling
+from nomospace.host import Adopt, Arrive, Call, Certified, Durable, Host, Persist, Tell
+from nomospace.host.calls import Absent, Present, Uncertified
+from nomospace.host.changes import LawLearnt
+from nomospace.law import CompiledLaw, load
+from nomospace.protocols.routing.frames import Post
+from nomospace.terms import show, t
+from tests.paper.hosts import Hosts
+
+LAW = load(
+    """\
+law(told).
+R1. sent(_, _, _) :- do(forward).
+R2. arrived(_, _, _) :- do(deliver).
+R3. exception(Op, Why) :- do(+failed(Op, Why)).
+R4. certified([issuer(I), subject(S), attributes(_)]) :- do(+shown(I, S)).
+R5. disconnected :- do(+away).
+R6. reconnected :- do(-away).
+"""
+)
+
+
+@pytest.fixture
+def net() -> Hosts:
+    net = Hosts("ab", laws=[LAW])
+    for agent in ("ann@a", "bob@b"):
+        net.agent(agent)
+        net.do(agent, Adopt(LAW))
+    net.settle()
+    return net
+
+
+def tell(net: Hosts, agent: str, what: str, to: str) -> None:
+    net.do(agent, Tell(LAW.hash, what, to))
+    net.run(3)
+
+
+def rulings(net: Hosts, home: str, kind: str) -> list[Ruling]:
+    return [one for _, one in net.ruled if one.home == home and one.event.kind == kind]
+
+
+def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
+    asked: list[Post] = []
+
+    def vouches(law: CompiledLaw, post: Post) -> str:
+        asked.append(post)
+        return "" if post.body.message == "true" else "no such controller"
+
+    net.hosts["b"].vouches = vouches
+    tell(net, "ann@a", "forged", "bob@b")
+    assert net.mail == []
+    [(where, note)] = [(host, note) for host, note in net.notes if note.what == "not-authentic"]
+    assert where == "b"
+    assert note.facts["why"] == "no such controller"
+    assert note.facts["post"] == ("ann@a", "bob@b", 1)
+    assert asked[0].body.law == LAW.hash
+
+
+def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
+    net.hosts["a"].vouches = lambda law, post: "nobody is believed"
+    net.agent("cid@a")
+    net.do("cid@a", Adopt(LAW))
+    net.run(3)
+    tell(net, "ann@a", "near", "cid@a")
+    assert [mail.message for mail in net.mail] == ["near"]
+
+
+def test_a_host_whose_controllers_nobody_believes_says_so_to_the_sender(net: Hosts) -> None:
+    net.hosts["a"].silent = lambda law: "the certificate has expired"
+    tell(net, "ann@a", "hello", "bob@b")
+    assert net.mail == []
+    [ruling] = rulings(net, "ann@a", "exception")
+    assert show(ruling.event.term) == "exception(forward('ann@a',hello,'bob@b'),notAuthentic)"
+
+
+def test_a_certificate_that_does_not_check_out_is_an_exception(net: Hosts) -> None:
+    net.tell("a", Uncertified("ann@a", LAW.hash, "admin", (t.role("doctor"),)))
+    [ruling] = rulings(net, "ann@a", "exception")
+    assert show(ruling.event.args[0]) == (
+        "certify([issuer(admin),subject('ann@a'),attributes([role(doctor)])])"
+    )
+    assert ruling.event.args[1] == "invalidCertificate"
+
+
+def test_a_certificate_about_somebody_else_says_so(net: Hosts) -> None:
+    net.tell("a", Certified("ann@a", LAW.hash, "admin", (), subject="bob@b"))
+    [ruling] = rulings(net, "ann@a", "certified")
+    assert [show(op) for op in ruling.operations] == ["+shown(admin,'bob@b')"]
+
+
+def test_a_program_that_goes_away_and_comes_back_is_told_to_its_law(net: Hosts) -> None:
+    net.tell("a", Absent("ann@a"))
+    net.tell("a", Present("ann@a"))
+    assert [show(op) for one in rulings(net, "ann@a", "disconnected") for op in one.operations] == [
+        "+away"
+    ]
+    assert len(rulings(net, "ann@a", "reconnected")) == 1
+
+
+def test_a_law_is_kept_with_the_first_membership_under_it() -> None:
+    """So a host that starts again needs nobody to bring it the laws of its members."""
+    host, disk = Host("a", life=1, now=0), Durable()
+
+    def tell_host(event: Any) -> None:
+        for effect in host.handle(event, now=0):
+            if isinstance(effect, Persist):
+                for change in effect.changes:
+                    disk.apply(change)
+                    learnt.extend([change] if isinstance(change, LawLearnt) else [])
+
+    learnt: list[LawLearnt] = []
+    for op, agent in enumerate(("ann@a", "bob@a"), 1):
+        tell_host(Arrive(agent))
+        tell_host(Call(op, agent, Adopt(LAW)))
+    assert [one.text.hash for one in learnt] == [LAW.hash]
+    again = Host("a", life=2, now=0, durable=disk)
+    assert [law.hash for law in again.laws_of("bob@a")] == [LAW.hash]
