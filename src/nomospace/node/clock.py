@@ -1,0 +1,69 @@
+"""A host's clock: microseconds, UTC, that never go back and never jump.
+
+A machine's clock is set by people and by other machines; obligations and leases must not fall due
+because of that. So the machine's clock is asked once, when the host starts, and from then on time
+passes as the kernel counts it since the machine was started, sleep included.
+
+After a restart of the host the kernel's count tells how long it was away, if the machine has been
+up all the time (`boot` names one start of the machine). Otherwise the machine's clock is believed,
+but never back behind what the host has seen.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """A moment on both clocks: the host's, and the kernel's since `boot`."""
+
+    at: int = 0
+    kernel: int = 0
+    boot: str = ""
+
+
+def _kernel() -> int:
+    """Microseconds since the machine was started, also while it slept."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    return time.monotonic_ns() // 1000
+
+
+def _boot() -> str:
+    try:
+        return _BOOT_ID.read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
+class Clock:
+    """The clock of one life of a host, going on from the last mark of the life before.
+
+    >>> clock = Clock(Mark(at=10**18))  # the machine's clock was set back since
+    >>> 10**18 <= clock.now() <= clock.now()
+    True
+    """
+
+    def __init__(self, last: Mark = Mark()) -> None:  # noqa: B008 - a mark never changes
+        kernel, boot = _kernel(), _boot()
+        if boot and boot == last.boot and kernel >= last.kernel:
+            begins = last.at + kernel - last.kernel
+        else:
+            begins = max(time.time_ns() // 1000, last.at)
+        self._boot = boot
+        self._offset = begins - kernel
+
+    def now(self) -> int:
+        """The time."""
+        return self._offset + _kernel()
+
+    def mark(self) -> Mark:
+        """This moment, to be kept for the next life."""
+        kernel = _kernel()
+        return Mark(self._offset + kernel, kernel, self._boot)
