@@ -25,6 +25,7 @@ PURE_ROOMS = (
     "space",
     "protocols",
     "host",
+    "services",
 )
 IMPURE_MODULES = frozenset(
     {"asyncio", "logging", "os", "random", "socket", "subprocess", "threading", "time"}

@@ -1,0 +1,310 @@
+"""The secretary of a community: its roll, who is a member now, and where its controller is.
+
+A law alone lets anyone adopt it, and in as many names as they please. A community that wants to
+know its members has a secretary (`000_…` 3.3, `001_…` 3.2): a host that is told to ask it lets
+nobody adopt the law whom it does not admit. It promises
+
+- single membership: one agent has one membership, at one host, at a time. Who has quit does not
+  come back with a clean slate, unless `returns` is set: a law may count on what it remembers;
+- roles at the start: the terms that the roll has for a member stand in its control state after
+  `initialCS`, before the law rules on the adoption. `tupleSpace` is no such term: it is what only
+  the manager of a space may hold, and a roll that has it is refused;
+- assigned controllers: who is on the roll with a host's name is admitted at that host only;
+- look-ups: where a member's controller is.
+
+With `closed`, only who is on the roll is admitted; else all others are admitted without roles.
+
+Departures from the paper: control states are kept by the host where the agent is, in one step with
+the rulings that change them; whether messages are signed is said by the law (`clearMessages`).
+
+>>> secretary = Secretary("ab12")
+>>> secretary.apply(secretary.enrol("ann@ward", ("serviceProvider",)))
+>>> joined, initial = secretary.admit("ann@ward", "ward-3", now=5)
+>>> secretary.apply(joined)
+>>> initial, secretary.where("ann@ward")
+(('serviceProvider',), 'ward-3')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import msgspec
+
+from nomospace.errors import CallerError, Unavailable
+from nomospace.terms import Faulty, NotGround, Term, show, term
+
+MEMBERS_MAX: Final = 100_000
+"""How many names a roll has room for, members and others."""
+INITIAL_MAX: Final = 64
+"""How many terms the roll may give to a member."""
+INITIAL_BYTES_MAX: Final = 10_000
+"""How long they may be together, as text."""
+NAME_MAX: Final = 400
+"""The longest id of an agent, in characters."""
+RESERVED: Final = "tupleSpace"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadRoll(CallerError):
+    """An entry that no roll can have."""
+
+    code: ClassVar[str] = "secretary.bad-roll"
+    agent: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.agent[:60]!r} cannot be put on the roll: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotOnRoll(CallerError):
+    """An agent that is not on the roll of a closed community."""
+
+    code: ClassVar[str] = "secretary.not-on-roll"
+    agent: str
+    law: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} is not on the roll of the community of law {self.law[:12]}; "
+            "ask its secretary's operator to put it there"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class MemberElsewhere(CallerError):
+    """An agent that is a member already, through another controller."""
+
+    code: ClassVar[str] = "secretary.member-elsewhere"
+    agent: str
+    controller: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} is a member already, at host {self.controller}; "
+            "use that membership, or quit it first"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherController(CallerError):
+    """An agent that is assigned to another host."""
+
+    code: ClassVar[str] = "secretary.other-controller"
+    agent: str
+    assigned: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} is assigned to a controller at host {self.assigned}; adopt there"
+
+
+@dataclass(eq=False, kw_only=True)
+class HasQuit(CallerError):
+    """An agent that was a member and has quit."""
+
+    code: ClassVar[str] = "secretary.has-quit"
+    agent: str
+    law: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} has quit the community of law {self.law[:12]}, which takes nobody "
+            "back; ask its secretary's operator to strike it off the roll"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchMember(CallerError):
+    """A look-up for somebody who is no member."""
+
+    code: ClassVar[str] = "secretary.no-such-member"
+    agent: str
+    law: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} is no member of the community of law {self.law[:12]} now"
+
+
+@dataclass(eq=False, kw_only=True)
+class RollFull(Unavailable):
+    """A roll without room."""
+
+    code: ClassVar[str] = "secretary.full"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"the roll has {self.limit:,} names and no room; strike some off"
+
+
+class Enrolled(msgspec.Struct, frozen=True, tag=True):
+    """An agent is on the roll: with these terms, and this host for a controller (empty for any)."""
+
+    agent: str
+    initial: tuple[str, ...] = ()
+    controller: str = ""
+
+
+class Struck(msgspec.Struct, frozen=True, tag=True):
+    """An agent is off the roll, and that it ever quit is forgotten."""
+
+    agent: str
+
+
+class Joined(msgspec.Struct, frozen=True, tag=True):
+    """An agent is a member, through a controller at this host, since a moment (µs)."""
+
+    agent: str
+    controller: str
+    at: int
+
+
+class Quitted(msgspec.Struct, frozen=True, tag=True):
+    """An agent is a member no more."""
+
+    agent: str
+
+
+Change = Enrolled | Struck | Joined | Quitted
+
+
+class Secretary:
+    """The roll of one community, and its members. What decides says what would change."""
+
+    def __init__(
+        self,
+        law: str,
+        changes: Iterable[Change] = (),
+        *,
+        closed: bool = False,
+        returns: bool = False,
+    ) -> None:
+        self.law = law
+        self._closed = closed
+        self._returns = returns
+        self._roll: dict[str, Enrolled] = {}
+        self._members: dict[str, Joined] = {}
+        self._quit: dict[str, None] = {}
+        for change in changes:
+            self.apply(change)
+
+    # -- the roll ----------------------------------------------------------------------------
+
+    def enrol(self, agent: str, initial: Iterable[str] = (), controller: str = "") -> Enrolled:
+        """What would change if an agent were put on the roll with these terms (texts).
+
+        It counts from its next adoption. Raises `BadRoll`, `RollFull`.
+
+        >>> Secretary("ab12").enrol("ann@ward", ["tupleSpace"])
+        Traceback (most recent call last):
+        nomospace.services.secretary.BadRoll: 'ann@ward' cannot be put on the roll: ...
+        """
+        texts = tuple(initial)
+        if not 0 < len(agent) <= NAME_MAX or "@" not in agent:
+            raise BadRoll(agent=agent, why="it is no agent's id (name@domain)")
+        if len(texts) > INITIAL_MAX or sum(map(len, texts)) > INITIAL_BYTES_MAX:
+            raise BadRoll(agent=agent, why=f"more than {INITIAL_MAX} terms, or too long ones")
+        self._room_for(agent)
+        return Enrolled(agent, tuple([show(_read(agent, text)) for text in texts]), controller)
+
+    def strike(self, agent: str) -> Struck:
+        """What would change if an agent were taken off the roll; a membership it has goes on."""
+        return Struck(agent)
+
+    def _room_for(self, agent: str) -> None:
+        known = agent in self._roll or agent in self._members or agent in self._quit
+        if not known and len(self._roll) + len(self._members) + len(self._quit) >= MEMBERS_MAX:
+            raise RollFull(limit=MEMBERS_MAX)
+
+    # -- members -----------------------------------------------------------------------------
+
+    def admit(
+        self, agent: str, controller: str, *, now: int
+    ) -> tuple[Joined | None, tuple[Term, ...]]:
+        """Whether an agent may adopt the law at a host: what would change, and its first terms.
+
+        Asking twice for one host is harmless: it may have crashed before it heard the answer.
+        Raises `NotOnRoll`, `MemberElsewhere`, `OtherController`, `HasQuit`, `RollFull`.
+        """
+        entry = self._roll.get(agent)
+        if entry is None and self._closed:
+            raise NotOnRoll(agent=agent, law=self.law)
+        if entry is not None and entry.controller not in ("", controller):
+            raise OtherController(agent=agent, assigned=entry.controller)
+        member = self._members.get(agent)
+        if member is not None and member.controller != controller:
+            raise MemberElsewhere(agent=agent, controller=member.controller)
+        if agent in self._quit and not self._returns:
+            raise HasQuit(agent=agent, law=self.law)
+        self._room_for(agent)
+        initial = () if entry is None else tuple([term(text) for text in entry.initial])
+        return (None if member else Joined(agent, controller, now)), initial
+
+    def move(self, agent: str, controller: str, *, now: int) -> Joined | None:
+        """What changes when a member has moved to another host; raises `NoSuchMember`."""
+        member = self.member(agent)
+        return None if member.controller == controller else Joined(agent, controller, now)
+
+    def quit(self, agent: str, controller: str) -> Quitted | None:
+        """What changes when a host tells that its member has quit; nothing, for any other host."""
+        member = self._members.get(agent)
+        return Quitted(agent) if member is not None and member.controller == controller else None
+
+    def apply(self, change: Change) -> None:
+        """Carry out a change that has been written down."""
+        agent = change.agent
+        if isinstance(change, Enrolled):
+            self._roll[agent] = change
+        elif isinstance(change, Struck):
+            self._roll.pop(agent, None)
+            self._quit.pop(agent, None)
+        elif isinstance(change, Joined):
+            self._members[agent] = change
+            self._quit.pop(agent, None)
+        else:
+            self._members.pop(agent, None)
+            self._quit[agent] = None
+
+    # -- look-ups ----------------------------------------------------------------------------
+
+    def member(self, agent: str) -> Joined:
+        """A member, with its host and since when; raises `NoSuchMember`."""
+        member = self._members.get(agent)
+        if member is None:
+            raise NoSuchMember(agent=agent, law=self.law)
+        return member
+
+    def where(self, agent: str) -> str:
+        """The host of a member's controller; raises `NoSuchMember`."""
+        return self.member(agent).controller
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The members now, in the order in which they joined."""
+        return tuple(self._members)
+
+    @property
+    def roll(self) -> tuple[Enrolled, ...]:
+        """Who is on the roll, member or not."""
+        return tuple(self._roll.values())
+
+    def changes(self) -> Iterator[Change]:
+        """The fewest changes that make this roll: what has to be kept of all that were."""
+        yield from self._roll.values()
+        yield from self._members.values()
+        for agent in self._quit:
+            yield Quitted(agent)
+
+
+def _read(agent: str, text: str) -> Term:
+    try:
+        read = term(text)
+    except (Faulty, NotGround) as error:
+        raise BadRoll(agent=agent, why=f"{text[:60]!r} is no term: {error}") from None
+    if read == RESERVED:
+        raise BadRoll(
+            agent=agent, why=f"{RESERVED} is for the managers of spaces, which hosts make"
+        )
+    return read
