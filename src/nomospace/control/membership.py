@@ -77,7 +77,7 @@ Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """All that a membership is, as plain data: what a host stores and a move carries."""
 
     home: str

@@ -38,7 +38,7 @@ STRONG: Final = "strong"
 WEAK: Final = "weak"
 
 
-class Open(msgspec.Struct, frozen=True):
+class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
     """Have an interface space of this name, private at first; under a law, or under none."""
 
     space: str
@@ -46,14 +46,14 @@ class Open(msgspec.Struct, frozen=True):
     durable: bool = True
 
 
-class Share(msgspec.Struct, frozen=True):
+class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
     """Share (or part) several interface spaces in one atomic step."""
 
     spaces: tuple[str, ...]
     shared: bool = True
 
 
-class Out(msgspec.Struct, frozen=True, gc=False):
+class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
     """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set."""
 
     space: str
@@ -62,7 +62,7 @@ class Out(msgspec.Struct, frozen=True, gc=False):
     ttl_us: int = 0
 
 
-class OutMany(msgspec.Struct, frozen=True, gc=False):
+class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
     """Write several tuples in one atomic step."""
 
     space: str
@@ -71,7 +71,7 @@ class OutMany(msgspec.Struct, frozen=True, gc=False):
     ttl_us: int = 0
 
 
-class Seek(msgspec.Struct, frozen=True, gc=False):
+class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     """Read or take what a template matches: one or all, waiting or not, here or there."""
 
     space: str
@@ -82,13 +82,13 @@ class Seek(msgspec.Struct, frozen=True, gc=False):
     lease_us: int = 0
 
 
-class Cancel(msgspec.Struct, frozen=True, gc=False):
+class Cancel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="cancel"):
     """Wait no longer for an earlier `Seek`: it is answered with `Cancelled` if not yet served."""
 
     op: int
 
 
-class Settle(msgspec.Struct, frozen=True, gc=False):
+class Settle(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settle"):
     """Acknowledge a tuple taken under a lease (`done`), or give it back."""
 
     space: str
@@ -96,7 +96,7 @@ class Settle(msgspec.Struct, frozen=True, gc=False):
     done: bool = True
 
 
-class React(msgspec.Struct, frozen=True):
+class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
     """Register a reaction; answered with its id.
 
     A strong one brings its listener, a plain function that is called inside the host's step with a
@@ -112,18 +112,18 @@ class React(msgspec.Struct, frozen=True):
     listener: Callable[[Any], None] | None = None
 
 
-class Adjust(msgspec.Struct, frozen=True):
+class Adjust(msgspec.Struct, frozen=True, array_like=True, tag="adjust"):
     """`disable`, `enable` (it forgets what it reacted to) or `remove` a reaction."""
 
     reaction: str
     what: str
 
 
-class Reactions(msgspec.Struct, frozen=True):
+class Reactions(msgspec.Struct, frozen=True, array_like=True, tag="reactions"):
     """Ask for the registered reactions of the agent."""
 
 
-class Adopt(msgspec.Struct, frozen=True):
+class Adopt(msgspec.Struct, frozen=True, array_like=True, tag="adopt"):
     """Adopt a law; answered with the ruling on the adoption. Twice is a second membership."""
 
     law: CompiledLaw
@@ -138,7 +138,7 @@ class Unread(msgspec.Struct, frozen=True, gc=False, array_like=True):
     message: Term
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     """Go on at another host, with all that is the agent's own; answered only when it stays.
 
     `program` names what the agent runs, and `state` is what that wants to find again there, a term
@@ -154,7 +154,7 @@ class Move(msgspec.Struct, frozen=True):
     mail: tuple[Unread, ...] = ()
 
 
-class Launch(msgspec.Struct, frozen=True):
+class Launch(msgspec.Struct, frozen=True, array_like=True, tag="launch"):
     """Note what the agent runs: a host that starts again tells (`Host.programs`). Empty: nothing.
 
     The host itself runs nothing; whoever drives it does.
@@ -165,13 +165,13 @@ class Launch(msgspec.Struct, frozen=True):
     code: Any = None
 
 
-class Save(msgspec.Struct, frozen=True):
+class Save(msgspec.Struct, frozen=True, array_like=True, tag="save"):
     """Note another state of the program that the agent runs."""
 
     state: Any
 
 
-class Tell(msgspec.Struct, frozen=True):
+class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     """Send a message to an agent or a space under a law; answered with the ruling."""
 
     law: str
