@@ -18,7 +18,7 @@ Change: TypeAlias = tuple[str, int, Term, Term]
 place, obligation, due time in microseconds."""
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A regulated event: its kind and its arguments, home included where the event names it."""
 
     kind: str
@@ -61,7 +61,7 @@ def certificate(issuer: str, subject: str, attributes: tuple[Term, ...]) -> Term
     )
 
 
-class Ruling(msgspec.Struct, frozen=True, gc=False):
+class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling"):
     """What the law said of one event, and what became of it: the journal's record.
 
     `seq` counts a membership's rulings from 1. `stopped` says why the ruling is empty although

@@ -24,20 +24,20 @@ COMPACT_FROM: Final = 256
 Id: TypeAlias = tuple[str, int]
 
 
-class AgentCame(msgspec.Struct, frozen=True, gc=False):
+class AgentCame(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="agent-came"):
     """An agent is here; `count` tuples carry its name."""
 
     agent: str
     count: int
 
 
-class AgentWent(msgspec.Struct, frozen=True, gc=False):
+class AgentWent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="agent-went"):
     """An agent left with all its spaces and memberships."""
 
     agent: str
 
 
-class ProgramKept(msgspec.Struct, frozen=True, gc=False):
+class ProgramKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="program-kept"):
     """An agent runs a program from this state; none, when the name is empty.
 
     `origin` is the host that it came from, if it did; `why` says why that one sent it back.
@@ -51,14 +51,14 @@ class ProgramKept(msgspec.Struct, frozen=True, gc=False):
     why: str = ""
 
 
-class StateKept(msgspec.Struct, frozen=True, gc=False):
+class StateKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="state-kept"):
     """The program of an agent would begin again from this state."""
 
     agent: str
     state: Any
 
 
-class Opened(msgspec.Struct, frozen=True, gc=False):
+class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened"):
     """An agent has an interface space; `law` is a hash, or empty."""
 
     agent: str
@@ -68,21 +68,21 @@ class Opened(msgspec.Struct, frozen=True, gc=False):
     durable: bool
 
 
-class TuplePut(msgspec.Struct, frozen=True, gc=False):
+class TuplePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-put"):
     """A tuple is in a space, as this row says; an older row of it is replaced."""
 
     space: str
     row: Row
 
 
-class TupleGone(msgspec.Struct, frozen=True, gc=False):
+class TupleGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-gone"):
     """A tuple is in a space no more."""
 
     space: str
     id: Id
 
 
-class TransferGiven(msgspec.Struct, frozen=True, gc=False):
+class TransferGiven(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-given"):
     """Something is under way to a peer."""
 
     peer: str
@@ -90,21 +90,21 @@ class TransferGiven(msgspec.Struct, frozen=True, gc=False):
     what: Any
 
 
-class TransferTaken(msgspec.Struct, frozen=True, gc=False):
+class TransferTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-taken"):
     """A peer has everything up to a number."""
 
     peer: str
     number: int
 
 
-class TransferPlaced(msgspec.Struct, frozen=True, gc=False):
+class TransferPlaced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer-placed"):
     """Everything up to a number has come from a peer."""
 
     peer: str
     number: int
 
 
-class ParcelGiven(msgspec.Struct, frozen=True, gc=False):
+class ParcelGiven(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-given"):
     """The courier has something for a peer."""
 
     peer: str
@@ -112,53 +112,53 @@ class ParcelGiven(msgspec.Struct, frozen=True, gc=False):
     what: Any
 
 
-class ParcelTaken(msgspec.Struct, frozen=True, gc=False):
+class ParcelTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-taken"):
     """A peer has every parcel up to a number."""
 
     peer: str
     number: int
 
 
-class ParcelPlaced(msgspec.Struct, frozen=True, gc=False):
+class ParcelPlaced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel-placed"):
     """Every parcel up to a number has come from a peer."""
 
     peer: str
     number: int
 
 
-class RoutingChanged(msgspec.Struct, frozen=True, gc=False):
+class RoutingChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="routing-changed"):
     """The daemon (an empty name), or the server of a domain, has changed."""
 
     core: str
     change: Any
 
 
-class RoutingFolded(msgspec.Struct, frozen=True, gc=False):
+class RoutingFolded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="routing-folded"):
     """These changes make the whole of a daemon or server: earlier ones count no more."""
 
     core: str
     changes: tuple[Any, ...]
 
 
-class LawLearnt(msgspec.Struct, frozen=True, gc=False):
+class LawLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="law-learnt"):
     """An agent brought a law along that this host did not have."""
 
     text: LawText
 
 
-class MemberJoined(msgspec.Struct, frozen=True, gc=False):
+class MemberJoined(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-joined"):
     """A membership begins, or comes with its agent."""
 
     snapshot: Snapshot
 
 
-class MemberRuled(msgspec.Struct, frozen=True, gc=False):
+class MemberRuled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-ruled"):
     """A controller ruled, and its membership changed as the ruling says."""
 
     ruling: Ruling
 
 
-class FloorRaised(msgspec.Struct, frozen=True, gc=False):
+class FloorRaised(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="floor-raised"):
     """View numbers up to this one have been seen."""
 
     number: int

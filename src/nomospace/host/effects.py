@@ -29,7 +29,7 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
     frame: Any
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
+class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found"):
     """A tuple that answers a `Seek`. `source` is the agent that held it."""
 
     fields: tuple[Term, ...]
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     error: NomospaceError | None = None
 
 
-class Fire(msgspec.Struct, frozen=True, gc=False):
+class Fire(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fire"):
     """A weak reaction fires: run its listener some time from now."""
 
     agent: str
@@ -59,7 +59,7 @@ class Fire(msgspec.Struct, frozen=True, gc=False):
     tuple: Found
 
 
-class Mail(msgspec.Struct, frozen=True, gc=False):
+class Mail(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mail"):
     """A message of a community is delivered to an agent of this host."""
 
     agent: str
@@ -68,7 +68,7 @@ class Mail(msgspec.Struct, frozen=True, gc=False):
     message: Term
 
 
-class Left(msgspec.Struct, frozen=True, gc=False):
+class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
     """An agent is on its way to another host: its program here must stop now."""
 
     agent: str

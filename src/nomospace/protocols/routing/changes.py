@@ -17,7 +17,7 @@ from nomospace.protocols.routing.seats import Seat
 # -- of a daemon -------------------------------------------------------------------------------
 
 
-class SeatPut(msgspec.Struct, frozen=True, gc=False):
+class SeatPut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seat-put"):
     """An agent has a seat here, in a phase of its coming and going."""
 
     agent: str
@@ -27,7 +27,7 @@ class SeatPut(msgspec.Struct, frozen=True, gc=False):
     ticket: str = ""
 
 
-class PhasePut(msgspec.Struct, frozen=True, gc=False):
+class PhasePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="phase-put"):
     """An agent's seat is in another phase."""
 
     agent: str
@@ -39,13 +39,13 @@ class PhasePut(msgspec.Struct, frozen=True, gc=False):
     ending: bool
 
 
-class SeatGone(msgspec.Struct, frozen=True, gc=False):
+class SeatGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seat-gone"):
     """An agent has no seat here any more."""
 
     agent: str
 
 
-class Sent(msgspec.Struct, frozen=True, gc=False):
+class Sent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="sent"):
     """An agent's last number to another."""
 
     sender: str
@@ -53,7 +53,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     n: int
 
 
-class Got(msgspec.Struct, frozen=True, gc=False):
+class Got(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
     """The last number that an agent has got from another; nothing up to it waits."""
 
     agent: str
@@ -61,19 +61,19 @@ class Got(msgspec.Struct, frozen=True, gc=False):
     n: int
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False):
+class Kept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="kept"):
     """A post waits at its agent's seat for one before it."""
 
     post: Post
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
+class Held(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="held"):
     """A post waits at its origin to be tried again."""
 
     post: Post
 
 
-class Released(msgspec.Struct, frozen=True, gc=False):
+class Released(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="released"):
     """The posts that waited at their origin for an agent are on their way."""
 
     target: str
@@ -82,7 +82,7 @@ class Released(msgspec.Struct, frozen=True, gc=False):
 # -- of a server -------------------------------------------------------------------------------
 
 
-class RecordPut(msgspec.Struct, frozen=True, gc=False):
+class RecordPut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="record-put"):
     """What a server knows of an agent; only while it is moving there is a queue."""
 
     agent: str
@@ -92,20 +92,20 @@ class RecordPut(msgspec.Struct, frozen=True, gc=False):
     ticket: str = ""
 
 
-class Forgotten(msgspec.Struct, frozen=True, gc=False):
+class Forgotten(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="forgotten"):
     """A server knows nothing of an agent that ended any more; whoever is next is of `life`."""
 
     agent: str
     life: int
 
 
-class Queued(msgspec.Struct, frozen=True, gc=False):
+class Queued(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="queued"):
     """A post waits at a server for its agent's move to end."""
 
     post: Post
 
 
-class StrayNoted(msgspec.Struct, frozen=True, gc=False):
+class StrayNoted(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stray-noted"):
     """A post failed since nobody had the name of its receiver."""
 
     agent: str
@@ -113,7 +113,9 @@ class StrayNoted(msgspec.Struct, frozen=True, gc=False):
     n: int
 
 
-class StraysForgotten(msgspec.Struct, frozen=True, gc=False):
+class StraysForgotten(
+    msgspec.Struct, frozen=True, gc=False, array_like=True, tag="strays-forgotten"
+):
     """The failed posts to a name are not known any more; whoever is born next is of `life`."""
 
     agent: str
@@ -123,7 +125,7 @@ class StraysForgotten(msgspec.Struct, frozen=True, gc=False):
 # -- of both -----------------------------------------------------------------------------------
 
 
-class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False):
+class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="primary-learnt"):
     """A site is the primary of a domain since a term."""
 
     domain: str
@@ -134,28 +136,28 @@ class PrimaryLearnt(msgspec.Struct, frozen=True, gc=False):
 # -- of a server with a standby ----------------------------------------------------------------
 
 
-class StepTaken(msgspec.Struct, frozen=True, gc=False):
+class StepTaken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="step-taken"):
     """The frames of a step wait; a primary also keeps what it heard in it."""
 
     step: int
     src: str
     frame: Any
-    frames: tuple[Any, ...]
+    frames: tuple[tuple[str, Any], ...]
 
 
-class StepAhead(msgspec.Struct, frozen=True, gc=False):
+class StepAhead(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="step-ahead"):
     """A step came to the standby before one that is earlier."""
 
     frame: Replicate
 
 
-class StepsDone(msgspec.Struct, frozen=True, gc=False):
+class StepsDone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="steps-done"):
     """No frames up to a step wait any more."""
 
     step: int
 
 
-class RolePut(msgspec.Struct, frozen=True, gc=False):
+class RolePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="role-put"):
     """The role of a server in its pair since a term, and whether it waits for its standby."""
 
     role: str
@@ -165,7 +167,7 @@ class RolePut(msgspec.Struct, frozen=True, gc=False):
     paired: bool
 
 
-class Emptied(msgspec.Struct, frozen=True, gc=False):
+class Emptied(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="emptied"):
     """A standby forgot everything; a snapshot follows."""
 
 

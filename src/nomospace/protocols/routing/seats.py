@@ -26,7 +26,7 @@ def floor_of(number: int) -> int:
     return (number >> LIFE_BITS) << LIFE_BITS
 
 
-class Seat(msgspec.Struct, frozen=True, gc=False):
+class Seat(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An agent's numbers between two sites.
 
     `epoch` counts the moves that were begun, `domain` is where the agent is registered, `sent` and

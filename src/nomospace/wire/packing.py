@@ -1,0 +1,196 @@
+"""Plain values to bytes and back: MessagePack with a version before it, and nothing else.
+
+A *blob* is one version byte and one MessagePack value. What is sent or stored by a newer nomospace
+than this one is refused by that byte alone; older versions are read by whoever knows them.
+
+Reading is native and bounded: no value is larger than a small multiple of the bytes it came in.
+Python gives native code little room for nesting, so what is nested deeper (a term may be) is read
+once more by `read_deep`, which keeps a stack of its own. Two extensions belong to terms: an integer
+past 64 bits is type 1 with its decimal digits, as `nomospace.terms.encode` has it, and a variable
+that a law left unbound in an operation is type 2 with its name.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Var
+
+DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 64
+"""How deep a value may be nested: a compound is a map and an array, and frames hold terms."""
+BIG_INT: Final = 1
+VARIABLE: Final = 2
+
+_DIGITS_MAX: Final = INT_BITS_MAX // 3
+_INT64: Final = range(-(2**63), 2**64)
+_VARIABLE_MAX: Final = 1_000
+
+
+class Unfit(ValueError):
+    """Bytes that are no value, or a value of the wrong form. Callers say what it means to them."""
+
+
+def _hook(value: Any) -> Any:
+    """What native code cannot write: only variables are expected here."""
+    if value.__class__ is Var:
+        return msgspec.msgpack.Ext(VARIABLE, value.name.encode())
+    raise TypeError(f"{type(value).__name__} {str(value)[:60]!r} does not travel")
+
+
+def _extension(code: int, data: memoryview) -> Any:
+    if code == BIG_INT and len(data) <= _DIGITS_MAX:
+        digits = bytes(data)
+        if digits.removeprefix(b"-").isdigit():
+            made = int(digits)
+            if str(made).encode() == digits and made not in _INT64:
+                return made
+        raise Unfit("an integer that is not written as it must be")
+    if code == VARIABLE and len(data) <= _VARIABLE_MAX:
+        return Var(bytes(data).decode())
+    raise Unfit(f"an extension of type {code} and {len(data):,} bytes")
+
+
+pack: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook).encode
+"""The MessagePack of a value of plain parts, terms and structs, in one native pass."""
+
+_decode: Final = msgspec.msgpack.Decoder(ext_hook=_extension).decode
+
+
+def unpack(data: bytes | memoryview) -> Any:
+    """The plain value that bytes stand for: numbers, strings, bytes, lists, dictionaries.
+
+    >>> unpack(pack(("job", 17, None)))
+    ['job', 17, None]
+    """
+    try:
+        return _decode(data)
+    except RecursionError:
+        return read_deep(data)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Unfit(str(error)) from None
+
+
+def read_deep(data: bytes | memoryview) -> Any:
+    """`unpack` without recursion, for values nested up to `DEPTH_MAX`.
+
+    >>> read_deep(bytes.fromhex("82a166a4726f6f6da1619103"))
+    {'f': 'room', 'a': [3]}
+    """
+    try:
+        return _read_deep(memoryview(data))
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise Unfit(f"the bytes break off, or are no text ({error})") from None
+
+
+_FIXED: Final[dict[int, struct.Struct]] = {
+    0xCA: struct.Struct(">f"),
+    0xCB: struct.Struct(">d"),
+    0xCC: struct.Struct(">B"),
+    0xCD: struct.Struct(">H"),
+    0xCE: struct.Struct(">I"),
+    0xCF: struct.Struct(">Q"),
+    0xD0: struct.Struct(">b"),
+    0xD1: struct.Struct(">h"),
+    0xD2: struct.Struct(">i"),
+    0xD3: struct.Struct(">q"),
+}
+_CONSTANTS: Final[dict[int, Any]] = {0xC0: None, 0xC2: False, 0xC3: True}
+# Head byte -> what follows, and how many bytes its length or count takes.
+_SIZED: Final[dict[int, tuple[str, int]]] = {
+    0xC4: ("bytes", 1),
+    0xC5: ("bytes", 2),
+    0xC6: ("bytes", 4),
+    0xC7: ("ext", 1),
+    0xC8: ("ext", 2),
+    0xC9: ("ext", 4),
+    0xD9: ("str", 1),
+    0xDA: ("str", 2),
+    0xDB: ("str", 4),
+    0xDC: ("array", 2),
+    0xDD: ("array", 4),
+    0xDE: ("map", 2),
+    0xDF: ("map", 4),
+}
+
+
+def _head(head: int, data: memoryview, at: int) -> tuple[str, int, int]:
+    """What a head byte announces: its kind, its length or count, and where it begins."""
+    if head < 0x90:
+        return "map", head & 0x0F, at
+    if head < 0xA0:
+        return "array", head & 0x0F, at
+    if head < 0xC0:
+        return "str", head & 0x1F, at
+    if 0xD4 <= head <= 0xD8:
+        return "ext", 1 << (head - 0xD4), at
+    if head not in _SIZED:
+        raise Unfit(f"a value that begins with {head:#x}")
+    kind, width = _SIZED[head]
+    if at + width > len(data):
+        raise IndexError("in a length")
+    return kind, int.from_bytes(data[at : at + width], "big"), at + width
+
+
+def _read_deep(data: memoryview) -> Any:
+    at = 0
+    # Containers that are not full: what they hold so far, how many parts are to come, a map or not.
+    open_ones: list[tuple[list[Any], int, bool]] = []
+    while True:
+        head = data[at]
+        at += 1
+        if head < 0x80 or head >= 0xE0:
+            value: Any = head if head < 0x80 else head - 0x100
+        elif head in _CONSTANTS:
+            value = _CONSTANTS[head]
+        elif head in _FIXED:
+            (value,) = _FIXED[head].unpack_from(data, at)
+            at += _FIXED[head].size
+        else:
+            kind, size, at = _head(head, data, at)
+            if kind in ("array", "map"):
+                parts = 2 * size if kind == "map" else size
+                if parts > len(data) - at:  # every part takes a byte at least
+                    raise IndexError("in a list")
+                if len(open_ones) >= DEPTH_MAX:
+                    raise Unfit(f"a value nested deeper than {DEPTH_MAX:,} levels")
+                open_ones.append(([], parts, kind == "map"))
+                value = _NOTHING
+            else:
+                code = 0
+                if kind == "ext":
+                    (code,) = _FIXED[0xD0].unpack_from(data, at)
+                    at += 1
+                if at + size > len(data):
+                    raise IndexError("in a string")
+                raw = data[at : at + size]
+                at += size
+                if kind == "ext":
+                    value = _extension(code, raw)
+                else:
+                    value = str(raw, "utf-8") if kind == "str" else bytes(raw)
+        while True:  # put it where it belongs, and what that fills up likewise
+            if value is not _NOTHING:
+                if not open_ones:
+                    if at != len(data):
+                        raise Unfit("bytes after the value")
+                    return value
+                open_ones[-1][0].append(value)
+            made, parts, is_map = open_ones[-1]
+            if len(made) < parts:
+                break
+            open_ones.pop()
+            value = _as_map(made) if is_map else made
+
+
+_NOTHING: Final = object()
+
+
+def _as_map(parts: list[Any]) -> dict[str, Any]:
+    keys = parts[::2]
+    if not all(key.__class__ is str for key in keys):
+        raise Unfit("a map whose keys are not all strings")
+    return dict(zip(keys, parts[1::2], strict=True))

@@ -1,0 +1,130 @@
+"""What stands in every field that is `Any`, of every struct that travels or is stored.
+
+This table is all that the wire knows of the protocols. A class that is not here and has an open
+field cannot be sent, and a test walks all that can be: a new frame is not forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from nomospace.control import Event, Ruling, Snapshot
+from nomospace.host import calls, changes, effects
+from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
+from nomospace.host.posting import Rejected
+from nomospace.host.reacting import Carried
+from nomospace.protocols import messages, routing, spaces
+from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.routing import changes as routed
+from nomospace.protocols.routing import frames as posts
+from nomospace.protocols.streams import Ack, Data
+from nomospace.protocols.transfers import Taken, Transfer
+from nomospace.wire.shapes import DATA, OPERATION, TERM, Letter, Of, Shapes, Slot, Struct, Tagged
+
+GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned, spaces.Handed)
+"""What a `Transfer` brings."""
+SAID: Final = Tagged(
+    "message",
+    spaces.Announced,
+    spaces.Met,
+    spaces.Watch,
+    spaces.Unwatch,
+    spaces.Ask,
+    spaces.Shown,
+    spaces.Offer,
+    spaces.Claim,
+    spaces.Denied,
+    spaces.Lent,
+    spaces.Settled,
+    spaces.Closed,
+    spaces.ReactWatch,
+    spaces.UnreactWatch,
+    spaces.Reacted,
+    spaces.Mailed,
+    Transfer,
+    Taken,
+)
+"""What engaged hosts say to each other in streams."""
+ROUTED: Final = Tagged("post", *get_args(posts.Frame), none=True)
+"""What daemons and servers say to each other; a step of a standby may have heard nothing."""
+ROUTING: Final = Tagged("change of routing", *get_args(routing.Change))
+CARRIED: Final = Tagged(
+    "parcel", *get_args(posts.Frame), MayCome, Welcome, Unwelcome, Coming, There, Back
+)
+"""What the courier brings."""
+RELAYED: Final = Tagged("body", *get_args(messages.EngagementBody), Data, Ack, Parcel, Receipt)
+"""What rides in a `Relay`."""
+FRAMES: Final = Tagged("frame", *get_args(messages.Frame), Parcel, Receipt)
+"""What goes from host to host: all that `host.effects.Transmit` may hold."""
+CHANGES: Final = Tagged("change", *get_args(changes.Change))
+"""What a host writes down."""
+
+_ENTRY: Final = Of(spaces.Entry)
+
+SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
+    # -- engagement
+    (messages.Hello, "info"): TERM,
+    (messages.Relay, "body"): RELAYED,
+    (messages.Ready, "entry"): _ENTRY,
+    (messages.Commit, "entries"): _ENTRY,
+    # -- streams, transfers, parcels
+    (Data, "body"): SAID,
+    (Transfer, "what"): GIVEN,
+    (Parcel, "what"): CARRIED,
+    # -- spaces
+    (spaces.Row, "fields"): TERM,
+    (spaces.Watch, "pattern"): TERM,
+    (spaces.Watch, "message"): TERM,
+    (spaces.Ask, "pattern"): TERM,
+    (spaces.Ask, "message"): TERM,
+    (spaces.Shown, "message"): TERM,
+    (spaces.Lent, "message"): TERM,
+    (spaces.ReactWatch, "pattern"): TERM,
+    (spaces.ReactWatch, "spans"): Of(dict[str, list[tuple[int, int]]]),
+    (spaces.ReactWatch, "message"): TERM,
+    (spaces.Reacted, "message"): TERM,
+    (spaces.Mailed, "message"): TERM,
+    (spaces.Given, "message"): TERM,
+    # -- routing
+    (posts.Post, "body"): Letter(Rejected),
+    (posts.Replicate, "changes"): ROUTING,
+    (posts.Replicate, "frames"): ROUTED,
+    (posts.Snapshot, "changes"): ROUTING,
+    (posts.Relayed, "frame"): ROUTED,
+    (routed.StepTaken, "frame"): ROUTED,
+    (routed.StepTaken, "frames"): ROUTED,
+    (Rejected, "message"): TERM,
+    # -- agents on the move
+    (MayCome, "code"): DATA,
+    (Coming, "state"): DATA,
+    (Coming, "code"): DATA,
+    (calls.Unread, "message"): TERM,
+    (calls.Waiting, "message"): TERM,
+    (calls.Bundle, "reactions"): Of(Carried),
+    (calls.Bundle, "memberships"): Of(Snapshot),
+    (calls.Out, "fields"): TERM,
+    (Carried, "message"): TERM,
+    # -- rulings
+    (Event, "args"): TERM,
+    (Ruling, "operations"): OPERATION,
+    (Ruling, "delta"): TERM,
+    (Snapshot, "state"): TERM,
+    (Snapshot, "obligations"): TERM,
+    # -- what is stored
+    (changes.ProgramKept, "state"): DATA,
+    (changes.ProgramKept, "code"): DATA,
+    (changes.StateKept, "state"): DATA,
+    (changes.TransferGiven, "what"): GIVEN,
+    (changes.ParcelGiven, "what"): CARRIED,
+    (changes.RoutingChanged, "change"): ROUTING,
+    (changes.RoutingFolded, "changes"): ROUTING,
+    # -- answers
+    (effects.Found, "fields"): TERM,
+}
+
+SHAPES: Final = Shapes(SLOTS)
+
+
+def read_tagged(slot: Tagged, raw: Any) -> Any:
+    """One of several structs of what was read; raises `Unfit`."""
+    return SHAPES.read(slot.kind(raw), raw)

@@ -1,0 +1,203 @@
+"""Terms to bytes and back, and the one function that makes terms of what was read.
+
+MessagePack knows lists and maps; terms have tuples and compounds. `thaw` turns the one into the
+other and trusts nothing: what it gives keeps to every rule and limit of `nomospace.terms`. It is
+called for each term of each frame, so flat ones, which most are, cost a look at each part and no
+more; deep ones are walked with a stack of their own.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Final
+
+from msgspec.msgpack import Ext
+
+from nomospace.terms import (
+    INT_BITS_MAX,
+    TERM_BYTES_MAX,
+    TERM_DEPTH_MAX,
+    Compound,
+    Term,
+    Var,
+    encode,
+    is_ground,
+)
+from nomospace.terms.values import PARTIAL
+from nomospace.wire.packing import VARIABLE, Unfit, unpack
+
+_LIGHT: Final = 10_000
+"""A string or a list of fewer characters or parts than this is far from every limit."""
+
+
+def pack_term(term: Term) -> bytes:
+    """The bytes of a ground term, the canonical ones.
+
+    >>> unpack_term(pack_term(("job", 17, ("a", 2.5))))
+    ('job', 17, ('a', 2.5))
+    """
+    return encode(term)
+
+
+def unpack_term(data: bytes) -> Term:
+    """The term that bytes stand for; raises `Unfit` for bytes that stand for none."""
+    return thaw(unpack(data))
+
+
+def thaw(value: Any) -> Term:
+    """Make a term of a plain value that was read: lists become tuples, maps become compounds.
+
+    Raises `Unfit` for what is no term, or is past the limits of terms.
+
+    >>> thaw(["job", {"f": "room", "a": [3]}])
+    ('job', term('room(3)'))
+    """
+    kind = value.__class__
+    if (kind is str and len(value) < _LIGHT) or kind is int or value is None or kind is bool:
+        return value
+    if kind is list and len(value) < _LIGHT:
+        return thaw_all(value)
+    return _thaw_deep(value, holes=False)
+
+
+def thaw_all(values: Any) -> tuple[Term, ...]:
+    """`thaw` for a list or tuple: the fields of a tuple, the arguments of an event."""
+    for part in values:
+        kind = part.__class__
+        if kind is str:
+            if len(part) > 200:
+                break
+        elif kind is not int and part is not None and kind is not bool:
+            break
+    else:
+        if len(values) < _LIGHT:
+            return tuple(values)
+    made: tuple[Term, ...] = _thaw_deep(list(values), holes=False)
+    return made
+
+
+def thaw_operation(value: Any) -> Term:
+    """`thaw` for an operation of a ruling, which may hold variables that the law left unbound."""
+    return _thaw_deep(value, holes=True)
+
+
+def _thaw_deep(value: Any, *, holes: bool, maps: bool = False) -> Any:
+    done: list[Any] = []
+    todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
+    size = 0
+    while todo:
+        item, depth = todo.pop()
+        if depth == 0:
+            name, width = item
+            first = len(done) - width
+            parts = tuple(done[first:])
+            del done[first:]
+            if name.__class__ is tuple:
+                done.append(dict(zip(name, parts, strict=True)))
+            else:
+                done.append(parts if name is None else Compound(name, parts))
+            continue
+        if depth > TERM_DEPTH_MAX:
+            raise Unfit(f"a term deeper than {TERM_DEPTH_MAX:,} levels")
+        kind = item.__class__
+        if kind is list:
+            size += 1
+            todo.append(((None, len(item)), 0))
+            todo.extend([(part, depth + 1) for part in reversed(item)])
+        elif kind is dict and maps and not _is_compound(item):
+            names = tuple(item)
+            size += sum([_atomic_size(name) for name in names])
+            todo.append(((names, len(names)), 0))
+            todo.extend([(part, depth + 1) for part in reversed(item.values())])
+        elif kind is dict:
+            name, args = _compound(item, holes)
+            size += 7 + len(name)
+            todo.append(((name, len(args)), 0))
+            todo.extend([(part, depth + 1) for part in reversed(args)])
+        elif kind is Var and holes:
+            done.append(item)
+        else:
+            size += _atomic_size(item)
+            done.append(item if kind is not float else item or 0.0)
+        if size > TERM_BYTES_MAX:
+            raise Unfit(f"a term larger than {TERM_BYTES_MAX:,} bytes")
+    return done[0]
+
+
+def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:
+    """The name and the arguments that a map stands for, if it stands for a compound."""
+    name, args = value.get("f"), value.get("a")
+    if len(value) != 2 or name.__class__ is not str or args.__class__ is not list or not args:
+        raise Unfit("a map that is no compound term")
+    assert isinstance(name, str)
+    assert isinstance(args, list)
+    if name == PARTIAL and not (holes and args[-1].__class__ is Var):
+        raise Unfit(f"a compound named {PARTIAL}")
+    return name, args
+
+
+def _is_compound(value: dict[Any, Any]) -> bool:
+    return len(value) == 2 and "f" in value and "a" in value
+
+
+def _atomic_size(value: Any) -> int:
+    """The bytes that an atomic value counts for, as `nomospace.terms.oversize` has it."""
+    kind = value.__class__
+    if kind is str:
+        return 1 + (len(value) if value.isascii() else len(value.encode()))
+    if kind is int:
+        if value.bit_length() > INT_BITS_MAX:
+            raise Unfit(f"an integer of {value.bit_length():,} bits")
+        return 1 + int(value.bit_length()) // 8
+    if value is None or kind is bool:
+        return 1
+    if kind is float:
+        if not isfinite(value):
+            raise Unfit(f"the number {value}")
+        return 9
+    if kind is bytes:
+        return 2 + len(value)
+    raise Unfit(f"a {kind.__name__} where a term must stand")
+
+
+def thaw_data(value: Any) -> Any:
+    """Make plain data of what was read: terms, and dictionaries of such with names as keys.
+
+    A map with just the parts of a compound is one. Raises `Unfit` as `thaw` does.
+
+    >>> thaw_data({"left": [1, 2], "home": {"f": "room", "a": [3]}})
+    {'left': (1, 2), 'home': term('room(3)')}
+    """
+    kind = value.__class__
+    if kind is bytes or value is None or kind is str:
+        return value
+    return _thaw_deep(value, holes=False, maps=True)
+
+
+def variables_out(term: Term) -> Term:
+    """A term with its variables as extensions, which every writer of terms knows."""
+    if is_ground(term):
+        return term
+    done: list[Any] = []
+    todo: list[tuple[Any, bool]] = [(term, False)]
+    while todo:
+        item, ready = todo.pop()
+        kind = item.__class__
+        if kind is Var:
+            done.append(Ext(VARIABLE, item.name.encode()))
+        elif kind is not Compound and kind is not tuple:
+            done.append(item)
+        elif not ready:
+            todo.append((item, True))
+            todo.extend([(part, False) for part in reversed(_parts(item))])
+        else:
+            first = len(done) - len(_parts(item))
+            parts = tuple(done[first:])
+            del done[first:]
+            done.append(parts if kind is tuple else Compound(item.name, parts))
+    return done[0]
+
+
+def _parts(term: Any) -> tuple[Any, ...]:
+    parts: tuple[Any, ...] = term.args if term.__class__ is Compound else term
+    return parts
