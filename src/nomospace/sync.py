@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -369,7 +369,7 @@ class Membership:
     def __repr__(self) -> str:
         return repr(self._it)
 
-    def send(self, message: Term, *, to: str) -> Any:
+    def send(self, message: Term, *, to: str | Sequence[str]) -> Any:
         """Send a message to an agent or a space; gives the ruling, refused or not."""
         return _background.wait(self._it.send(message, to=to))
 

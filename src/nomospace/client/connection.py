@@ -167,7 +167,7 @@ class Connection(Protocol):
     def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Coroutine[Any, Any, Any]:
         """Adopt a law; the ruling on the adoption."""
 
-    def tell(self, law: str, message: Term, to: str) -> Coroutine[Any, Any, Any]:
+    def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         """Send a message under a law; the ruling on it."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:

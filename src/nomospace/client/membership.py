@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -59,14 +59,15 @@ class Membership:
     def __repr__(self) -> str:
         return f"<{self._connection.agent} under law {self.law.name}>"
 
-    async def send(self, message: Term, *, to: str) -> Any:
-        """Send a message to an agent or a space; gives the ruling, refused or not.
+    async def send(self, message: Term, *, to: str | Sequence[str]) -> Any:
+        """Send a message to an agent, a space, or several; gives the ruling, refused or not.
 
         A string is read as the text of a term, so `"publish(alarm(fire))"` and
         `t.publish(t.alarm("fire"))` are the same message.
         """
         made = term(message) if isinstance(message, str) else freeze(message)
-        return await self._connection.tell(self.law.hash, made, to)
+        receiver = to if isinstance(to, str) else tuple(to)
+        return await self._connection.tell(self.law.hash, made, receiver)
 
     def inbox(self) -> Inbox:
         """Messages that the law delivers to this agent, oldest first: for `async for`.

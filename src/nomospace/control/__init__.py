@@ -19,7 +19,14 @@ from nomospace.control.events import (
     sent,
 )
 from nomospace.control.explain import Explanation, explain
-from nomospace.control.membership import Membership, ReservedRole, Snapshot, TooOld, adopt
+from nomospace.control.membership import (
+    Membership,
+    ReservedRole,
+    Snapshot,
+    TooOld,
+    adopt,
+    first_state,
+)
 from nomospace.control.redo import redo
 
 __all__ = [
@@ -45,6 +52,7 @@ __all__ = [
     "certificate",
     "certified",
     "explain",
+    "first_state",
     "redo",
     "sent",
 ]

@@ -453,16 +453,28 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
         raise Stop("tooLarge")
 
 
+def first_state(
+    law: CompiledLaw, *, manager: bool = False, roll: tuple[Term, ...] = ()
+) -> tuple[Term, ...]:
+    """The control state that a member begins with, before its law rules on the adoption."""
+    return (*law.initial, *roll, "tupleSpace") if manager else (*law.initial, *roll)
+
+
 def adopt(
-    law: CompiledLaw, home: str, args: tuple[Term, ...] = (), *, now: int, manager: bool = False
+    law: CompiledLaw,
+    home: str,
+    args: tuple[Term, ...] = (),
+    *,
+    now: int,
+    manager: bool = False,
+    roll: tuple[Term, ...] = (),
 ) -> tuple[Membership, list[Effect]]:
     """Bind an agent to a law: a membership with its own control state, and what its law orders.
 
-    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start.
+    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start. `roll`
+    are the terms that a secretary has for the member.
     """
-    for arg in args:
-        if arg == "tupleSpace":
-            raise ReservedRole(role="tupleSpace")
-    state = (*law.initial, "tupleSpace") if manager else law.initial
-    member = Membership(law, home, state=state)
+    if "tupleSpace" in (*args, *roll):
+        raise ReservedRole(role="tupleSpace")
+    member = Membership(law, home, state=first_state(law, manager=manager, roll=roll))
     return member, member.handle(Event("adopted", (args,)), now=now)

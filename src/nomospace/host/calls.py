@@ -172,11 +172,11 @@ class Save(msgspec.Struct, frozen=True, array_like=True, tag="save"):
 
 
 class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
-    """Send a message to an agent or a space under a law; answered with the ruling."""
+    """Send a message to an agent, a space or several under a law; answered with the ruling."""
 
     law: str
     message: Term
-    to: str
+    to: str | tuple[str, ...]
 
 
 Request: TypeAlias = (

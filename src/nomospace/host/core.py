@@ -77,6 +77,7 @@ from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.space import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Space, Woken
+from nomospace.terms import Term
 
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
@@ -91,8 +92,9 @@ class Host:
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
     is asked once it is at the door, with program, code and state. `vouches` is asked for a letter
     from elsewhere whether its controller may take part in a law's community, and `silent` for a law
-    whether this host's own controllers may: why not, or an empty string. `limits` bound the mail
-    that waits.
+    whether this host's own controllers may: why not, or an empty string. `enrols` is asked for an
+    agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
+    raises why it is not admitted. `limits` bound the mail that waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -116,6 +118,7 @@ class Host:
         reads: Callable[[str, Any, Any], str] | None = None,
         vouches: Callable[[CompiledLaw, Post], str] | None = None,
         silent: Callable[[CompiledLaw], str] | None = None,
+        enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         durable = durable or Durable()
@@ -128,6 +131,7 @@ class Host:
         self.reads = reads or _admit_all
         self.vouches = vouches or _admit_all
         self.silent = silent or _admit_all
+        self.enrols = enrols or _no_roll
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)
         self.holding = Holding(self)
@@ -377,6 +381,10 @@ class Host:
 
 def _admit_all(*asked: Any) -> str:
     return ""
+
+def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
+    return ()
+
 
 
 _ACTS: Final = (

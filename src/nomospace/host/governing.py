@@ -28,6 +28,7 @@ from nomospace.control import (
     arrived,
     certificate,
     explain,
+    first_state,
     sent,
 )
 from nomospace.control import Effect as ControlEffect
@@ -106,20 +107,26 @@ class Governing:
         law = request.law
         if (agent, law.hash) in self._members:
             raise AlreadyMember(agent=agent, law=law.hash)
-        return self._adopt(agent, law, request.args, manager=False)
+        roll = self._host.enrols(agent, law.hash)
+        return self._adopt(agent, law, request.args, roll=roll)
 
     def _adopt(
-        self, home: str, law: CompiledLaw, args: tuple[Term, ...], *, manager: bool
+        self,
+        home: str,
+        law: CompiledLaw,
+        args: tuple[Term, ...] = (),
+        *,
+        manager: bool = False,
+        roll: tuple[Term, ...] = (),
     ) -> Ruling:
         if law.hash not in self._laws:
             self._laws[law.hash] = law
             self._host.write_down(LawLearnt(_text(law)))
-        member, effects = adopt(law, home, args, now=self._host.now, manager=manager)
+        member, effects = adopt(law, home, args, now=self._host.now, manager=manager, roll=roll)
         self._members[home, law.hash] = member
         if manager:
             self._managers[home, law.hash] = None
-        initial = (*law.initial, "tupleSpace") if manager else law.initial
-        born = Membership(law, home, state=initial).snapshot()
+        born = Membership(law, home, state=first_state(law, manager=manager, roll=roll)).snapshot()
         self._host.write_down(MemberJoined(born))
         ruling = self._post(member, effects)
         self.drain()
@@ -136,7 +143,7 @@ class Governing:
         """An agent opens a governed space: it is a member, and the space has a manager."""
         self.member(agent, law.hash)
         if (space, law.hash) not in self._members:
-            self._adopt(space, law, (), manager=True)
+            self._adopt(space, law, manager=True)
 
     def pack(self, agent: str) -> tuple[Snapshot, ...]:
         """Take an agent's memberships out."""
@@ -204,7 +211,7 @@ class Governing:
     def manager(self, space: str, law: str) -> Membership:
         """The manager of a governed space here, made when agents bring the space along."""
         if (space, law) not in self._members:
-            self._adopt(space, self._laws[law], (), manager=True)
+            self._adopt(space, self._laws[law], manager=True)
         return self._members[space, law]
 
     # -- rulings ---------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class Line:
     def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
         return self._ask(Settle(space, lease, done))
 
-    def tell(self, law: str, message: Term, to: str) -> Coroutine[Any, Any, Any]:
+    def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         return self._ask(Tell(law, message, to))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
