@@ -14,18 +14,19 @@ from nomospace.wire.changes import (
 )
 from nomospace.wire.frames import (
     FRAME_BYTES_MAX,
-    BadFrame,
     FrameTooLarge,
     NewerFrame,
     decode_frame,
     encode_frame,
 )
+from nomospace.wire.framing import BadFrame, Framer, join, split
 
 __all__ = [
     "FRAME_BYTES_MAX",
     "BadFrame",
     "BadRecord",
     "FrameTooLarge",
+    "Framer",
     "NewerFrame",
     "NewerRecord",
     "decode_change",
@@ -38,4 +39,6 @@ __all__ = [
     "encode_row",
     "encode_ruling",
     "encode_snapshot",
+    "join",
+    "split",
 ]

@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from nomospace.errors import CallerError, PeerError
+from nomospace.errors import CallerError
 from nomospace.wire.blobs import Newer, seal, unseal
+from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit
 from nomospace.wire.slots import FRAMES
 
@@ -41,17 +42,6 @@ class FrameTooLarge(CallerError):
             f"a {self.what} of {self.size:,} bytes is over the limit of {self.limit:,} for one "
             "frame; carry less, or send it in parts"
         )
-
-
-@dataclass(eq=False, kw_only=True)
-class BadFrame(PeerError):
-    """A peer sent bytes that are no frame."""
-
-    code: ClassVar[str] = "wire.bad-frame"
-    why: str
-
-    def __str__(self) -> str:
-        return f"a frame cannot be read: {self.why}; it is dropped"
 
 
 @dataclass(eq=False, kw_only=True)

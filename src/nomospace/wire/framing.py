@@ -1,0 +1,109 @@
+"""Frames in a stream of bytes: before each its length, four bytes, the most significant first.
+
+`join` makes one piece of several frames, so that a turn of a sender is one write; `split` takes
+such a piece apart, where a transport carries messages. `Framer` does it for a stream, which cuts
+where it likes. A frame whose length is past the limit is refused as soon as the length is known,
+so nobody can make a reader hold more than the limit and what one read brought.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from nomospace.errors import PeerError
+
+LENGTH_BYTES: Final = 4
+
+_length: Final = struct.Struct(">I")
+
+
+@dataclass(eq=False, kw_only=True)
+class BadFrame(PeerError):
+    """A peer sent bytes that are no frame."""
+
+    code: ClassVar[str] = "wire.bad-frame"
+    why: str
+
+    def __str__(self) -> str:
+        return f"a frame cannot be read: {self.why}; it is dropped"
+
+
+def join(frames: list[bytes]) -> bytes:
+    """Several frames as one piece.
+
+    >>> join([b"ab", b"c"]).hex(" ")
+    '00 00 00 02 61 62 00 00 00 01 63'
+    """
+    if len(frames) == 1:
+        return _length.pack(len(frames[0])) + frames[0]
+    parts = []
+    for frame in frames:
+        parts += (_length.pack(len(frame)), frame)
+    return b"".join(parts)
+
+
+def split(data: bytes, bytes_max: int) -> list[bytes]:
+    """The frames of one whole piece; raises `BadFrame` when it is not whole.
+
+    >>> split(join([b"ab", b"c"]), 100)
+    [b'ab', b'c']
+    """
+    framer = Framer(bytes_max)
+    frames = framer.feed(data)
+    if framer.pending:
+        raise BadFrame(why="it breaks off")
+    return frames
+
+
+class Framer:
+    """Finds the frames in a stream of bytes, however it is cut.
+
+    >>> framer = Framer(100)
+    >>> framer.feed(b"\\0\\0\\0\\2a"), framer.pending
+    ([], 5)
+    >>> framer.feed(b"b\\0\\0"), framer.pending
+    ([b'ab'], 2)
+    """
+
+    __slots__ = ("_bytes_max", "_held", "_need")
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._held = bytearray()
+        self._need = LENGTH_BYTES
+
+    @property
+    def pending(self) -> int:
+        """How many bytes have come of a frame that is not whole yet."""
+        return len(self._held)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that are whole with these bytes; raises `BadFrame` for one past the limit.
+
+        After that the stream makes no sense any more: drop the connection.
+        """
+        held = self._held
+        if held:
+            held += data
+            if len(held) < self._need:
+                return []
+            data = bytes(held)
+            held.clear()
+        frames: list[bytes] = []
+        at, size, need = 0, len(data), LENGTH_BYTES
+        while size - at >= LENGTH_BYTES:
+            (length,) = _length.unpack_from(data, at)
+            if length > self._bytes_max:
+                raise BadFrame(why=f"{length:,} bytes are over the limit of {self._bytes_max:,}")
+            end = at + LENGTH_BYTES + length
+            if end > size:
+                need = end - at
+                break
+            frames.append(data[at + LENGTH_BYTES : end])
+            at = end
+        if at < size:
+            held += memoryview(data)[at:]
+            self._need = need
+        return frames
