@@ -1,0 +1,276 @@
+"""What a host is told at its start: by flags, by a TOML file, or by both (flags win).
+
+Everything is checked before anything starts, and whatever is wrong in a file is reported with its
+line. A file holds these tables, all of them optional:
+
+    [host]
+    name = "ward-3"
+    domain = "ward"                      # where new agents are at home; by default the name
+    listen = "127.0.0.1:7420"            # port 0: any free one
+    join = ["10.1.0.4:7420"]
+    discover = false                     # find neighbours on the LAN
+    transport = "tcp"                    # or nats://address:port
+    store = "ward-3.db"                  # memory, a file, or postgresql://…
+    trust = "trust"                      # the folder that `nomospace trust init` made
+    insecure = false                     # no certificates; loopback addresses only
+
+    [servers]                            # which hosts serve which domains, the first is primary
+    ward = ["ward-3", "ward-4"]
+
+    [journal]
+    folder = "journal"                   # where Parquet segments go; without it none are sealed
+    rows = 100000
+    bytes = 67108864
+    seconds = 60
+
+    [services]
+    http = "127.0.0.1:7421"              # law server, controller service, metrics
+    laws = "laws"                        # a folder of laws that the law server begins with
+
+    [log]
+    form = "text"                        # or json
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from nomospace.client import check_name
+from nomospace.errors import CallerError
+from nomospace.node.addresses import Address, BadAddress
+
+FILE_BYTES_MAX: Final = 1_000_000
+"""The largest configuration file."""
+JOIN_MAX: Final = 1_000
+"""How many addresses a host may be told to join."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BadConfig(CallerError):
+    """A host was told something at its start that cannot be."""
+
+    code: ClassVar[str] = "node.bad-config"
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}"
+
+
+class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where segments of the journal go, and when one is sealed."""
+
+    folder: str = ""
+    rows: int = 100_000
+    bytes: int = 64 * 1024 * 1024
+    seconds: float = 60.0
+
+
+class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host serves over HTTP besides, if anything."""
+
+    http: str = ""
+    laws: str = ""
+
+
+class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a host tells what happens."""
+
+    form: str = "text"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[host]`."""
+
+    name: str = ""
+    domain: str = ""
+    listen: str = "127.0.0.1:7420"
+    join: tuple[str, ...] = ()
+    discover: bool = False
+    transport: str = "tcp"
+    store: str = ""
+    trust: str = ""
+    insecure: bool = False
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that a host is told at its start, checked."""
+
+    host: Settings = Settings()
+    servers: dict[str, tuple[str, ...]] = {}
+    journal: Journal = Journal()
+    services: Services = Services()
+    log: Log = Log()
+
+    @property
+    def listen(self) -> Address:
+        """The address of peers and clients."""
+        return Address.parse(self.host.listen)
+
+    @property
+    def joins(self) -> tuple[Address, ...]:
+        """Whom to call."""
+        return tuple([Address.parse(text) for text in self.host.join])
+
+    @property
+    def store(self) -> str:
+        """The store; a file named after the host, when nothing was said."""
+        return self.host.store or f"{self.host.name}.db"
+
+
+def read_config(text: str, where: str, **flags: Any) -> Config:
+    """A configuration from the text of a file (perhaps empty) and from flags, which win.
+
+    >>> read_config('[host]\\nname = "ward-3"\\ninsecure = true', "ward.toml").store
+    'ward-3.db'
+    >>> read_config('[host]\\nname = "ward-3"\\njion = []', "ward.toml")
+    Traceback (most recent call last):
+    nomospace.node.config.BadConfig: ward.toml, line 3: [host] has no key 'jion'; \
+did you mean 'join'?
+    """
+    if len(text) > FILE_BYTES_MAX:
+        raise BadConfig(where=where, why=f"longer than {FILE_BYTES_MAX:,} characters")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        shape = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+        if shape is None:
+            raise BadConfig(where=where, why=f"{error}; mend the file") from None
+        place = f"{where}, line {shape[2]}, column {shape[3]}"
+        raise BadConfig(where=place, why=f"{shape[1]}; mend the file") from None
+    lines = _Lines(text, where)
+    _known(data, lines)
+    given = {name: value for name, value in flags.items() if value not in (None, (), [], "")}
+    host = data.setdefault("host", {})
+    for name, value in given.items():
+        host[name] = list(value) if isinstance(value, tuple) else value
+    try:
+        config = msgspec.convert(data, Config)
+    except msgspec.ValidationError as error:
+        raise _invalid(error, lines) from None
+    _check(config, lines, given)
+    return config
+
+
+class _Lines:
+    """Where in a file a key stands."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self._where = where
+        self._at: dict[tuple[str, str], int] = {}
+        table = ""
+        for number, line in enumerate(text.splitlines(), 1):
+            if head := re.match(r"\s*\[\s*([\w.\-\"]+)\s*\]", line):
+                table = head[1].strip('"')
+                self._at.setdefault((table, ""), number)
+            elif key := re.match(r"\s*([\w\-\"]+)\s*[.=]", line):
+                self._at.setdefault((table, key[1].strip('"')), number)
+
+    def place(self, table: str, key: str = "") -> str:
+        """The file, and the line if it is known."""
+        for at in ((table, key), ("", table), (table, "")):
+            if at in self._at:
+                return f"{self._where}, line {self._at[at]}"
+        return self._where
+
+
+_TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
+    "host": Settings,
+    "servers": None,
+    "journal": Journal,
+    "services": Services,
+    "log": Log,
+}
+
+
+def _known(data: dict[str, Any], lines: _Lines) -> None:
+    """No table and no key that means nothing: a slip would pass for a setting."""
+    for table, inside in data.items():
+        if table not in _TABLES:
+            raise BadConfig(where=lines.place(table), why=_unlike("table", table, list(_TABLES)))
+        if not isinstance(inside, dict):
+            raise BadConfig(where=lines.place(table), why=f"[{table}] is a table, not a value")
+        shape = _TABLES[table]
+        if shape is None:
+            continue
+        for key in inside:
+            if key not in shape.__struct_fields__:
+                why = f"[{table}] has {_unlike('key', key, list(shape.__struct_fields__))}"
+                raise BadConfig(where=lines.place(table, key), why=why)
+
+
+def _unlike(what: str, given: str, known: list[str]) -> str:
+    near = get_close_matches(given, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return f"no {what} {given!r}; {hint}"
+
+
+def _invalid(error: msgspec.ValidationError, lines: _Lines) -> BadConfig:
+    """What msgspec found, with the line of the key that it names."""
+    why, _, path = str(error).partition(" - at `$.")
+    table, _, key = path.rstrip("`").partition(".")
+    key = re.split(r"[\[.]", key, maxsplit=1)[0]
+    named = f"[{table}] {key}: " if key else ""
+    return BadConfig(where=lines.place(table, key), why=f"{named}{why[0].lower()}{why[1:]}")
+
+
+def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
+    """What one value alone does not tell."""
+
+    def fail(key: str, why: str, table: str = "host") -> BadConfig:
+        flag = f"--{key}" if key != "name" else "NAME"
+        place = flag if table == "host" and key in given else lines.place(table, key)
+        return BadConfig(where=place, why=why)
+
+    host = config.host
+    if not host.name:
+        raise fail("name", "a host needs a name; give it, or name = … under [host]")
+    for key, value in (("name", host.name), ("domain", host.domain)):
+        try:
+            check_name(f"a host's {key}" if key == "domain" else "a host", value or host.name)
+        except CallerError as error:
+            raise fail(key, str(error)) from None
+    try:
+        listen = config.listen
+    except BadAddress as error:
+        raise fail("listen", str(error)) from None
+    try:
+        joins = config.joins
+    except BadAddress as error:
+        raise fail("join", str(error)) from None
+    if len(joins) > JOIN_MAX:
+        raise fail("join", f"{len(joins):,} addresses, and at most {JOIN_MAX:,} are joined")
+    if not (host.transport == "tcp" or host.transport.startswith(("nats://", "tls://"))):
+        raise fail("transport", f"{host.transport!r} is no transport; use tcp, or nats://host:port")
+    if host.insecure and host.trust:
+        raise fail("insecure", "insecure and trust exclude each other; keep one of the two")
+    if not host.insecure and not host.trust:
+        why = (
+            "a host needs to know who it is: make a folder with `nomospace trust init DIR` and "
+            "give it as trust, or say insecure for a trial on this machine alone"
+        )
+        raise fail("trust", why)
+    if host.insecure and not listen.loopback:
+        why = f"an insecure host listens on a loopback address only, and {listen} is none"
+        raise fail("listen", why)
+    for domain, sites in config.servers.items():
+        if not sites:
+            raise fail(domain, "a domain is served by at least one host", "servers")
+        if len(set(sites)) < len(sites):
+            raise fail(domain, "a host stands twice among the servers of a domain", "servers")
+    for key in ("rows", "bytes", "seconds"):
+        if not getattr(config.journal, key) > 0:
+            raise fail(key, f"{key} must be more than 0", "journal")
+    if config.services.http:
+        try:
+            Address.parse(config.services.http)
+        except BadAddress as error:
+            raise fail("http", str(error), "services") from None
+    if config.log.form not in ("text", "json"):
+        raise fail("form", f"{config.log.form!r} is no form; use text or json", "log")

@@ -1,0 +1,66 @@
+"""What a host is told at its start, and what it says of slips."""
+
+import pytest
+
+from nomospace.node.addresses import Address
+from nomospace.node.config import BadConfig, read_config
+
+GOOD = """\
+[host]
+name = "ward-3"
+listen = "127.0.0.1:0"
+join = ["127.0.0.2:7420", "[::1]:7421"]
+insecure = true
+
+[servers]
+ward = ["ward-3", "ward-4"]
+
+[journal]
+folder = "journal"
+seconds = 5
+"""
+
+
+def test_a_file_is_read_and_flags_win() -> None:
+    config = read_config(GOOD, "ward.toml", store="memory", join=("127.0.0.9:1",), domain=None)
+    assert config.host.name == "ward-3"
+    assert config.store == "memory"
+    assert config.joins == (Address("127.0.0.9", 1),)
+    assert config.servers == {"ward": ("ward-3", "ward-4")}
+    assert config.journal.seconds == 5.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "why"),
+    [
+        ("[journal]", "[jurnal]", "ward.toml, line 10", "did you mean 'journal'"),
+        ("seconds", "secondz", "ward.toml, line 12", "no key 'secondz'"),
+        ("seconds = 5", "seconds = 0", "ward.toml, line 12", "more than 0"),
+        ("seconds = 5", 'seconds = "5"', "ward.toml, line 12", "[journal] seconds: expected"),
+        ("join = [", "join = [[", "ward.toml, line 5", "mend the file"),
+        ("127.0.0.2:7420", "127.0.0.2:99999", "ward.toml, line 4", "from 0 to 65535"),
+        ("127.0.0.2:7420", "a b", "ward.toml, line 4", "is no address"),
+        ("127.0.0.1:0", "0.0.0.0:0", "ward.toml, line 3", "loopback"),
+        ("insecure = true", "", "ward.toml, line 1", "nomospace trust init"),
+        ("insecure = true", 'trust = "x"\ninsecure = true', "ward.toml, line 6", "exclude"),
+        ("insecure = true", 'insecure = true\ntransport = "udp"', "line 6", "no transport"),
+        ('"ward-3"\n', '"ward 3"\n', "ward.toml, line 2", "ward 3"),
+        ('name = "ward-3"', "", "ward.toml, line 1", "needs a name"),
+        ('["ward-3", "ward-4"]', "[]", "ward.toml, line 8", "at least one host"),
+        ('["ward-3", "ward-4"]', '["a", "a"]', "ward.toml, line 8", "twice"),
+        ('folder = "journal"', "folder = 3", "ward.toml, line 11", "[journal] folder: expected"),
+    ],
+)
+def test_a_slip_is_told_with_its_line(old: str, new: str, where: str, why: str) -> None:
+    assert GOOD.count(old) == 1
+    with pytest.raises(BadConfig) as caught:
+        read_config(GOOD.replace(old, new), "ward.toml")
+    assert where in caught.value.where
+    assert why in str(caught.value)
+
+
+def test_a_wrong_flag_is_told_by_its_name() -> None:
+    with pytest.raises(BadConfig, match=r"^--listen: "):
+        read_config("", "ward.toml", name="ward", insecure=True, listen="192.0.2.1:1")
+    with pytest.raises(BadConfig, match=r"^NAME: "):
+        read_config("", "ward.toml", name="a@b", insecure=True)
