@@ -1,0 +1,73 @@
+"""What happened beside the way, told to whoever keeps the record, and never as a flood.
+
+Strangers can be refused ten thousand times a second; a record that grew with every one of them
+would be a way to fill a disk. So in each second the first `PER_SECOND_MAX` notes are told one by
+one, and the others as a count for each kind when the second is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+PER_SECOND_MAX: Final = 50
+"""How many notes are told one by one in a second."""
+
+
+class OnNote(Protocol):
+    """Who is told: what happened, and its facts."""
+
+    def __call__(self, what: str, /, **facts: Any) -> None:
+        """Take a note."""
+
+
+class Notes:
+    """Passes notes on, at most so many a second; `time` is a clock in seconds.
+
+    >>> notes = Notes(lambda what, **facts: print(what, facts), lambda: 7.0, per_second_max=1)
+    >>> notes("refused", why="no certificate"); notes("refused", why="garbage")
+    refused {'why': 'no certificate'}
+    >>> notes.settle(8.0)
+    notes-withheld {'of': 'refused', 'count': 1}
+    """
+
+    __slots__ = ("_left", "_on_note", "_per_second_max", "_second", "_time", "_withheld", "counts")
+
+    def __init__(
+        self,
+        on_note: OnNote | None,
+        time: Callable[[], float],
+        *,
+        per_second_max: int = PER_SECOND_MAX,
+    ) -> None:
+        self._on_note = on_note
+        self._time = time
+        self._per_second_max = per_second_max
+        self._second = 0
+        self._left = per_second_max
+        self._withheld: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        """How often each kind happened, told or not; kinds are few, and all our own words."""
+
+    def __call__(self, what: str, /, **facts: Any) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+        if self._on_note is None:
+            return
+        self.settle(self._time())
+        if self._left > 0:
+            self._left -= 1
+            self._on_note(what, **facts)
+        else:
+            self._withheld[what] = self._withheld.get(what, 0) + 1
+
+    def settle(self, now: float) -> None:
+        """Tell the counts of a second that is over; its owner calls this now and then."""
+        second = int(now)
+        if second == self._second:
+            return
+        self._second = second
+        self._left = self._per_second_max
+        withheld, self._withheld = self._withheld, {}
+        if self._on_note is not None:
+            for what, count in withheld.items():
+                self._on_note("notes-withheld", of=what, count=count)
