@@ -1,0 +1,414 @@
+"""Certificates: what they say, and what must hold before any of it is believed.
+
+All are X.509 with Ed25519 keys, signed by an authority directly. Whom one is about stands in its
+subject alternative name, as a URI; what it is good for, there and in its extended key usage:
+
+| kind | URI | good for |
+| --- | --- | --- |
+| host | `nomos:host/<name>` | TLS, on both ends |
+| controller | `nomos:controller/<host>` | sealing messages of a community (`seals`) |
+| agent | `nomos:agent/<id>` | TLS as a client, and answering a challenge (`proof`) |
+| role | `nomos:agent/<id>` | telling a law what its bearer is: terms in an extension of our own |
+
+A certificate has exactly one such URI. `read_claim` reads one and believes nothing; a `Claim` is
+good for showing. `check_certificate` believes it when the authority's key signed it, it is of the
+kind that is asked for, it is in its time, it is not revoked, and, where the caller knows whom to
+expect, it is about them. Authorities are known by their keys, since that is how laws name them
+(001_…, 3.3 and 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Literal, TypeVar
+from urllib.parse import quote, unquote
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, SignatureAlgorithmOID
+
+from nomospace.errors import CallerError, LawError, PeerError
+from nomospace.terms import Term, show, term
+from nomospace.trust.keys import PublicKey
+from nomospace.trust.moments import microseconds, shown
+from nomospace.trust.revocation import UNREADABLE, Revocations
+
+CERTIFICATE_BYTES_MAX: Final = 65_536
+"""The largest certificate that is read, in bytes."""
+ATTRIBUTES_BYTES_MAX: Final = 16_384
+"""The most that a role certificate says of its bearer, in bytes."""
+
+# An arc of our own below 2.25, where anybody may stand under a UUID.
+_ARC: Final = "2.25.53640430194877021616704924439737694434"
+ATTRIBUTES_OID: Final = x509.ObjectIdentifier(f"{_ARC}.1")
+CONTROLLER_OID: Final = x509.ObjectIdentifier(f"{_ARC}.2")
+ROLE_OID: Final = x509.ObjectIdentifier(f"{_ARC}.3")
+
+Kind = Literal["authority", "host", "controller", "agent", "role"]
+_SCHEME: Final = "nomos:"
+_UTF8_STRING: Final = 0x0C
+
+
+@dataclass(eq=False, kw_only=True)
+class BadCertificate(PeerError):
+    """A certificate that is not believed; the kinds below say why."""
+
+    code: ClassVar[str] = "trust.bad-certificate"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotACertificate(BadCertificate):
+    """Bytes that are no certificate of ours."""
+
+    code: ClassVar[str] = "trust.not-a-certificate"
+    why: str
+
+    def __str__(self) -> str:
+        return f"this is no certificate to go by: {self.why}; `nomospace trust issue` makes them"
+
+
+@dataclass(eq=False, kw_only=True)
+class UntrustedIssuer(BadCertificate):
+    """A certificate that the authority in question did not sign."""
+
+    code: ClassVar[str] = "trust.untrusted-issuer"
+    about: str
+    issuer: str
+    authority: str
+
+    def __str__(self) -> str:
+        return (
+            f"the {self.about} says it is by {self.issuer!r}, but the authority with fingerprint "
+            f"{self.authority} did not sign it; have it issued by that authority"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class WrongPurpose(BadCertificate):
+    """A certificate of one kind where another is needed."""
+
+    code: ClassVar[str] = "trust.wrong-purpose"
+    about: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"the {self.about} is none of kind {self.wanted!r}; present one that is"
+
+
+@dataclass(eq=False, kw_only=True)
+class CertificateExpired(BadCertificate):
+    """A certificate after its last day."""
+
+    code: ClassVar[str] = "trust.certificate-expired"
+    about: str
+    not_after: int
+
+    def __str__(self) -> str:
+        return (
+            f"the {self.about} ran out on {shown(self.not_after)}; "
+            "have it renewed (`nomospace trust issue … --renew`)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class CertificateNotYetValid(BadCertificate):
+    """A certificate before its first day."""
+
+    code: ClassVar[str] = "trust.certificate-not-yet-valid"
+    about: str
+    not_before: int
+
+    def __str__(self) -> str:
+        return (
+            f"the {self.about} does not count before {shown(self.not_before)}; "
+            "wait, or set the clock of this machine"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class CertificateRevoked(BadCertificate):
+    """A certificate that its authority has taken back."""
+
+    code: ClassVar[str] = "trust.certificate-revoked"
+    about: str
+    serial: int
+
+    def __str__(self) -> str:
+        return f"the {self.about} (serial {self.serial:x}) was revoked; have a new one issued"
+
+
+@dataclass(eq=False, kw_only=True)
+class WrongSubject(BadCertificate):
+    """A certificate about somebody else."""
+
+    code: ClassVar[str] = "trust.wrong-subject"
+    about: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"the {self.about} is not about {self.wanted!r}; present one that is"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What a certificate says that was checked, and the key that signed it."""
+
+    kind: ClassVar[Kind]
+    subject: str
+    key: PublicKey
+    issuer: PublicKey
+    serial: int
+    not_before: int
+    not_after: int
+    der: bytes = field(repr=False)
+
+    def in_time(self, now: int) -> bool:
+        """Whether it counts at a time, its last second included."""
+        return self.not_before <= now <= self.not_after
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostCertificate(Certificate):
+    """This key is that of host `subject`, found at these addresses."""
+
+    kind: ClassVar[Kind] = "host"
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerCertificate(Certificate):
+    """What this key seals, a controller at host `subject` has ruled on."""
+
+    kind: ClassVar[Kind] = "controller"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentCertificate(Certificate):
+    """This key is that of agent `subject`."""
+
+    kind: ClassVar[Kind] = "agent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleCertificate(Certificate):
+    """Agent `subject`, whose key this is, has these attributes."""
+
+    kind: ClassVar[Kind] = "role"
+    attributes: tuple[Term, ...]
+
+
+C = TypeVar("C", bound=Certificate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a certificate says, before anything of it is believed."""
+
+    kind: Kind
+    subject: str
+    issuer: str
+    key: PublicKey
+    serial: int
+    not_before: int
+    not_after: int
+    addresses: tuple[str, ...]
+    attributes: tuple[Term, ...]
+    der: bytes = field(repr=False)
+    x509: x509.Certificate = field(repr=False)
+
+    @property
+    def about(self) -> str:
+        """The certificate in a few words."""
+        return f"{self.kind} certificate of {self.subject!r}"
+
+    def signed_by(self, authority: PublicKey) -> bool:
+        """Whether an authority's key signed it."""
+        if self.x509.signature_algorithm_oid != SignatureAlgorithmOID.ED25519:
+            return False
+        return authority.signed(self.x509.tbs_certificate_bytes, self.x509.signature)
+
+
+def check_certificate(
+    data: bytes | Claim,
+    kind: type[C],
+    *,
+    issuer: PublicKey,
+    now: int,
+    revocations: Revocations,
+    subject: str | None = None,
+) -> C:
+    """A certificate that counts now, of this kind, by this issuer, about `subject` if one is given.
+
+    The signature comes first: nothing that a stranger wrote is looked at further. Raises one of the
+    kinds of `BadCertificate`.
+    """
+    claim = data if isinstance(data, Claim) else read_claim(data)
+    about = claim.about
+    if not claim.signed_by(issuer):
+        raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=issuer.fingerprint)
+    if claim.kind != kind.kind:
+        raise WrongPurpose(about=about, wanted=kind.kind)
+    if now > claim.not_after:
+        raise CertificateExpired(about=about, not_after=claim.not_after)
+    if now < claim.not_before:
+        raise CertificateNotYetValid(about=about, not_before=claim.not_before)
+    if revocations.revoked(issuer, claim.serial):
+        raise CertificateRevoked(about=about, serial=claim.serial)
+    if subject is not None and claim.subject != subject:
+        raise WrongSubject(about=about, wanted=subject)
+    more: dict[str, tuple[Term, ...]] = {}
+    if kind is HostCertificate:
+        more["addresses"] = claim.addresses
+    elif kind is RoleCertificate:
+        more["attributes"] = claim.attributes
+    return kind(
+        subject=claim.subject,
+        key=claim.key,
+        issuer=issuer,
+        serial=claim.serial,
+        not_before=claim.not_before,
+        not_after=claim.not_after,
+        der=claim.der,
+        **more,
+    )
+
+
+def read_claim(data: bytes) -> Claim:
+    """Read a certificate (PEM or DER) and believe nothing; raises `NotACertificate`.
+
+    >>> read_claim(b"-----BEGIN CERTIFICATE-----")
+    Traceback (most recent call last):
+    nomospace.trust.certificates.NotACertificate: this is no certificate to go by: it cannot ...
+    """
+    if len(data) > CERTIFICATE_BYTES_MAX:
+        raise NotACertificate(why=f"{len(data):,} bytes are too many")
+    try:
+        pem = data.lstrip().startswith(b"-----BEGIN")
+        found = (x509.load_pem_x509_certificate if pem else x509.load_der_x509_certificate)(data)
+        key = found.public_key()
+        extensions = found.extensions
+        subject, issuer = _common_name(found.subject), _common_name(found.issuer)
+        kind, name, addresses = _whom(extensions)
+    except UNREADABLE as error:
+        raise NotACertificate(why=f"it cannot be read ({str(error)[:80]})") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise NotACertificate(why="its key is not an Ed25519 key")
+    if found.serial_number <= 0:
+        raise NotACertificate(why="its serial is not above zero")
+    return Claim(
+        kind=kind,
+        subject=name or subject,
+        issuer=issuer,
+        key=PublicKey(key.public_bytes_raw()),
+        serial=found.serial_number,
+        not_before=microseconds(found.not_valid_before_utc),
+        not_after=microseconds(found.not_valid_after_utc),
+        addresses=addresses,
+        attributes=_attributes(extensions) if kind == "role" else (),
+        der=found.public_bytes(Encoding.DER),
+        x509=found,
+    )
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def uri_of(kind: Kind, subject: str) -> str:
+    """Whom a certificate is about, as it writes it.
+
+    >>> uri_of("host", "ward-3"), uri_of("role", "ann@ward/3")
+    ('nomos:host/ward-3', 'nomos:agent/ann@ward%2F3')
+    """
+    word = "agent" if kind == "role" else kind
+    return f"{_SCHEME}{word}/{quote(subject, safe='@')}"
+
+
+def _whom(extensions: x509.Extensions) -> tuple[Kind, str, tuple[str, ...]]:
+    """The kind of a certificate, the name of whom it is about, and its addresses."""
+    basic = _extension(extensions, x509.BasicConstraints)
+    if basic is not None and basic.ca:
+        return "authority", "", ()
+    names = _extension(extensions, x509.SubjectAlternativeName)
+    usage = _extension(extensions, x509.ExtendedKeyUsage)
+    if names is None or usage is None:
+        raise NotACertificate(why="it does not say whom it is about, or what it is good for")
+    uris = [
+        uri
+        for uri in names.get_values_for_type(x509.UniformResourceIdentifier)
+        if uri.startswith(_SCHEME)
+    ]
+    if len(uris) != 1:
+        raise NotACertificate(why=f"it has {len(uris)} {_SCHEME} names, not one")
+    word, _, rest = uris[0].removeprefix(_SCHEME).partition("/")
+    name = unquote(rest, errors="strict") if rest.isascii() else ""
+    kind = _PURPOSES.get((word, ROLE_OID in usage, CONTROLLER_OID in usage))
+    # One name is written in one way: what is checked here and what others read is the same.
+    if kind is None or not name or uri_of(kind, name) != uris[0]:
+        raise NotACertificate(why=f"nothing of ours is good for what {uris[0][:80]!r} says")
+    if kind in ("host", "agent") and ExtendedKeyUsageOID.CLIENT_AUTH not in usage:
+        raise NotACertificate(why=f"it is about a {kind}, and not good for one")
+    return (
+        kind,
+        name,
+        (
+            *names.get_values_for_type(x509.DNSName),
+            *[str(address) for address in names.get_values_for_type(x509.IPAddress)],
+        ),
+    )
+
+
+_PURPOSES: Final[dict[tuple[str, bool, bool], Kind]] = {
+    ("host", False, False): "host",
+    ("controller", False, True): "controller",
+    ("agent", False, False): "agent",
+    ("agent", True, False): "role",
+}
+"""The kind of a certificate, by the word in its URI and our two usages."""
+
+E = TypeVar("E", bound=x509.ExtensionType)
+
+
+def _extension(extensions: x509.Extensions, kind: type[E]) -> E | None:
+    try:
+        return extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _common_name(name: x509.Name) -> str:
+    found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[0].value) if found else ""
+
+
+# -- attributes --------------------------------------------------------------------------------
+
+
+def attributes_extension(attributes: tuple[Term, ...]) -> x509.UnrecognizedExtension:
+    """What a role certificate says, as a list of the law language in a DER UTF8String.
+
+    >>> attributes_extension((term("role(doctor)"),)).value
+    b'\\x0c\\x0e[role(doctor)]'
+    """
+    text = show(attributes).encode()
+    size = len(text)
+    octets = b"" if size < 0x80 else size.to_bytes((size.bit_length() + 7) // 8, "big")
+    length = bytes([0x80 | len(octets)]) + octets if octets else bytes([size])
+    return x509.UnrecognizedExtension(ATTRIBUTES_OID, bytes([_UTF8_STRING]) + length + text)
+
+
+def _attributes(extensions: x509.Extensions) -> tuple[Term, ...]:
+    try:
+        found = extensions.get_extension_for_oid(ATTRIBUTES_OID).value
+        assert isinstance(found, x509.UnrecognizedExtension), "the identifier is our own"
+        data = found.value
+        text = data[2:] if data[1] < 0x80 else data[2 + (data[1] & 0x7F) :]
+        if len(text) > ATTRIBUTES_BYTES_MAX:
+            raise NotACertificate(why=f"its attributes have {len(text):,} bytes")
+        attributes = term(text.decode())
+    except (x509.ExtensionNotFound, LawError, CallerError, UnicodeDecodeError, IndexError):
+        raise NotACertificate(why="its attributes cannot be read") from None
+    # One list is written in one way, so what was read back is exactly what was signed.
+    if not isinstance(attributes, tuple) or attributes_extension(attributes).value != data:
+        raise NotACertificate(why="its attributes are not a list in the form of ours")
+    return attributes

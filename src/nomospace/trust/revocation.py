@@ -1,0 +1,193 @@
+"""Revocation lists: which certificates of an authority count no longer.
+
+An authority signs the whole list (an X.509 CRL) each time it grows, with a number that grows too.
+A list that is older than the one at hand, or that has the same number and says something else, is
+refused: who can replace a file must not be able to make a revoked certificate good again. Once
+revoked is revoked for ever; the day that the list gives is for people.
+
+A list speaks for one authority, known by its key. It does not grow stale: how soon a host hears of
+a revocation is how soon it is given the new list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.utils import CryptographyDeprecationWarning
+from cryptography.x509.oid import SignatureAlgorithmOID
+
+from nomospace.errors import CallerError, PeerError
+from nomospace.trust.keys import PublicKey, SecretKey
+from nomospace.trust.moments import microseconds, moment
+
+REVOKED_MAX: Final = 100_000
+"""How many certificates of one authority can be revoked."""
+LIST_BYTES_MAX: Final = 16_000_000
+"""The largest file that is read as a revocation list, in bytes."""
+AUTHORITIES_MAX: Final = 1_000
+"""How many authorities a host keeps lists of."""
+UNREADABLE: Final = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+    CryptographyDeprecationWarning,  # where warnings are errors: a form that is on its way out
+)
+"""What reading X.509 that somebody else wrote may raise."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NotARevocationList(PeerError):
+    """Bytes that are no revocation list of the authority in question."""
+
+    code: ClassVar[str] = "trust.not-a-revocation-list"
+    why: str
+
+    def __str__(self) -> str:
+        return f"this is no revocation list to go by: {self.why}; get it from the authority again"
+
+
+@dataclass(eq=False, kw_only=True)
+class RevocationsRolledBack(PeerError):
+    """A revocation list that forgets what an earlier one has said."""
+
+    code: ClassVar[str] = "trust.revocations-rolled-back"
+    number: int
+    known: int
+
+    def __str__(self) -> str:
+        if self.number < self.known:
+            return (
+                f"revocation list number {self.number} is older than number {self.known}, which is "
+                "known here; get the newest from the authority"
+            )
+        return (
+            f"revocation list number {self.number} says other things than the list number "
+            f"{self.known} that is known here; ask the authority which of its lists is true"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyRevoked(CallerError):
+    """A revocation list would grow past its limit."""
+
+    code: ClassVar[str] = "trust.too-many-revoked"
+    count: int
+
+    def __str__(self) -> str:
+        return (
+            f"a revocation list of {self.count:,} certificates is above the limit of "
+            f"{REVOKED_MAX:,}; begin a new authority, and give certificates shorter lives"
+        )
+
+
+@dataclass(frozen=True)
+class RevocationList:
+    """A list whose signature was checked: serials, and when each was revoked."""
+
+    authority: PublicKey
+    number: int
+    revoked: Mapping[int, int]
+
+
+def make_list(
+    authority: x509.Certificate,
+    key: SecretKey,
+    revoked: Mapping[int, int],
+    *,
+    number: int,
+    now: int,
+) -> bytes:
+    """Sign a list, as PEM. It says that it holds as long as the authority itself does."""
+    if len(revoked) > REVOKED_MAX:
+        raise TooManyRevoked(count=len(revoked))
+    builder = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(authority.subject)
+        .last_update(moment(now))
+        .next_update(authority.not_valid_after_utc)
+        .add_extension(x509.CRLNumber(number), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public.loaded), critical=False
+        )
+    )
+    for serial, at in revoked.items():
+        entry = x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(moment(at))
+        builder = builder.add_revoked_certificate(entry.build())
+    return builder.sign(key.loaded, algorithm=None).public_bytes(Encoding.PEM)
+
+
+def read_list(data: bytes, authority: PublicKey) -> RevocationList:
+    """Read a list (PEM or DER) that this authority signed; raises `NotARevocationList`."""
+    if len(data) > LIST_BYTES_MAX:
+        raise NotARevocationList(why=f"{len(data):,} bytes are too many")
+    try:
+        pem = data.lstrip().startswith(b"-----BEGIN")
+        found = (x509.load_pem_x509_crl if pem else x509.load_der_x509_crl)(data)
+        signed = found.signature_algorithm_oid == SignatureAlgorithmOID.ED25519
+        if not signed or not authority.signed(found.tbs_certlist_bytes, found.signature):
+            raise NotARevocationList(why=f"the authority {authority.fingerprint} did not sign it")
+        number = found.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
+        if len(found) > REVOKED_MAX:
+            raise NotARevocationList(why=f"it has {len(found):,} entries")
+        revoked = {one.serial_number: microseconds(one.revocation_date_utc) for one in found}
+    except x509.ExtensionNotFound:
+        raise NotARevocationList(why="it has no number") from None
+    except UNREADABLE as error:
+        raise NotARevocationList(why=f"it cannot be read ({str(error)[:80]})") from None
+    return RevocationList(authority, number, revoked)
+
+
+class Revocations:
+    """The newest lists that are known, one for each authority.
+
+    >>> nothing = Revocations()
+    >>> nothing.revoked(SecretKey.from_seed(bytes(32)).public, 17)
+    False
+    """
+
+    __slots__ = ("_lists",)
+
+    def __init__(self) -> None:
+        self._lists: dict[bytes, RevocationList] = {}
+
+    def __iter__(self) -> Iterator[RevocationList]:
+        return iter(self._lists.values())
+
+    def learn(self, offered: RevocationList) -> tuple[int, ...]:
+        """Go by a newer list; the serials that it has revoked since. The same one again is none.
+
+        Raises `RevocationsRolledBack` and goes on with the list at hand.
+        """
+        raw = offered.authority.raw
+        known = self._lists.get(raw)
+        if known is None:
+            if len(self._lists) >= AUTHORITIES_MAX:
+                raise NotARevocationList(why=f"{AUTHORITIES_MAX:,} authorities are known already")
+            self._lists[raw] = offered
+            return tuple(offered.revoked)
+        same = offered.number == known.number
+        if (
+            offered.number < known.number
+            or (same and offered.revoked.keys() != known.revoked.keys())
+            or not offered.revoked.keys() >= known.revoked.keys()
+        ):
+            raise RevocationsRolledBack(number=offered.number, known=known.number)
+        self._lists[raw] = offered
+        return tuple([serial for serial in offered.revoked if serial not in known.revoked])
+
+    def revoked(self, authority: PublicKey, serial: int) -> bool:
+        """Whether an authority has taken a certificate back."""
+        known = self._lists.get(authority.raw)
+        return known is not None and serial in known.revoked
+
+    def number(self, authority: PublicKey) -> int | None:
+        """The number of the list at hand."""
+        known = self._lists.get(authority.raw)
+        return None if known is None else known.number
