@@ -175,6 +175,10 @@ class Book:
 
     def lost(self, name: str, *, now: float) -> None:
         """The link to a host is gone: try again wherever it was."""
+        for address in self._hosts.get(name, (0, ()))[1]:
+            if address not in self._entries and len(self._entries) < ENTRIES_MAX:
+                self._entries[address] = Entry(seed=False)
+                self._entries[address].name = name
         for entry in self._entries.values():
             if entry.name == name and entry.state == "RESTING":
                 entry.state = "WAITING"

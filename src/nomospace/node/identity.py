@@ -1,0 +1,316 @@
+"""Who a host is, and who it believes others to be: keys and certificates out of a trust folder.
+
+`nomospace trust init` and `trust issue host` make the folder:
+
+    authority.pem                 whom all hosts of this installation go by
+    revoked.crl.pem               what the authority has taken back (may be missing)
+    hosts/<name>/host.pem, .key   the certificate of this host and its secret key
+    hosts/<name>/controller.*     what its controllers seal messages with (may be missing)
+
+Connections speak TLS 1.3 and nothing older. Between hosts both sides show a certificate; the name
+of a peer is the one in its certificate and never one that it says. TLS proves that the other side
+has the key; `host_of` then asks all that `trust` asks of a certificate, revocation included, since
+that is the only place that can say why one is refused.
+
+`poll` looks whether a file has changed and takes the new ones in: a renewed certificate, a longer
+revocation list. Files that cannot be used are noted and the old ones stay. There are no session
+tickets: a session that was resumed would not show its certificate again.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, TypeVar
+
+from nomospace.client import check_name
+from nomospace.errors import CallerError, NomospaceError
+from nomospace.node.notes import OnNote
+from nomospace.trust.certificates import (
+    CERTIFICATE_BYTES_MAX,
+    AgentCertificate,
+    ControllerCertificate,
+    HostCertificate,
+    NotACertificate,
+    check_certificate,
+    read_claim,
+)
+from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
+from nomospace.trust.revocation import LIST_BYTES_MAX, Revocations, read_list
+
+HOST_ALPN: Final = "nomos-host/1"
+CLIENT_ALPN: Final = "nomos-client/1"
+AUTHORITY: Final = "authority.pem"
+REVOKED: Final = "revoked.crl.pem"
+HOSTS: Final = "hosts"
+
+C = TypeVar("C", AgentCertificate, HostCertificate)
+
+
+@dataclass(eq=False, kw_only=True)
+class NoIdentity(CallerError):
+    """A file of a trust folder is missing or cannot be used."""
+
+    code: ClassVar[str] = "node.no-identity"
+    file: str
+    why: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.why}; {self.next_step}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotItsName(CallerError):
+    """A host is to run under a name that its certificate is not about."""
+
+    code: ClassVar[str] = "node.not-its-name"
+    name: str
+    certified: str
+
+    def __str__(self) -> str:
+        return (
+            f"the certificate is about host {self.certified!r}, not {self.name!r}; run it under "
+            f"that name, or make one with `nomospace trust issue host {self.name}`"
+        )
+
+
+class Credentials:
+    """What was read from the files at one time; never changed after."""
+
+    __slots__ = ("authority", "certificate", "controller", "dialling", "key", "serving")
+
+    def __init__(self, folder: Path, name: str, now: int, revocations: Revocations) -> None:
+        place = folder / HOSTS / name
+        authority = _read(folder / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust init")
+        again = f"nomospace trust issue host {name}"
+        try:
+            claim = read_claim(authority)
+        except NomospaceError as error:
+            raise _useless(folder / AUTHORITY, str(error), "nomospace trust init") from error
+        if claim.kind != "authority":
+            why = f"it is a {claim.about}, not that of an authority"
+            raise _useless(folder / AUTHORITY, why, "nomospace trust init")
+        self.authority: PublicKey = claim.key
+        if (folder / REVOKED).exists():
+            data = _read(folder / REVOKED, LIST_BYTES_MAX, "nomospace trust revoke")
+            try:
+                revocations.learn(read_list(data, self.authority))
+            except NomospaceError as error:
+                raise _useless(folder / REVOKED, str(error), "nomospace trust revoke") from error
+        self.key = _secret(place / "host.key", again)
+        try:
+            self.certificate = check_certificate(
+                _read(place / "host.pem", CERTIFICATE_BYTES_MAX, again),
+                HostCertificate,
+                issuer=self.authority,
+                now=now,
+                revocations=revocations,
+                subject=name,
+            )
+        except NoIdentity:
+            raise
+        except NomospaceError as error:
+            raise _useless(place / "host.pem", str(error), again) from error
+        if self.certificate.key != self.key.public:
+            raise _useless(place / "host.key", "it is not the key of host.pem", again)
+        self.controller = self._sealing(place, name, now, revocations)
+        pem = authority.decode("ascii", "replace")
+        self.serving = _context(ssl.PROTOCOL_TLS_SERVER, pem, place)
+        self.serving.verify_mode = ssl.CERT_OPTIONAL
+        self.serving.num_tickets = 0
+        self.serving.set_alpn_protocols([HOST_ALPN, CLIENT_ALPN])
+        self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, pem, place)
+        self.dialling.set_alpn_protocols([HOST_ALPN])
+
+    def _sealing(
+        self, place: Path, name: str, now: int, revocations: Revocations
+    ) -> tuple[SecretKey, ControllerCertificate] | None:
+        if not (place / "controller.pem").exists():
+            return None
+        again = f"nomospace trust issue controller {name}"
+        key = _secret(place / "controller.key", again)
+        try:
+            found = check_certificate(
+                _read(place / "controller.pem", CERTIFICATE_BYTES_MAX, again),
+                ControllerCertificate,
+                issuer=self.authority,
+                now=now,
+                revocations=revocations,
+                subject=name,
+            )
+        except NoIdentity:
+            raise
+        except NomospaceError as error:
+            raise _useless(place / "controller.pem", str(error), again) from error
+        if found.key != key.public:
+            raise _useless(place / "controller.key", "it is not the key of controller.pem", again)
+        return key, found
+
+
+class Identity:
+    """The identity of one host, kept up to date with its files.
+
+    `clock` gives microseconds, UTC; the machine's by default. Whoever wants to know of a change
+    puts a function into `watchers`.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        name: str,
+        *,
+        clock: Callable[[], int] | None = None,
+        on_note: OnNote | None = None,
+    ) -> None:
+        self.name = check_name("a host", name)
+        self.folder = Path(folder)
+        self.revocations = Revocations()
+        self.watchers: list[Callable[[], None]] = []
+        self.on_note = on_note
+        self._clock = clock or _machine_clock
+        if "/" in name or name in (".", ".."):
+            why = f"{name!r} cannot be the name of a folder"
+            raise _useless(self.folder / HOSTS, why, "nomospace trust issue host NAME")
+        self._seen = self._stamps()
+        self._now = Credentials(self.folder, name, self._clock(), self.revocations)
+
+    @property
+    def authority(self) -> PublicKey:
+        """The key of the authority that all hosts go by."""
+        return self._now.authority
+
+    @property
+    def key(self) -> SecretKey:
+        """The secret key of this host."""
+        return self._now.key
+
+    @property
+    def certificate(self) -> HostCertificate:
+        """The certificate of this host."""
+        return self._now.certificate
+
+    @property
+    def controller(self) -> tuple[SecretKey, ControllerCertificate] | None:
+        """What its controllers seal with, if it may."""
+        return self._now.controller
+
+    @property
+    def serving(self) -> ssl.SSLContext:
+        """For connections that come in: a certificate is asked for, and checked if shown."""
+        return self._now.serving
+
+    @property
+    def dialling(self) -> ssl.SSLContext:
+        """For connections to other hosts."""
+        return self._now.dialling
+
+    def host_of(self, certificate: bytes | None) -> str:
+        """The host that a certificate is about, if it counts now; raises `BadCertificate`."""
+        return self._checked(certificate, HostCertificate).subject
+
+    def check_host(self, certificate: bytes | None) -> HostCertificate:
+        """The certificate of a host, if it counts now; raises `BadCertificate`."""
+        return self._checked(certificate, HostCertificate)
+
+    def agent_of(self, certificate: bytes | None) -> str:
+        """The agent that a certificate is about, if it counts now; raises `BadCertificate`."""
+        return self._checked(certificate, AgentCertificate).subject
+
+    def _checked(self, certificate: bytes | None, kind: type[C]) -> C:
+        if certificate is None:
+            raise NotACertificate(why="none was shown")
+        return check_certificate(
+            certificate,
+            kind,
+            issuer=self._now.authority,
+            now=self._clock(),
+            revocations=self.revocations,
+        )
+
+    # -- changes -----------------------------------------------------------------------------
+
+    def poll(self) -> bool:
+        """Take in files that have changed since; whether they have. Costs a few microseconds."""
+        stamps = self._stamps()
+        if stamps == self._seen:
+            return False
+        self._seen = stamps
+        return self.reload()
+
+    def reload(self) -> bool:
+        """Read all files again; False, a note and the old ones when they cannot be used."""
+        try:
+            self._now = Credentials(self.folder, self.name, self._clock(), self.revocations)
+        except NomospaceError as error:
+            if self.on_note is not None:
+                self.on_note("identity-not-reloaded", host=self.name, why=str(error))
+            return False
+        if self.on_note is not None:
+            self.on_note("identity-reloaded", host=self.name)
+        for watcher in self.watchers:
+            watcher()
+        return True
+
+    def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
+        place = self.folder / HOSTS / self.name
+        files = [self.folder / AUTHORITY, self.folder / REVOKED]
+        files += [place / f"{what}.{end}" for what in ("host", "controller") for end in _ENDS]
+        return tuple(_stamp(file) for file in files)
+
+
+_ENDS: Final = ("pem", "key")
+
+
+def _machine_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _read(file: Path, bytes_max: int, remedy: str) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(bytes_max + 1)
+    except OSError as error:
+        why = f"it cannot be read ({error.strerror})"
+        raise _useless(file, why, remedy) from error
+    if len(data) > bytes_max:
+        raise _useless(file, f"it has more than {bytes_max:,} bytes", remedy)
+    return data
+
+
+def _secret(file: Path, remedy: str) -> SecretKey:
+    try:
+        return SecretKey.from_pem(_read(file, KEY_PEM_BYTES_MAX, remedy))
+    except NoIdentity:
+        raise
+    except NomospaceError as error:
+        raise _useless(file, str(error), remedy) from error
+
+
+def _useless(file: Path, why: str, remedy: str) -> NoIdentity:
+    return NoIdentity(file=str(file), why=why, next_step=f"make it with `{remedy}`")
+
+
+def _context(protocol: int, authority: str, place: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False  # hosts go by the name in the certificate, not by address
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=authority)
+    try:
+        context.load_cert_chain(place / "host.pem", place / "host.key")
+    except (OSError, ssl.SSLError) as error:
+        why = f"OpenSSL cannot use it ({error})"
+        raise _useless(place / "host.pem", why, "nomospace trust issue host") from error
+    return context

@@ -1,0 +1,414 @@
+"""The one port of a host: it takes connections in and finds out who they are for.
+
+Peers and clients come to the same port. With certificates it speaks TLS 1.3 only, and the name of
+the protocol agreed on in the handshake (ALPN) says which it is: `nomos-host/1`, which must show the
+certificate of a host, or `nomos-client/1`, which may show one. Without certificates (on loopback
+addresses only) the first frame is that very name, and a peer is who it says it is.
+
+A connection is a *stranger* until whoever it was handed to calls `Arrival.proven`: the first good
+frame has come. Strangers cost as little as can be:
+
+- One that sends nothing costs a file descriptor: no task, no timer, no TLS state before its first
+  byte is there. After `stranger_s` it is dropped, whatever it has sent by then.
+- There are at most `strangers_max` of them. Who comes when there are that many pushes out the one
+  that has waited longest. A crowd of idle connections pushes out itself, while an honest client
+  needs only some milliseconds to prove who it is.
+- `connections_max` and `per_address_max` bound all connections; who is proven is never pushed out.
+
+Every refusal is told to `on_note`, with its kind, the address and the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, cast
+
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.node.addresses import Address
+from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
+from nomospace.node.notes import Notes, OnNote
+from nomospace.wire.framing import join
+
+ACCEPTS_MAX: Final = 64
+"""How many connections are taken in before others have a turn again."""
+PAUSE_S: Final = 0.2
+"""How long nobody is taken in when the machine has no descriptors left."""
+SWEEP_S: Final = 0.25
+"""How often strangers are looked after."""
+TLS_FIRST_BYTE: Final = 0x16
+
+PREFACES: Final = {
+    join([HOST_ALPN.encode()]): HOST_ALPN,
+    join([CLIENT_ALPN.encode()]): CLIENT_ALPN,
+}
+"""The first frame on a port without certificates, as it is on the wire."""
+
+
+@dataclass(eq=False, kw_only=True)
+class CannotListen(Unavailable):
+    """The port cannot be had."""
+
+    code: ClassVar[str] = "node.cannot-listen"
+    address: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"cannot listen on {self.address}: {self.why}; free it or give another --listen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a port bears."""
+
+    connections_max: int = 10_000
+    per_address_max: int = 4_000
+    strangers_max: int = 1_000
+    stranger_s: float = 5.0
+
+
+class Arrival:
+    """A connection that came in, as the one it is handed to sees it.
+
+    Whoever gets it calls `proven` when the first good frame has come, and `ended` when the
+    connection is lost.
+    """
+
+    __slots__ = ("_listener", "certificate", "due", "host", "ip", "kind", "proved", "sock", "task")
+
+    def __init__(self, listener: Listener, sock: socket.socket, ip: str, due: float) -> None:
+        self._listener = listener
+        self.ip = ip
+        self.due = due
+        self.kind = ""
+        """`nomos-host/1` or `nomos-client/1`."""
+        self.certificate: bytes | None = None
+        """What it showed (DER), and the handshake proved it has the key of."""
+        self.host = ""
+        """The name of the host that it is, from its certificate; empty without certificates."""
+        self.proved = False
+        self.sock: socket.socket | asyncio.Transport = sock
+        self.task: asyncio.Task[None] | None = None
+
+    def proven(self) -> None:
+        """It has said something sensible: it is no stranger any more."""
+        self._listener._prove(self)
+
+    def ended(self) -> None:
+        """It is gone; saying so twice is harmless."""
+        self._listener._forget(self)
+
+    def refuse(self, what: str, **facts: Any) -> None:
+        """Drop it and note why."""
+        self._listener._refuse(self, what, **facts)
+
+
+Receive = Callable[[Arrival], asyncio.Protocol]
+"""Makes the protocol of a connection that came in."""
+
+
+class _Gate(asyncio.Protocol):
+    """Stands at a connection until it is known what it is for."""
+
+    def __init__(self, listener: Listener, arrival: Arrival) -> None:
+        self._listener = listener
+        self._arrival = arrival
+        self._transport: asyncio.Transport | None = None
+        self._said = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are kin by shape only
+        self._arrival.sock = self._transport
+        if self._listener._identity is not None:
+            self._listener._settle(self._arrival, self._transport)
+
+    def data_received(self, data: bytes) -> None:
+        # Only a port without certificates: with them the handshake has settled it before any data.
+        self._said = said = self._said + data
+        transport = self._transport
+        assert transport is not None
+        for preface, kind in PREFACES.items():
+            if said.startswith(preface):
+                self._arrival.kind = kind
+                self._listener._hand_over(self._arrival, transport, said[len(preface) :])
+                return
+        if not any(preface.startswith(said) for preface in PREFACES):
+            self._arrival.refuse("garbage", why="the first frame names no protocol of ours")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._arrival.ended()
+
+
+class Listener:
+    """Listens on an address and hands connections to `on_host` and `on_client`.
+
+    Without an `identity` nothing is encrypted and nobody proved, which is allowed on loopback
+    addresses only. `start` begins, `stop` drops strangers and takes nobody in any more; those who
+    were handed over belong to their owners.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        identity: Identity | None,
+        on_host: Receive,
+        on_client: Receive,
+        on_note: OnNote | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._asked = Address.parse(address)
+        if identity is None:
+            self._asked.check_loopback()
+        self._identity = identity
+        self._receive = {HOST_ALPN: on_host, CLIENT_ALPN: on_client}
+        self._limits = limits or Limits()
+        self._on_note = on_note
+        self._sockets: list[socket.socket] = []
+        self._strangers: dict[Arrival, None] = {}
+        self._strangers_from: dict[str, dict[Arrival, None]] = {}
+        self._count_from: dict[str, int] = {}
+        self._known: dict[Arrival, None] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
+        self.notes: Notes
+        self.accepted = 0
+
+    @property
+    def address(self) -> Address:
+        """Where it listens, with the port that the machine chose where 0 was asked for."""
+        if not self._sockets:
+            return self._asked
+        host, port = self._sockets[0].getsockname()[:2]
+        # A name stays: certificates are made for names.
+        return Address(self._asked.host if not self._asked.anywhere else host, port)
+
+    @property
+    def connections(self) -> int:
+        """How many connections there are, strangers among them."""
+        return len(self._known)
+
+    @property
+    def strangers(self) -> int:
+        """How many connections have not proved themselves yet."""
+        return len(self._strangers)
+
+    async def start(self) -> None:
+        """Take the port and begin to listen; raises `CannotListen`."""
+        self._loop = loop = asyncio.get_running_loop()
+        self.notes = Notes(self._on_note, loop.time)
+        try:
+            found = await loop.getaddrinfo(
+                *self._asked, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            # All addresses of a name, each once; only the first when any port will do.
+            places = list(dict.fromkeys((family, place) for family, _, _, _, place in found))
+            for family, place in places[: 1 if self._asked.port == 0 else None]:
+                self._sockets.append(_listening(family, place))
+        except OSError as error:
+            self._close()
+            why = error.strerror or str(error)
+            raise CannotListen(address=str(self._asked), why=why) from error
+        for sock in self._sockets:
+            loop.add_reader(sock.fileno(), self._accept, sock)
+        self._sweeper = loop.call_later(SWEEP_S, self._sweep)
+
+    async def stop(self) -> None:
+        """Take nobody in any more, and drop who has not proved itself."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        self._close()
+        tasks = [arrival.task for arrival in self._strangers if arrival.task is not None]
+        for arrival in list(self._strangers):
+            self._drop(arrival)
+        if tasks:
+            await asyncio.wait(tasks, timeout=1.0)
+
+    def _close(self) -> None:
+        for sock in self._sockets:
+            self._loop.remove_reader(sock.fileno())
+            sock.close()
+        self._sockets = []
+
+    # -- taking in ---------------------------------------------------------------------------
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTS_MAX):
+            try:
+                sock, place = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    raise
+                self.notes("no-descriptors", why=error.strerror)
+                if self._strangers:
+                    self._drop(next(iter(self._strangers)))
+                self._loop.remove_reader(listening.fileno())
+                self._loop.call_later(PAUSE_S, self._again, listening)
+                return
+            sock.setblocking(False)
+            self._admit(sock, place[0])
+
+    def _again(self, listening: socket.socket) -> None:
+        if listening in self._sockets:
+            self._loop.add_reader(listening.fileno(), self._accept, listening)
+
+    def _admit(self, sock: socket.socket, ip: str) -> None:
+        limits = self._limits
+        crowd: dict[Arrival, None] | None = None
+        if self._count_from.get(ip, 0) >= limits.per_address_max:
+            crowd = self._strangers_from.get(ip, {})
+        elif (
+            len(self._strangers) >= limits.strangers_max
+            or len(self._known) >= limits.connections_max
+        ):
+            crowd = self._strangers
+        if crowd is not None:
+            oldest = next(iter(crowd), None)
+            if oldest is None:
+                sock.close()
+                self.notes("too-many", ip=ip, connections=len(self._known))
+                return
+            oldest.refuse("pushed-out", why="too many connections have not said who they are")
+        self.accepted += 1
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        arrival = Arrival(self, sock, ip, self._loop.time() + limits.stranger_s)
+        self._known[arrival] = None
+        self._strangers[arrival] = None
+        self._strangers_from.setdefault(ip, {})[arrival] = None
+        self._count_from[ip] = self._count_from.get(ip, 0) + 1
+        self._loop.add_reader(sock.fileno(), self._first, arrival, sock)
+
+    def _first(self, arrival: Arrival, sock: socket.socket) -> None:
+        """The first byte is there, or the end."""
+        self._loop.remove_reader(sock.fileno())
+        try:
+            byte = sock.recv(1, socket.MSG_PEEK)
+        except OSError:
+            byte = b""
+        if not byte:
+            self._drop(arrival)
+        elif self._identity is not None and byte[0] != TLS_FIRST_BYTE:
+            arrival.refuse("plain-text", why="this port speaks TLS 1.3 only")
+        elif self._identity is None and byte[0] == TLS_FIRST_BYTE:
+            arrival.refuse("tls-on-plain", why="this port has no certificate: use nomos+plain://")
+        else:
+            arrival.task = self._loop.create_task(self._shake_hands(arrival, sock))
+
+    async def _shake_hands(self, arrival: Arrival, sock: socket.socket) -> None:
+        identity = self._identity
+        timeout = None if identity is None else self._limits.stranger_s
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: _Gate(self, arrival),
+                sock,
+                ssl=None if identity is None else identity.serving,
+                ssl_handshake_timeout=timeout,
+            )
+        except ssl.SSLCertVerificationError as error:
+            self._shook_in_vain(arrival, "certificate-refused", error.verify_message)
+        except ssl.SSLError as error:
+            self._shook_in_vain(arrival, "handshake-failed", error.reason or str(error))
+        except OSError as error:
+            self._shook_in_vain(arrival, "handshake-failed", error.strerror or str(error))
+        finally:
+            arrival.task = None
+
+    def _shook_in_vain(self, arrival: Arrival, what: str, why: str) -> None:
+        if arrival in self._known:  # its transport has closed the socket
+            self.notes(what, ip=arrival.ip, why=why)
+            self._forget(arrival)
+
+    def _settle(self, arrival: Arrival, transport: asyncio.Transport) -> None:
+        """The handshake is over: what it is for, and whether it may."""
+        identity = self._identity
+        assert identity is not None
+        tls = transport.get_extra_info("ssl_object")
+        arrival.certificate = tls.getpeercert(binary_form=True)
+        arrival.kind = tls.selected_alpn_protocol() or ""
+        if arrival.kind not in self._receive:
+            arrival.refuse("no-protocol", why="the handshake named no protocol of ours (ALPN)")
+            return
+        if arrival.kind == HOST_ALPN:
+            try:
+                arrival.host = identity.host_of(arrival.certificate)
+            except NomospaceError as error:
+                arrival.refuse("certificate-refused", why=str(error))
+                return
+        self._hand_over(arrival, transport, b"")
+
+    def _hand_over(self, arrival: Arrival, transport: asyncio.Transport, rest: bytes) -> None:
+        protocol = self._receive[arrival.kind](arrival)
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        if rest:
+            protocol.data_received(rest)
+
+    # -- the books ---------------------------------------------------------------------------
+
+    def _prove(self, arrival: Arrival) -> None:
+        if not arrival.proved and arrival in self._known:
+            arrival.proved = True
+            self._no_stranger(arrival)
+
+    def _no_stranger(self, arrival: Arrival) -> None:
+        if self._strangers.pop(arrival, arrival) is None:
+            crowd = self._strangers_from[arrival.ip]
+            del crowd[arrival]
+            if not crowd:
+                del self._strangers_from[arrival.ip]
+
+    def _forget(self, arrival: Arrival) -> None:
+        if self._known.pop(arrival, arrival) is None:
+            self._no_stranger(arrival)
+            left = self._count_from[arrival.ip] - 1
+            if left:
+                self._count_from[arrival.ip] = left
+            else:
+                del self._count_from[arrival.ip]
+
+    def _drop(self, arrival: Arrival) -> None:
+        held = arrival.sock
+        if isinstance(held, socket.socket):
+            if arrival.task is not None:
+                arrival.task.cancel()  # the transport under way closes the socket
+            else:
+                self._loop.remove_reader(held.fileno())
+                held.close()
+        else:
+            held.abort()
+        self._forget(arrival)
+
+    def _refuse(self, arrival: Arrival, what: str, **facts: Any) -> None:
+        if arrival in self._known:
+            self.notes(what, ip=arrival.ip, **facts)
+            self._drop(arrival)
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        for arrival in list(self._strangers):
+            if arrival.due > now:
+                break  # they stand in the order they came
+            arrival.refuse("too-slow", why="it did not say who it is in time")
+        self.notes.settle(now)
+        self._sweeper = self._loop.call_later(SWEEP_S, self._sweep)
+
+
+def _listening(family: int, place: Any) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(place)
+        sock.setblocking(False)
+        sock.listen(1024)
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,204 @@
+"""One connection between two hosts, and the few words that the transport itself says on it.
+
+Each side begins with a `Greeting`. From then on frames of the cores go both ways; beside them the
+transport tells addresses it knows (`Known`) and, when it has nothing else to say, that it is still
+there (`Ping`). Its own words begin with a zero byte, which no frame of a core does: those begin
+with their version, from 1 up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Final, Protocol, TypeAlias
+
+import msgspec
+
+from nomospace.client.agent import NAME_MAX
+from nomospace.errors import NomospaceError, PeerError
+from nomospace.node.addresses import HOST_CHARS_MAX
+from nomospace.node.book import ADDRESSES_MAX
+from nomospace.node.framed import Framed
+from nomospace.node.identity import HOST_ALPN, Identity
+from nomospace.node.listen import Arrival
+from nomospace.wire import FRAME_BYTES_MAX
+from nomospace.wire.framing import join
+
+LINK_VERSION: Final = 1
+"""The version of what the transport itself says."""
+HELLO_S: Final = 5.0
+"""How long a peer that was dialled may take to greet."""
+PING_S: Final = 2.0
+"""After so long without a word to say, a host says that it is there."""
+SILENT_S: Final = 7.0
+"""After so long without a word heard, a connection counts as dead."""
+KNOWN_MAX: Final = 256
+"""The most hosts in one `Known`."""
+
+_Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_MAX)]
+_Addresses: TypeAlias = Annotated[
+    tuple[Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX + 8)], ...],
+    msgspec.Meta(max_length=ADDRESSES_MAX),
+]
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class Greeting(msgspec.Struct, frozen=True, array_like=True, tag="greeting"):
+    """Who I am, since when, which of my calls this is, and where I can be dialled.
+
+    An address without a machine, `:7411`, means the one that you see me at.
+    """
+
+    version: _Count
+    name: _Name
+    life: _Count
+    call: _Count
+    addresses: _Addresses
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True, tag="known"):
+    """Hosts and where they are said to be, with the life that said so; a hint for dialling."""
+
+    hosts: Annotated[
+        tuple[tuple[_Name, _Count, _Addresses], ...], msgspec.Meta(max_length=KNOWN_MAX)
+    ]
+
+
+class Ping(msgspec.Struct, frozen=True, array_like=True, tag="ping"):
+    """I am there."""
+
+
+Word: TypeAlias = Greeting | Known | Ping
+"""What the transport itself says."""
+
+_decoder: Final[msgspec.msgpack.Decoder[Word]] = msgspec.msgpack.Decoder(Word)
+
+
+def encode_word(word: Word) -> bytes:
+    """What the transport says, as the body of a frame."""
+    return b"\0" + msgspec.msgpack.encode(word)
+
+
+def decode_word(data: bytes) -> Word:
+    """What a transport said; raises `msgspec.MsgspecError`."""
+    return _decoder.decode(memoryview(data)[1:])
+
+
+PING: Final = encode_word(Ping())
+PREFACE: Final = join([HOST_ALPN.encode()])
+
+
+class Links(Protocol):
+    """What a connection tells its transport."""
+
+    identity: Identity | None
+
+    def opened(self, peer: Peer) -> None:
+        """A connection is there, and its certificate good: greet."""
+
+    def greeted(self, peer: Peer, greeting: Greeting) -> None:
+        """The other side has said who it is."""
+
+    def heard(self, peer: Peer, frames: list[bytes]) -> None:
+        """Frames came, after the greeting."""
+
+    def complain(self, peer: Peer, what: str, why: str) -> None:
+        """The other side may not speak, or broke the rules; it is dropped."""
+
+    def lost(self, peer: Peer) -> None:
+        """The connection is gone."""
+
+
+class Peer(Framed):
+    """A connection to another host, dialled or taken in."""
+
+    __slots__ = (
+        "_links",
+        "arrival",
+        "call",
+        "certificate",
+        "dialled",
+        "life",
+        "linked",
+        "made_at",
+        "name",
+        "proved",
+    )
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        links: Links,
+        *,
+        dialled: str = "",
+        call: int = 0,
+        arrival: Arrival | None = None,
+    ) -> None:
+        super().__init__(loop, bytes_max=FRAME_BYTES_MAX)
+        self._links = links
+        self.dialled = dialled
+        """The address that was dialled; empty when the other side dialled."""
+        self.call = call
+        """Which call of its dialler this is; later ones count before earlier ones."""
+        self.arrival = arrival
+        self.proved = "" if arrival is None else arrival.host
+        """The name in its certificate; empty without certificates."""
+        self.certificate = None if arrival is None else arrival.certificate
+        self.name = ""
+        """Who it is: empty until it has greeted."""
+        self.life = 0
+        self.linked = False
+        """Whether frames to that host go this way."""
+        self.made_at = loop.time()
+
+    def opened(self) -> None:
+        identity = self._links.identity
+        if self.dialled and identity is not None:
+            tls = self.transport.get_extra_info("ssl_object")
+            self.certificate = tls.getpeercert(binary_form=True)
+            if tls.selected_alpn_protocol() != HOST_ALPN:
+                self._links.complain(self, "no-protocol", "it does not speak to hosts (ALPN)")
+                return
+            try:
+                self.proved = identity.host_of(self.certificate)
+            except NomospaceError as error:
+                self._links.complain(self, "certificate-refused", str(error))
+                return
+        elif self.dialled:
+            self.transport.write(PREFACE)
+        self._links.opened(self)
+
+    def heard(self, frames: list[bytes]) -> None:
+        if self.name:
+            self._links.heard(self, frames)
+            return
+        try:
+            greeting = decode_word(frames[0]) if frames[0][:1] == b"\0" else None
+        except msgspec.MsgspecError:
+            greeting = None
+        if not isinstance(greeting, Greeting):
+            self._links.complain(self, "garbage", "its first frame is no greeting")
+        elif self.proved and greeting.name != self.proved:
+            why = f"it calls itself {greeting.name!r}, and its certificate says {self.proved!r}"
+            self._links.complain(self, "name-mismatch", why)
+        else:
+            self.name, self.life = greeting.name, greeting.life
+            if not self.dialled:
+                self.call = greeting.call
+            if self.arrival is not None:
+                self.arrival.proven()
+            self._links.greeted(self, greeting)
+            if len(frames) > 1 and not self.transport.is_closing():
+                self._links.heard(self, frames[1:])
+
+    def failed(self, error: PeerError) -> None:
+        self._links.complain(self, "bad-frame", str(error))
+
+    def closed(self, error: Exception | None) -> None:
+        if self.arrival is not None:
+            self.arrival.ended()
+        self._links.lost(self)
+
+    def seen_at(self) -> str:
+        """The machine that the other side speaks from."""
+        place: Any = self.transport.get_extra_info("peername")
+        return str(place[0]) if place else ""

@@ -1,0 +1,429 @@
+"""Links between hosts over TCP: TLS 1.3 with certificates on both sides, or bare on the loopback.
+
+Which host dials does not matter: two hosts have one live connection. Where there are two (both
+dialled at once, or one end has not noticed that the old one is dead) both ends keep the same one:
+that of the later life of the other, then the one that the lesser name dialled, then its last call.
+
+Seeds (`--join`) are dialled for ever, others when they are wanted. Peers tell each other the
+addresses they know, so that a frame for a host that is no neighbour makes this one dial it; up to
+`PENDING_FRAMES_MAX` frames wait for that. Addresses are hints: whoever answers has to show the
+certificate of the name that was wanted.
+
+Frames may get lost here: when a reader is slow for too long, when a connection ends, when nobody
+knows an address. All that speaks over links sends again, and the engagement protocol decides by
+its own hellos who is there; the end of a connection says nothing to it.
+
+Bounds: `PEERS_MAX` connections, `DIALS_MAX` calls at once, the address book's own, and `framed`'s
+for what waits to be sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Iterable
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.client import check_name
+from nomospace.errors import CallerError, NomospaceError, PeerError
+from nomospace.node.addresses import Address, BadAddress
+from nomospace.node.book import HOSTS_MAX, Book
+from nomospace.node.identity import Identity, NotItsName
+from nomospace.node.listen import Arrival
+from nomospace.node.network import Hear, NameTaken
+from nomospace.node.notes import Notes, OnNote
+from nomospace.node.peering import (
+    HELLO_S,
+    KNOWN_MAX,
+    LINK_VERSION,
+    PING,
+    PING_S,
+    SILENT_S,
+    Greeting,
+    Known,
+    Peer,
+    decode_word,
+    encode_word,
+)
+from nomospace.wire import decode_frame, encode_frame
+
+PEERS_MAX: Final = HOSTS_MAX
+"""The most connections to other hosts."""
+DIALS_MAX: Final = 16
+"""The most calls at once."""
+DIAL_S: Final = 5.0
+"""How long a call may take, its handshake included."""
+PENDING_HOSTS_MAX: Final = 64
+PENDING_FRAMES_MAX: Final = 256
+"""Frames that wait while one host is dialled."""
+TICK_S: Final = 1.0
+"""How often connections are looked after."""
+STOP_S: Final = 1.0
+"""How long a stop waits for what was sent to go out."""
+
+
+class TcpLinks:
+    """The links of one host. `join` names seeds; `Listener(on_host=links.accept)` brings callers.
+
+    `advertise` is where others can dial this host. `life` grows with every start of the host; the
+    machine's clock does by default.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        identity: Identity | None,
+        seeds: Iterable[str] = (),
+        advertise: Iterable[str] = (),
+        on_note: OnNote | None = None,
+        life: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.name = check_name("a host", name)
+        if identity is not None and identity.name != name:
+            raise NotItsName(name=name, certified=identity.name)
+        self.identity = identity
+        self.advertise = tuple(advertise)
+        self._seeds = tuple(self._checked(address) for address in seeds)
+        self._life = time.time_ns() // 1000 if life is None else life
+        self._book = Book(Random(seed))
+        self._on_note = on_note
+        self._hear: Hear | None = None
+        self._peers: dict[str, Peer] = {}
+        self._all: dict[Peer, None] = {}
+        self._dials: dict[asyncio.Task[None], None] = {}
+        self._pending: dict[str, list[bytes]] = {}
+        self._calls = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._running = False
+        self._notes: Notes
+        self._loop: asyncio.AbstractEventLoop
+        self._gone = {"frames_in": 0, "frames_out": 0, "bytes_in": 0, "bytes_out": 0, "dropped": 0}
+
+    # -- what hosts use ----------------------------------------------------------------------
+
+    def join(self, name: str, hear: Hear) -> None:
+        """The host of this process hears with this function."""
+        if name != self.name or self._hear is not None:
+            raise NameTaken(name=name)
+        self._hear = hear
+
+    def leave(self, name: str) -> None:
+        """The host of this process hears no more."""
+        if name == self.name:
+            self._hear = None
+
+    def neighbours(self) -> tuple[str, ...]:
+        """The hosts that a connection leads to."""
+        return tuple(self._peers)
+
+    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+        """Send a frame to a host, or to all that are connected; it may get lost."""
+        if to is None:
+            if self._peers:
+                data = self._encode(frame)
+                if data is not None:
+                    for peer in self._peers.values():
+                        peer.send(data)
+            return
+        linked = self._peers.get(to)
+        if linked is None:
+            self._hold(to, frame)
+            return
+        data = self._encode(frame)
+        if data is not None:
+            linked.send(data)
+
+    def counts(self) -> dict[str, int]:
+        """Frames and bytes in and out, and frames dropped, since the start."""
+        total = dict(self._gone)
+        for peer in self._all:
+            for what in total:
+                total[what] += getattr(peer, what)
+        return total
+
+    # -- its life ----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin to dial; the hosts that were named come when they come."""
+        self._loop = asyncio.get_running_loop()
+        self._notes = Notes(self._on_note, self._loop.time)
+        self._running = True
+        for address in self._seeds:
+            self._book.add_seed(address, now=self._loop.time())
+        self._tick()
+
+    async def stop(self) -> None:
+        """End all connections; what was sent has up to `STOP_S` to go out."""
+        if not self._running:
+            return
+        self._running = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for task in list(self._dials):
+            task.cancel()
+        if self._dials:
+            await asyncio.wait(list(self._dials), timeout=STOP_S)
+        for peer in list(self._all):
+            peer.finish()
+        until = self._loop.time() + STOP_S
+        while self._all and self._loop.time() < until:
+            await asyncio.sleep(0.005)
+        for peer in list(self._all):
+            peer.abort()
+
+    def hint(self, address: str) -> None:
+        """Somebody may be there; dial it once it is our turn."""
+        try:
+            self._book.hint(self._checked(address), now=self._loop.time())
+        except CallerError:
+            return
+        self._arm()
+
+    def accept(self, arrival: Arrival) -> asyncio.Protocol:
+        """A host dialled us: for the `Listener`."""
+        return Peer(self._loop, self, arrival=arrival)
+
+    # -- dialling ----------------------------------------------------------------------------
+
+    def _checked(self, text: str) -> str:
+        address = Address.parse(text)
+        if self.identity is None:
+            address.check_loopback()
+        if address.port == 0:
+            raise BadAddress(text=text[:80], why="nobody listens on port 0")
+        return str(address)
+
+    def _arm(self) -> None:
+        """Set the timer: to the next call, and to the next look after all connections."""
+        if not self._running:
+            return
+        now = self._loop.time()
+        due = self._book.next_due() if len(self._dials) < DIALS_MAX else None
+        at = now + TICK_S if due is None else min(now + TICK_S, max(due, now))
+        if self._timer is None or at < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(at, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        if self.identity is not None and self.identity.poll():
+            self._check_again(self.identity)
+        for peer in list(self._all):
+            self._look_after(peer, now)
+        for address in self._book.take_due(now, DIALS_MAX - len(self._dials)):
+            self._calls += 1
+            task = self._loop.create_task(self._dial(address, self._calls))
+            self._dials[task] = None
+            task.add_done_callback(self._dialled)
+        self._notes.settle(now)
+        self._arm()
+
+    def _dialled(self, task: asyncio.Task[None]) -> None:
+        self._dials.pop(task, None)
+        self._arm()
+
+    async def _dial(self, address: str, call: int) -> None:
+        place = Address.parse(address)
+        try:
+            async with asyncio.timeout(DIAL_S):
+                await self._loop.create_connection(
+                    lambda: Peer(self._loop, self, dialled=address, call=call),
+                    *place,
+                    ssl=None if self.identity is None else self.identity.dialling,
+                )
+        except ssl.SSLCertVerificationError as error:
+            self._unreached(address, "certificate-refused", error.verify_message)
+        except ssl.SSLError as error:
+            self._unreached(address, "handshake-failed", error.reason or str(error))
+        except (OSError, TimeoutError):
+            self._unreached(address)  # nobody is there: that is no news
+
+    def _unreached(self, address: str, what: str = "", why: str = "") -> None:
+        if what:
+            self._notes(what, address=address, why=why)
+        name = self._book.expected(address)
+        dropped = self._pending.pop(name, ())
+        self._gone["dropped"] += len(dropped)
+        self._book.failed(address, now=self._loop.time())
+        self._arm()
+
+    def _hold(self, to: str, frame: Any) -> None:
+        """Keep a frame for a host that has to be dialled first, if anyone knows where it is."""
+        held = self._pending.get(to)
+        if held is None:
+            room = len(self._pending) < PENDING_HOSTS_MAX
+        else:
+            room = len(held) < PENDING_FRAMES_MAX
+        if not (room and self._running and self._book.want(to, now=self._loop.time())):
+            self._gone["dropped"] += 1
+            return
+        data = self._encode(frame)
+        if data is not None:
+            self._pending.setdefault(to, []).append(data)
+        self._arm()
+
+    # -- what connections tell ---------------------------------------------------------------
+
+    def opened(self, peer: Peer) -> None:
+        """A connection is there: greet."""
+        self._all[peer] = None
+        if not self._running or len(self._all) > PEERS_MAX:
+            self.complain(peer, "too-many", f"there are {len(self._all):,} links")
+            return
+        greeting = Greeting(LINK_VERSION, self.name, self._life, peer.call, self.advertise)
+        peer.send(encode_word(greeting))
+
+    def greeted(self, peer: Peer, greeting: Greeting) -> None:
+        """The other side has said who it is: it becomes the link to that host, or not."""
+        name = peer.name
+        if greeting.version != LINK_VERSION:
+            why = f"it speaks version {greeting.version} of links, we speak {LINK_VERSION}"
+            self.complain(peer, "other-version", why)
+            return
+        if name == self.name:
+            if peer.life == self._life:
+                self._book.retire(peer.dialled)
+                peer.abort()
+            else:
+                self.complain(peer, "name-twice", f"another host runs as {name!r}")
+            return
+        if peer.dialled:
+            expected = self._book.expected(peer.dialled)
+            if expected and expected != name and peer.dialled not in self._seeds:
+                self._book.forget(expected)
+                self.complain(peer, "name-mismatch", f"{expected!r} was wanted, {name!r} answered")
+                return
+            self._book.reached(peer.dialled, name)
+        other = self._peers.get(name)
+        if other is not None and self._rank(other) > self._rank(peer):
+            if other.life > peer.life:
+                self._notes("name-twice", host=name, why="an earlier life of it called")
+            peer.finish()
+            return
+        self._peers[name] = peer
+        peer.linked = True
+        if other is not None:
+            other.linked = False
+            other.finish()
+        self._introduce(peer, greeting, new=other is None)
+        for data in self._pending.pop(name, ()):
+            peer.send(data)
+        if other is None:
+            self._notes("link-up", host=name, address=peer.dialled or peer.seen_at())
+
+    def _rank(self, peer: Peer) -> tuple[int, bool, int]:
+        lesser_dialled = (self.name < peer.name) == bool(peer.dialled)
+        return peer.life, lesser_dialled, peer.call
+
+    def _introduce(self, peer: Peer, greeting: Greeting, *, new: bool) -> None:
+        """Tell a new neighbour whom we know, and the others where it is."""
+        addresses: list[str] = []
+        for text in greeting.addresses:
+            try:
+                seen = (
+                    f"[{peer.seen_at()}]{text}" if ":" in peer.seen_at() else peer.seen_at() + text
+                )
+                addresses.append(self._checked(seen if text.startswith(":") else text))
+            except CallerError:
+                continue
+        news = self._book.learn(peer.name, peer.life, tuple(addresses), sure=True)
+        known = [told for told in self._book.known() if told[0] != peer.name]
+        for start in range(0, len(known), KNOWN_MAX):
+            peer.send(encode_word(Known(tuple(known[start : start + KNOWN_MAX]))))
+        if news and addresses:
+            self._tell([(peer.name, peer.life, tuple(addresses))], besides=peer)
+
+    def _tell(self, hosts: list[tuple[str, int, tuple[str, ...]]], *, besides: Peer) -> None:
+        data = encode_word(Known(tuple(hosts)))
+        for peer in self._peers.values():
+            if peer is not besides:
+                peer.send(data)
+
+    def heard(self, peer: Peer, frames: list[bytes]) -> None:
+        """Frames came from a host that has greeted."""
+        hear = self._hear
+        for data in frames:
+            try:
+                if data[:1] == b"\0":
+                    self._word(peer, data)
+                elif hear is not None:
+                    hear(peer.name, decode_frame(data))
+            except (PeerError, msgspec.MsgspecError) as error:
+                self.complain(peer, "bad-frame", str(error))
+                return
+
+    def _word(self, peer: Peer, data: bytes) -> None:
+        word = decode_word(data)
+        if isinstance(word, Known):
+            news: list[tuple[str, int, tuple[str, ...]]] = []
+            for name, life, addresses in word.hosts:
+                try:
+                    found = tuple(self._checked(address) for address in addresses)
+                except CallerError:
+                    continue
+                if name != self.name and self._book.learn(name, life, found, sure=False):
+                    news.append((name, life, found))
+            if news:
+                self._tell(news, besides=peer)
+
+    def complain(self, peer: Peer, what: str, why: str) -> None:
+        """Drop a connection and note why."""
+        self._notes(what, host=peer.proved or peer.name, address=self._place(peer), why=why)
+        peer.abort()
+
+    def _place(self, peer: Peer) -> str:
+        return peer.dialled or (peer.arrival.ip if peer.arrival is not None else "")
+
+    def lost(self, peer: Peer) -> None:
+        """A connection is gone."""
+        self._all.pop(peer, None)
+        for what in self._gone:
+            self._gone[what] += getattr(peer, what)
+        now = self._loop.time()
+        if self._peers.get(peer.name) is peer:
+            del self._peers[peer.name]
+            self._notes("link-down", host=peer.name, address=self._place(peer))
+            self._book.lost(peer.name, now=now)
+        elif peer.dialled and not peer.linked and peer.name not in self._peers:
+            # It was dropped before it became a link: by us, or by the other side, silently.
+            self._book.failed(peer.dialled, now=now)
+        self._arm()
+
+    # -- looking after them ------------------------------------------------------------------
+
+    def _look_after(self, peer: Peer, now: float) -> None:
+        if peer.overdue(now):
+            self.complain(peer, "slow-frame", "a frame was begun and not finished in time")
+        elif not peer.name:
+            if now - peer.made_at > HELLO_S and peer.dialled:
+                self.complain(peer, "too-slow", "it did not greet in time")
+        elif now - peer.heard_at > SILENT_S:
+            self.complain(peer, "silent", f"nothing was heard for {SILENT_S:g} s")
+        elif now - peer.sent_at > PING_S:
+            peer.send(PING)
+
+    def _check_again(self, identity: Identity) -> None:
+        """Certificates or revocations have changed: who may not speak any more?"""
+        for peer in list(self._all):
+            try:
+                if peer.certificate is not None:
+                    identity.host_of(peer.certificate)
+            except NomospaceError as error:
+                self.complain(peer, "certificate-refused", str(error))
+
+    def _encode(self, frame: Any) -> bytes | None:
+        try:
+            return encode_frame(frame)
+        except CallerError as error:  # it is larger than a frame may be
+            self._gone["dropped"] += 1
+            self._notes("frame-dropped", why=str(error))
+            return None
