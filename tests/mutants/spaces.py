@@ -251,22 +251,56 @@ SPACES: Final = (
     Mutant(
         "what peers say while the group changes is dropped",
         GROUP,
-        "                self._held.append((peer, body))\n            else:\n",
+        "                self._held.setdefault(peer, []).append(body)\n            else:\n",
         "                pass\n            else:\n",
         FEDERATION,
     ),
     Mutant(
         "LimeSystem still shows who has departed",
         SYSTEM,
-        "        for line in [line for line in self._present if line not in lines]:\n",
-        "        for line in [line for line in self._present if line not in lines][:1]:\n",
+        "if says[line] is None and line in self._present]:\n",
+        "if says[line] is None and line in self._present][:1]:\n",
         FEDERATION,
     ),
     Mutant(
         "LimeSystem shows the agents of one peer only",
         SYSTEM,
-        "for peer, entry in host.group.entries.items()]",
-        "for peer, entry in list(host.group.entries.items())[:1]]",
+        "for directory in host.group.entries.values():",
+        "for directory in list(host.group.entries.values())[:1]:",
+        FEDERATION,
+    ),
+    Mutant(
+        "peers are not told who comes and goes",
+        GROUP,
+        """        for peer in self._streams.sessions():
+            self.tell(peer, news)
+""",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "an agent that left a peer is still known to be there",
+        GROUP,
+        """            if self.where.get(agent) == peer:
+                self._find_again(agent)
+""",
+        "            pass\n",
+        FEDERATION,
+    ),
+    Mutant(
+        "a waiter is not watched for at a peer where its space is shared later",
+        GROUP,
+        "        host.seeking.follow(spaces, agents)\n",
+        "",
+        FEDERATION,
+    ),
+    Mutant(
+        "a misplaced tuple stays where it is when its agent comes to a peer",
+        HOLDING,
+        """            if level is not None and level.law == one.law:
+                self._ship_to(peer, level, one.agent)
+""",
+        "            pass\n",
         FEDERATION,
     ),
     # -- a host and its tuples -------------------------------------------------------------
@@ -280,20 +314,20 @@ SPACES: Final = (
     Mutant(
         "a misplaced tuple is forgotten when its agent is met",
         HOLDING,
-        """                    space.remove(record)
-                    host.write_down(TupleGone(level.name, record.id))
-                    host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
+        """            level.space.remove(record)
+            host.write_down(TupleGone(level.name, record.id))
+            host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 """,
-        """                    space.remove(record)
-                    host.write_down(TupleGone(level.name, record.id))
+        """            level.space.remove(record)
+            host.write_down(TupleGone(level.name, record.id))
 """,
         FEDERATION,
     ),
     Mutant(
         "a misplaced tuple stays where it is when its agent is met",
         HOLDING,
-        "                if dest not in shared.agents:\n",
-        "                if dest in shared.agents:\n",
+        "                if lines.shares(level.name, level.law, dest):\n",
+        "                if not lines.shares(level.name, level.law, dest):\n",
         FEDERATION,
     ),
     Mutant(

@@ -146,7 +146,6 @@ class Host:
         self.system = System(self)
         self.governing.restore(durable)
         self.holding.restore(durable)
-        self.group.start()
         self.system.refresh()
         self._changes.clear()
         self._orders.clear()
@@ -382,9 +381,9 @@ class Host:
 def _admit_all(*asked: Any) -> str:
     return ""
 
+
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
     return ()
-
 
 
 _ACTS: Final = (

@@ -8,6 +8,9 @@ group, and what was held goes on. So no agent ever sees half an engagement.
 
 Peers that were together before go on in their session. Two hosts are, when each has named the same
 session for the other in the directory of the new view; all others begin anew.
+
+Between two views the directory changes line by line (`directory`): an agent that comes or goes at a
+peer is looked at alone, with what waits for it or at it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from nomospace.host.changes import (
     TransferPlaced,
     TransferTaken,
 )
+from nomospace.host.directory import Directory
 from nomospace.host.effects import Transmit
 from nomospace.protocols import events as links
 from nomospace.protocols.courier import Parcel, Receipt
@@ -46,7 +50,6 @@ from nomospace.protocols.spaces import (
     ReactWatch,
     Returned,
     Settled,
-    SharedSpace,
     Shown,
     UnreactWatch,
     Unwatch,
@@ -60,6 +63,10 @@ if TYPE_CHECKING:
 
 DRAIN_US: Final = 2_000_000
 """How long an announced departure waits for what is under way."""
+HELD_MAX: Final = 250_000
+"""How many messages of one peer are held while the group changes: more than a peer lets wait.
+
+Past it frames are as good as lost on their way: they are not acknowledged, and come again."""
 
 
 class Group:
@@ -67,10 +74,10 @@ class Group:
 
     def __init__(self, host: Host, policy: Policy | None, durable: Durable) -> None:
         self._host = host
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, Directory] = {}
         """What the peers of the installed view have told of themselves."""
         self.where: dict[str, str] = {}
-        """The peer that each agent of the group is at."""
+        """The peer that each agent of the group is at: the last one that said so."""
         self.frozen = False
         """Whether the group is changing."""
         self._engagement = Engagement(
@@ -82,16 +89,13 @@ class Group:
             pending=durable.transfers.pending,
             got=durable.transfers.got,
         )
-        self._joining: tuple[View, dict[str, Entry]] | None = None
+        self._joining: tuple[View, dict[str, Directory]] | None = None
         self._met: dict[str, ViewId] = {}
         self._awaited: dict[str, None] = {}
-        self._held: list[tuple[str, Any]] = []
+        self._held: dict[str, list[Any]] = {}
+        self._crowded: dict[str, None] = {}
         self._leaving_at: int | None = None
-        self._told: tuple[tuple[str, ...], tuple[SharedSpace, ...]] = ((), ())
-
-    def start(self) -> None:
-        """The host's own lines in the directory are known."""
-        self._told = self._host.holding.lines()
+        self._edition = 0
 
     @property
     def view(self) -> View:
@@ -167,8 +171,19 @@ class Group:
             self._host.order(Transmit(site, frame))
 
     def has_room(self, peer: str) -> bool:
-        """Whether a peer can be given more to do."""
-        return not (self._streams.full(peer) or self._transfers.full(peer))
+        """Whether a peer can be given more to do. If not, `_relieve` follows when it can again."""
+        if self._streams.full(peer) or self._transfers.full(peer):
+            self._crowded[peer] = None
+            return False
+        return True
+
+    def _relieve(self, peer: str) -> None:
+        """A peer has worked off half of what waits for it: let it have what found no room."""
+        if self._streams.half_full(peer) or self._transfers.half_full(peer):
+            return
+        del self._crowded[peer]
+        self._host.holding.ship(peer, self.entries[peer])
+        self._host.seeking.respread()
 
     def _carry(self, effects: list[links.Effect]) -> None:
         """Do what engagement orders."""
@@ -183,6 +198,8 @@ class Group:
             elif isinstance(effect, links.Floor):
                 self._host.write_down(FloorRaised(effect.number))
             elif isinstance(effect, links.Freeze):
+                if not self.frozen:
+                    self.announce()  # the entry has no line that was not told
                 self.frozen = True
                 self._joining = None
                 info = links.Info(self._entry())
@@ -197,6 +214,8 @@ class Group:
                 self._install(effect.view)
 
     def _receive(self, peer: str, frame: Data | Ack) -> None:
+        if isinstance(frame, Data) and len(self._held.get(peer, ())) >= HELD_MAX:
+            return
         bodies, reply = self._streams.receive(peer, frame, now=self._host.now)
         if reply is not None:
             self._carry(self._engagement.relay(peer, reply))
@@ -205,9 +224,11 @@ class Group:
                 number, leader = body.view
                 self._met[peer] = (number, leader)
             elif self.frozen or not self._is_peer(peer):
-                self._held.append((peer, body))
+                self._held.setdefault(peer, []).append(body)
             else:
                 self._hear(peer, body)
+        if peer in self._crowded and not self.frozen and self._is_peer(peer):
+            self._relieve(peer)
         self._finish_exchange()
 
     def _is_peer(self, peer: str) -> bool:
@@ -216,18 +237,21 @@ class Group:
     # -- engagement ------------------------------------------------------------------------
 
     def _entry(self) -> Entry:
-        return Entry(*self._host.holding.lines(), self._streams.sessions())
+        agents, spaces = self._host.holding.lines()
+        return Entry(agents, spaces, self._streams.sessions(), self._edition)
 
-    def _exchange(self, view: View, directories: dict[str, Entry], fresh: tuple[str, ...]) -> None:
+    def _exchange(self, view: View, entries: dict[str, Entry], fresh: tuple[str, ...]) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
+        name = self._host.name
+        directories = {peer: Directory(entry) for peer, entry in entries.items() if peer != name}
         self._joining = (view, directories)
         self._awaited.clear()
-        mine = directories[self._host.name].sessions
+        mine = entries[name].sessions
         for peer in view.members:
-            if peer == self._host.name:
+            if peer == name:
                 continue
             session = mine.get(peer)
-            new = session is None or directories[peer].sessions.get(self._host.name) != session
+            new = session is None or entries[peer].sessions.get(name) != session
             if new:
                 self._lose(peer)
                 self._streams.open(peer, view.id)
@@ -257,9 +281,7 @@ class Group:
         for peer in list(self._streams.sessions()):
             if peer not in view.members:
                 self._lose(peer)
-        self.entries = {
-            peer: entry for peer, entry in directories.items() if peer != self._host.name
-        }
+        self.entries = directories
         self._map_agents()
         self._host.note("view", id=view.id, members=view.members)
         self._go_on()
@@ -267,14 +289,12 @@ class Group:
     def _go_on(self) -> None:
         """The group stands still again: place what was shipped, then do what was held."""
         self.frozen = False
-        held, self._held = self._held, []
-        for peer, body in held:
-            if self._is_peer(peer):
+        # What others say who have a stream is of a view that is still to come.
+        for peer in [peer for peer in self._held if self._is_peer(peer)]:
+            for body in self._held.pop(peer):
                 self._hear(peer, body)
-            elif peer in self._streams:  # met in a view that is still to come
-                self._held.append((peer, body))
-        for peer, entry in list(self.entries.items()):
-            self._host.holding.ship(peer, entry)
+        for peer, directory in self.entries.items():
+            self._host.holding.ship(peer, directory)
         self._host.seeking.respread()
         self._host.reacting.respread()
         self._host.system.refresh()
@@ -284,7 +304,8 @@ class Group:
         """Contact with a peer is lost, or begins anew: forget what was under way with it."""
         self._streams.close(peer)
         self._met.pop(peer, None)
-        self._held = [(one, body) for one, body in self._held if one != peer]
+        self._held.pop(peer, None)
+        self._crowded.pop(peer, None)
         if self.entries.pop(peer, None) is not None:
             self._map_agents()
         self._host.seeking.lost(peer)
@@ -292,18 +313,27 @@ class Group:
         self._host.lending.lost(peer)
         self._host.reacting.lost(peer)
 
+    # -- the directory -----------------------------------------------------------------------
+
     def _map_agents(self) -> None:
-        self.where = {agent: peer for peer, entry in self.entries.items() for agent in entry.agents}
+        self.where = {agent: peer for peer, lines in self.entries.items() for agent in lines.agents}
+
+    def sharer(self, space: str, agent: str) -> str | None:
+        """The peer where an agent shares a space; first of all, the one that the agent is at."""
+        at = self.where.get(agent)
+        if at is not None and self.entries[at].has(space, agent):
+            return at
+        return next((peer for peer, one in self.entries.items() if one.has(space, agent)), None)
 
     def announce(self) -> None:
-        """Tell the peers when the agents here, or the spaces they share, have changed."""
-        lines = self._host.holding.lines()
-        if lines is self._told:
+        """Tell the peers how the agents here, or the spaces they share, have changed."""
+        news = self._host.holding.news(self._edition + 1)
+        if news is None:
             return
-        self._told = lines
-        for peer in self.entries:
-            self.tell(peer, Announced(Entry(*lines)))
-        self._host.system.refresh()
+        self._edition = news.edition
+        for peer in self._streams.sessions():
+            self.tell(peer, news)
+        self._host.system.shift(news)
 
     # -- messages of peers -----------------------------------------------------------------
 
@@ -318,14 +348,33 @@ class Group:
             why = str(error)
         self._host.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
 
-    def hear_announced(self, peer: str, body: Announced) -> None:
-        """A peer has a new line in the directory."""
-        self.entries[peer] = body.entry
-        self._map_agents()
-        self._host.holding.ship(peer, body.entry)
-        self._host.seeking.respread()
-        self._host.reacting.respread()
-        self._host.system.refresh()
+    def hear_announced(self, peer: str, news: Announced) -> None:
+        """Lines of a peer have changed: only what they concern is looked at."""
+        host, lines = self._host, self.entries[peer]
+        if news.edition <= lines.edition:
+            return  # its entry had that
+        if news.edition != lines.edition + 1:
+            host.note("directory-gap", peer=peer, known=lines.edition, told=news.edition)
+            return  # its lines stay as they are until the next view
+        spaces = lines.change(news)
+        for agent in news.went:
+            if self.where.get(agent) == peer:
+                self._find_again(agent)
+        for agent in news.came:
+            self.where[agent] = peer
+        host.holding.ship_news(peer, news)
+        agents = (*news.went, *news.came)
+        host.seeking.follow(spaces, agents)
+        host.reacting.follow(spaces, agents)
+        host.system.shift(news)
+
+    def _find_again(self, agent: str) -> None:
+        """The host that an agent was at has it no more; another may have said that it came."""
+        other = next((peer for peer, one in self.entries.items() if agent in one.agents), None)
+        if other is None:
+            del self.where[agent]
+        else:
+            self.where[agent] = other
 
     def hear_transfer(self, peer: str, body: Transfer) -> None:
         """Place a transfer that is new, in the same step as the note that it was."""

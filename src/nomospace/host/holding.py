@@ -18,6 +18,7 @@ import msgspec
 
 from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
+from nomospace.host.directory import Directory, News
 from nomospace.host.effects import Packed
 from nomospace.host.problems import (
     AgentExists,
@@ -29,7 +30,7 @@ from nomospace.host.problems import (
 )
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import (
-    Entry,
+    Announced,
     Handed,
     Migrated,
     Returned,
@@ -102,7 +103,7 @@ class Holding:
         self.levels: dict[str, Level] = {}
         self._limbo: dict[str, list[tuple[str, str, Record]]] = {}
         self._timed: dict[Space, str] = {}
-        self._lines: tuple[tuple[str, ...], tuple[SharedSpace, ...]] | None = None
+        self._news = News()
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class Holding:
         """Let an agent go on here with all that it carries; its spaces are shared again."""
         host = self._host
         resident = self.residents[agent] = Resident(agent, bundle.count)
-        self._lines = None
+        self._news.agent(agent, was=False)
         host.write_down(AgentCame(agent, bundle.count))
         host.governing.unpack(agent, bundle.memberships, bundle.origin)
         for its in bundle.spaces:
@@ -151,8 +152,8 @@ class Holding:
         for space, law, record in self._limbo.pop(agent, []):
             self.place(space, law, record)
         host.reacting.unpack(agent, bundle.reactions)
-        host.reacting.respread()
-        host.seeking.respread()
+        host.reacting.follow((), (agent,))
+        host.seeking.follow((), (agent,))
         for waiting in bundle.waiting:
             host.seeking.resume(resident, waiting)
 
@@ -186,10 +187,10 @@ class Holding:
             carried.append(Its(name, name in shared, interface.law, rows, interface.durable))
         memberships = host.governing.pack(agent)
         del self.residents[agent]
-        self._lines = None
+        self._news.agent(agent, was=True)
         host.write_down(AgentWent(agent))
-        host.reacting.respread()
-        host.seeking.respread()
+        host.reacting.follow((), (agent,))
+        host.seeking.follow((), (agent,))
         return Bundle(
             agent, host.name, resident.count, tuple(carried), reactions, memberships, waiting
         )
@@ -241,7 +242,6 @@ class Holding:
             if interface.shared == shared:
                 continue
             interface.shared = shared
-            self._lines = None
             self._host.write_down(
                 Opened(resident.id, interface.name, interface.law, shared, interface.durable)
             )
@@ -257,6 +257,7 @@ class Holding:
         if level is None or level.law != interface.law:
             level = self.levels[name] = Level(name, interface.law)
         level.sharers[agent] = None
+        self._news.space(name, agent, was=None)
         mine = interface.private.held_by(agent)
         for record in mine:  # what is lent out comes back there, and is placed anew then
             interface.private.remove(record)
@@ -272,13 +273,13 @@ class Holding:
         host.happened(name, level.space, level.space.put_many(stay, now=host.now))
         for record in level.space.misplaced_for(agent):
             self._move_home(level, record)
-        host.reacting.respread()
 
     def _part(self, resident: Resident, interface: Interface) -> None:
         """The tuples that an agent holds leave the host-level space with it."""
         host, name, agent = self._host, interface.name, resident.id
         level = self.levels[name]
         del level.sharers[agent]
+        self._news.space(name, agent, was=level.law)
         mine = level.space.held_by(agent)
         for record in mine:
             level.space.remove(record)
@@ -287,8 +288,6 @@ class Holding:
         if any(record.expires for record in mine):
             self._timed[interface.private] = name
         host.happened(name, interface.private, interface.private.put_many(mine, now=host.now))
-        host.reacting.respread()
-        host.seeking.respread()
 
     # -- tuples ----------------------------------------------------------------------------
 
@@ -378,7 +377,7 @@ class Holding:
             record.cur = dest
             return False
         peer = self._host.group.where.get(dest)
-        if peer is None or not shares(self._host.group.entries[peer], name, level.law, dest):
+        if peer is None or not self._host.group.entries[peer].shares(name, level.law, dest):
             return False
         if not self._host.group.has_room(peer):
             return False
@@ -421,25 +420,38 @@ class Holding:
         host.write_down(TuplePut(name, row_of(record)))
         self._limbo.setdefault(record.cur, []).append((name, law, record))
 
-    def ship(self, peer: str, entry: Entry) -> None:
+    def ship(self, peer: str, lines: Directory) -> None:
         """Send a peer every tuple that is for its agents, or held by them."""
+        for level in self.levels.values():
+            for dest in level.space.misplaced():
+                if lines.shares(level.name, level.law, dest):
+                    self._ship_to(peer, level, dest)
+        for agent in [agent for agent in self._limbo if agent in lines.agents]:
+            self._hand_to(peer, agent)
+
+    def ship_news(self, peer: str, news: Announced) -> None:
+        """Send a peer what is for the agents that have come there, or held by them."""
+        for one in news.shared:
+            level = self.levels.get(one.space)
+            if level is not None and level.law == one.law:
+                self._ship_to(peer, level, one.agent)
+        for agent in news.came:
+            self._hand_to(peer, agent)
+
+    def _ship_to(self, peer: str, level: Level, dest: str) -> None:
         host = self._host
-        for shared in entry.spaces:
-            level = self.levels.get(shared.name)
-            if level is None or level.law != shared.law:
-                continue
-            space = level.space
-            for dest in list(space.misplaced()):
-                if dest not in shared.agents:
-                    continue
-                for record in space.misplaced_for(dest):
-                    space.remove(record)
-                    host.write_down(TupleGone(level.name, record.id))
-                    host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
-        for agent in [agent for agent in self._limbo if agent in entry.agents]:
-            for name, law, record in self._limbo.pop(agent):
-                host.write_down(TupleGone(name, record.id))
-                host.group.give(peer, Handed(name, law, row_of(record)))
+        for record in level.space.misplaced_for(dest):
+            if not host.group.has_room(peer):
+                return
+            level.space.remove(record)
+            host.write_down(TupleGone(level.name, record.id))
+            host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
+
+    def _hand_to(self, peer: str, agent: str) -> None:
+        host = self._host
+        for name, law, record in self._limbo.pop(agent, []):
+            host.write_down(TupleGone(name, record.id))
+            host.group.give(peer, Handed(name, law, row_of(record)))
 
     # -- transfers -------------------------------------------------------------------------
 
@@ -524,15 +536,26 @@ class Holding:
     # -- the directory ---------------------------------------------------------------------
 
     def lines(self) -> tuple[tuple[str, ...], tuple[SharedSpace, ...]]:
-        """The agents here and the spaces they share; the same object while nothing changed."""
-        if self._lines is None:
-            spaces = [
-                SharedSpace(level.name, level.law, tuple(level.sharers))
-                for level in self.levels.values()
-                if level.sharers
-            ]
-            self._lines = (tuple(self.residents), tuple(spaces))
-        return self._lines
+        """The agents here and the spaces they share."""
+        spaces = [
+            SharedSpace(level.name, level.law, tuple(level.sharers))
+            for level in self.levels.values()
+            if level.sharers
+        ]
+        return tuple(self.residents), tuple(spaces)
+
+    def news(self, edition: int) -> Announced | None:
+        """What has changed in the lines since this was last asked, as an edition; if anything."""
+        return self._news.tell(edition, is_here=self.residents.__contains__, law_of=self._law_of)
+
+    def _law_of(self, name: str, agent: str) -> str | None:
+        """The law under which an agent here shares a space; `None` when it does not."""
+        level = self.levels.get(name)
+        return level.law if level is not None and agent in level.sharers else None
+
+    def shares(self, name: str, agent: str) -> bool:
+        """Whether an agent here shares a space."""
+        return self._law_of(name, agent) is not None
 
     # -- starting again --------------------------------------------------------------------
 
@@ -564,11 +587,6 @@ class Holding:
             if record.expires:
                 self._timed[space] = name
             space.put(record, now=now)
-
-
-def shares(entry: Entry, name: str, law: str, agent: str) -> bool:
-    """Whether an agent of a host shares a space, under the same law."""
-    return any(one.name == name and one.law == law and agent in one.agents for one in entry.spaces)
 
 
 def row_of(record: Record) -> Row:

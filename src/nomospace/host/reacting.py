@@ -16,7 +16,7 @@ an older one still tell is not heard.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -39,6 +39,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Fire, Found
 from nomospace.host.holding import Interface, Resident, record_of, row_of
+from nomospace.host.index import Index
 from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
@@ -159,6 +160,9 @@ class Reacting:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._registered: dict[str, Registered] = {}
+        self._of_agent: Index[Registered] = Index()
+        self._on_space: Index[Registered] = Index()
+        self._at_agent: Index[Registered] = Index()  # those for what one agent holds
         self._watchdogs: dict[tuple[str, Key], tuple[Level, str, Term]] = {}
         self._next = 1
         self._next_inside = INSIDE_FROM
@@ -184,9 +188,17 @@ class Reacting:
         host = self._host
         id = f"{resident.id}#{host.name}.{host.life}.{self._next}"
         self._next += 1
-        one = self._registered[id] = Registered(id, resident.id, law, request, message)
+        one = Registered(id, resident.id, law, request, message)
+        self._add(one)
         host.answer(op, id)
         self._spread(one)
+
+    def _add(self, one: Registered) -> None:
+        self._registered[one.id] = one
+        self._of_agent.add(one.agent, one.id, one)
+        self._on_space.add(one.request.space, one.id, one)
+        if "@" in one.request.at:
+            self._at_agent.add(one.request.at, one.id, one)
 
     def adjust(self, agent: str, request: Adjust) -> bool:
         """Disable, enable or remove a reaction; false when that changed nothing."""
@@ -230,8 +242,7 @@ class Reacting:
                     one.enabled,
                     one.fired,
                 )
-                for one in self._registered.values()
-                if one.agent == agent
+                for one in self._of_agent.of(agent)
             ]
         )
 
@@ -239,15 +250,16 @@ class Reacting:
         """The governed reactions of an agent on a space through a template."""
         return [
             one
-            for one in self._registered.values()
-            if one.agent == agent
-            and one.request.space == space
-            and one.request.template.term == pattern
+            for one in self._of_agent.of(agent)
+            if one.request.space == space and one.request.template.term == pattern
         ]
 
     def drop(self, one: Registered) -> None:
         """Forget a reaction, here and everywhere."""
         self._registered.pop(one.id, None)
+        self._of_agent.drop(one.agent, one.id)
+        self._on_space.drop(one.request.space, one.id)
+        self._at_agent.drop(one.request.at, one.id)
         self._withdraw(one)
 
     def inside(self, agent: str, request: Request) -> Any:
@@ -269,14 +281,28 @@ class Reacting:
     # -- where a reaction is registered ----------------------------------------------------
 
     def respread(self) -> None:
-        """The group, or who is where, changed: have watchdogs where there may be a match now."""
-        for one in list(self._registered.values()):
-            self._spread(one)
+        """The group changed: have watchdogs where there may be a match now."""
+        self._spread_all(list(self._registered.values()))
+
+    def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None:
+        """Do the same for spaces that a peer shares from now on or no more, and agents that moved.
+
+        All other reactions are not looked at: there may be very many.
+        """
+        concerned = {one.id: one for space in spaces for one in self._on_space.of(space)}
+        for agent in agents:
+            concerned.update({one.id: one for one in self._at_agent.of(agent)})
+        self._spread_all(concerned.values())
+
+    def _spread_all(self, some: Iterable[Registered]) -> None:
+        for one in some:
+            if self._registered.get(one.id) is one:  # else it fired for good meanwhile
+                self._spread(one)
 
     def rehome(self, agent: str, space: str) -> None:
         """An interface space was shared or parted: its reactions go along."""
-        for one in list(self._registered.values()):
-            if one.agent == agent and one.request.space == space:
+        for one in self._of_agent.of(agent):
+            if one.request.space == space:
                 self._withdraw(one)
                 self._spread(one)
 
@@ -304,9 +330,9 @@ class Reacting:
             return {}
         return {
             peer: None
-            for peer, entry in host.group.entries.items()
-            if request.at in ("", peer, *entry.agents)
-            and any(s.name == request.space and s.law == one.law for s in entry.spaces)
+            for peer, directory in host.group.entries.items()
+            if (request.at in ("", peer) or request.at in directory.agents)
+            and directory.shares(request.space, one.law)
         }
 
     def _spread(self, one: Registered) -> None:
@@ -494,7 +520,7 @@ class Reacting:
     def pack(self, agent: str) -> tuple[Carried, ...]:
         """Take an agent's reactions out, with what they have met."""
         carried: list[Carried] = []
-        for one in [one for one in self._registered.values() if one.agent == agent]:
+        for one in self._of_agent.of(agent):
             self.drop(one)
             carried.append(
                 Carried(
@@ -517,7 +543,7 @@ class Reacting:
                 continue  # the space has a manager of its own here, and it says no
             here = Registered(one.id, agent, one.law, one.request, one.message)
             here.enabled, here.fired, here.seen = one.enabled, one.fired, Seen(one.spans)
-            self._registered[one.id] = here
+            self._add(here)
             self._spread(here)
 
 

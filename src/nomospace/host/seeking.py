@@ -20,6 +20,7 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
@@ -27,6 +28,7 @@ from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
 from nomospace.host.changes import TupleGone
 from nomospace.host.effects import Found
 from nomospace.host.holding import Interface, Resident, record_of
+from nomospace.host.index import Index
 from nomospace.host.problems import (
     AgentLeft,
     Busy,
@@ -104,6 +106,11 @@ class Op:
         """Whether it removes what it finds."""
         return self.seek.how in TAKING
 
+    @property
+    def spreads(self) -> bool:
+        """Whether it waits wherever in the group there may be a match."""
+        return self.seek.how in WAITING and self.seek.space != SYSTEM
+
 
 class Seeking:
     """The reads and takes of one host's agents, and what other hosts ask for."""
@@ -111,6 +118,9 @@ class Seeking:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._ops: dict[int, Op] = {}
+        self._of_agent: Index[Op] = Index()
+        self._on_space: Index[Op] = Index()  # those that wait
+        self._at_agent: Index[Op] = Index()  # those that wait for what one agent holds
         self._by_call: dict[tuple[str, int], Op] = {}
         self._next_number = 1
 
@@ -195,6 +205,11 @@ class Seeking:
         if len(self._ops) >= OPEN_MAX:
             raise Busy(what="waiting operations of this host", limit=OPEN_MAX)
         self._ops[one.number] = one
+        self._of_agent.add(one.agent, one.number, one)
+        if one.spreads:
+            self._on_space.add(one.seek.space, one.number, one)
+            if "@" in one.seek.at:
+                self._at_agent.add(one.seek.at, one.number, one)
         if one.op:
             self._by_call[one.agent, one.op] = one
 
@@ -226,10 +241,8 @@ class Seeking:
         level = host.holding.levels.get(seek.space)
         if level is not None and level.law == law and only in (None, host.name):
             sites[host.name] = None
-        for peer, entry in host.group.entries.items():
-            if only in (None, peer) and any(
-                one.name == seek.space and one.law == law for one in entry.spaces
-            ):
+        for peer, directory in host.group.entries.items():
+            if only in (None, peer) and directory.shares(seek.space, law):
                 sites[peer] = None
         return sites
 
@@ -255,7 +268,7 @@ class Seeking:
     def pack(self, agent: str) -> tuple[Waiting, ...]:
         """Take the waiting operations of an agent that moves out; they go on where it comes to."""
         packed: list[Waiting] = []
-        for one in [one for one in self._ops.values() if one.agent == agent]:
+        for one in self._of_agent.of(agent):
             self._close(one)
             if one.asked:
                 self._host.governed.forget(one)
@@ -278,7 +291,7 @@ class Seeking:
 
     def end(self, agent: str) -> None:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""
-        for one in [one for one in self._ops.values() if one.agent == agent]:
+        for one in self._of_agent.of(agent):
             self._close(one)
             if one.law:
                 self._host.governed.forget(one)
@@ -286,8 +299,8 @@ class Seeking:
 
     def made_private(self, agent: str, space: str) -> None:
         """A space was parted: what waits on it would wait for ever."""
-        for one in list(self._ops.values()):
-            if one.agent == agent and one.seek.space == space:
+        for one in self._of_agent.of(agent):
+            if one.seek.space == space:
                 self._close(one)
                 if one.law:
                     self._host.governed.forget(one)
@@ -296,9 +309,21 @@ class Seeking:
     # -- spreading over the group ----------------------------------------------------------
 
     def respread(self) -> None:
-        """The group or its directory changed: watch where there may be a match now."""
+        """The group changed: watch where there may be a match now."""
         for one in list(self._ops.values()):
-            if one.seek.how in WAITING and one.seek.space != SYSTEM and one.number in self._ops:
+            if one.spreads and one.number in self._ops:
+                self._spread(one)
+
+    def follow(self, spaces: Iterable[str], agents: Iterable[str]) -> None:
+        """Do the same for spaces that a peer shares from now on or no more, and agents that moved.
+
+        All else that waits is not looked at: there may be very much of it.
+        """
+        concerned = {one.number: one for space in spaces for one in self._on_space.of(space)}
+        for agent in agents:
+            concerned.update({one.number: one for one in self._at_agent.of(agent)})
+        for number, one in sorted(concerned.items()):
+            if number in self._ops:
                 self._spread(one)
 
     def _spread(self, one: Op) -> None:
@@ -370,6 +395,9 @@ class Seeking:
     def _close(self, one: Op) -> None:
         """The operation is over: nobody looks for it any more."""
         self._ops.pop(one.number, None)
+        self._of_agent.drop(one.agent, one.number)
+        self._on_space.drop(one.seek.space, one.number)
+        self._at_agent.drop(one.seek.at, one.number)
         self._by_call.pop((one.agent, one.op), None)
         for site in list(one.sites):
             self._leave(one, site)

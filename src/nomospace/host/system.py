@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from nomospace.protocols.spaces import Announced
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
@@ -43,41 +44,74 @@ class System:
         self._present: dict[Line, Record] = {}
         self._departed: dict[Line, Record] = {}  # longest gone first
 
-    def _lines(self) -> dict[Line, tuple[Term, ...]]:
-        """Who is there now: what a line is about, and all that it says but the status."""
+    def _known(self) -> dict[Line, None]:
+        """Whatever there may be a line about now."""
         host = self._host
-        lines: dict[Line, tuple[Term, ...]] = {}
-        for name in host.view.members:
-            lines["host", name] = ("host", name)
-        known = [(host.name, *host.holding.lines())]
-        known += [(peer, entry.agents, entry.spaces) for peer, entry in host.group.entries.items()]
-        for name, agents, spaces in known:
-            for agent in agents:
-                lines["agent", agent] = ("agent", agent, name)
-            for space in spaces:
-                for agent in space.agents:
-                    lines["space", space.name, agent] = ("space", space.name, agent, name)
+        lines: dict[Line, None] = {("host", name): None for name in host.view.members}
+        agents, spaces = host.holding.lines()
+        for agent in agents:
+            lines["agent", agent] = None
+        for space in spaces:
+            for agent in space.agents:
+                lines["space", space.name, agent] = None
+        for directory in host.group.entries.values():
+            for agent in directory.agents:
+                lines["agent", agent] = None
+            for one in directory.sharings():
+                lines["space", one.space, one.agent] = None
         return lines
+
+    def _says(self, line: Line) -> tuple[Term, ...] | None:
+        """All that a line says now but the status; `None` when it is about nobody who is there.
+
+        What this host says of its own agents counts most: peers may not know yet that one came.
+        """
+        host = self._host
+        kind, *about = line
+        if kind == "host":
+            return line if about[0] in host.view.members else None
+        if kind == "agent":
+            [agent] = about
+            at = host.name if agent in host.holding.residents else host.group.where.get(agent)
+        else:
+            space, agent = about
+            at = host.name if host.holding.shares(space, agent) else host.group.sharer(space, agent)
+        return None if at is None else (*line, at)
 
     def refresh(self) -> None:
         """Show who is there now, in one step."""
-        lines = self._lines()
+        self._show({**self._known(), **dict.fromkeys(self._present)})
+
+    def shift(self, news: Announced) -> None:
+        """Show what news of one host's lines have changed, in one step."""
+        lines: dict[Line, None] = {}
+        for agent in (*news.went, *news.came):
+            lines["agent", agent] = None
+        for one in (*news.parted, *news.shared):
+            lines["space", one.space, one.agent] = None
+        self._show(lines)
+
+    def _show(self, lines: dict[Line, None]) -> None:
+        """Bring what is shown of some lines up to date: first who is gone, then who is there."""
+        says = {line: self._says(line) for line in lines}
         fresh: list[Record] = []
-        for line in [line for line in self._present if line not in lines]:
+        for line in [line for line in lines if says[line] is None and line in self._present]:
             old = self._present.pop(line)
             self.space.remove(old)
             self._departed[line] = self._record((*old.fields[:-1], DEPARTED), fresh)
-        for line, says in lines.items():
+        for line, said in says.items():
+            if said is None:
+                continue
             shown = self._present.get(line)
             if shown is not None:
-                if shown.fields[:-1] == says:
+                if shown.fields[:-1] == said:
                     continue
                 self.space.remove(shown)
             else:
                 gone = self._departed.pop(line, None)
                 if gone is not None:
                     self._drop(gone, fresh)
-            self._present[line] = self._record((*says, CONNECTED), fresh)
+            self._present[line] = self._record((*said, CONNECTED), fresh)
         while len(self._departed) > DEPARTED_MAX:
             self._drop(self._departed.pop(next(iter(self._departed))), fresh)
         if fresh:

@@ -86,7 +86,7 @@ class Courier:
 
     def send(self, peer: str, what: Any, *, now: int) -> tuple[int, Frame]:
         """Take something over for a peer: its number, and the frame to send once it is durable."""
-        idle = not self.book.pending(peer)
+        idle = not self.book.is_waiting(peer)
         number = self.book.give(peer, what)
         route = self._route(peer, now)
         if idle:

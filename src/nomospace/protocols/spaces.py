@@ -40,22 +40,41 @@ class SharedSpace(msgspec.Struct, frozen=True, gc=False, array_like=True):
     agents: tuple[str, ...]
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A host's line in the directory of its group: its agents, and the spaces they share.
+class Sharing(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An agent shares a space; `law` is a hash, or empty."""
 
-    `sessions` are the streams it has open. Two hosts that name the same session for each other go
-    on in it when they enter a new view together; all others meet anew.
+    space: str
+    law: str
+    agent: str
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A host's lines in the directory of its group: its agents, and the spaces they share.
+
+    `edition` counts the changes of these lines in the host's life. `sessions` are the streams it
+    has open. Two hosts that name the same session for each other go on in it when they enter a new
+    view together; all others meet anew.
     """
 
     agents: tuple[str, ...] = ()
     spaces: tuple[SharedSpace, ...] = ()
     sessions: dict[str, tuple[int, str]] = {}
+    edition: int = 0
 
 
 class Announced(msgspec.Struct, frozen=True, gc=False, tag="announced"):
-    """The sender's line in the directory is now this."""
+    """What has changed in the sender's lines since the edition before this one.
 
-    entry: Entry
+    Only what is different in the end is told: who came and left again in one step is not in it. In
+    a session every edition follows that the entry at its beginning did not have, in order. What an
+    entry of a later view contains may come after it, and is skipped.
+    """
+
+    edition: int
+    came: tuple[str, ...] = ()
+    went: tuple[str, ...] = ()
+    shared: tuple[Sharing, ...] = ()
+    parted: tuple[Sharing, ...] = ()
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, tag="met"):

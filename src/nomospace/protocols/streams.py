@@ -104,6 +104,11 @@ class Streams:
         stream = self._streams.get(peer)
         return stream is not None and len(stream.unacked) >= QUEUE_MAX
 
+    def half_full(self, peer: str) -> bool:
+        """Whether half as much waits for a peer as may."""
+        stream = self._streams.get(peer)
+        return stream is not None and len(stream.unacked) >= QUEUE_MAX // 2
+
     def idle(self) -> bool:
         """Whether everything that was sent has come."""
         return not any(stream.unacked for stream in self._streams.values())

@@ -78,6 +78,10 @@ class Transfers:
         """Whether so much is under way to a peer that it must be given no more."""
         return len(self._pending.get(peer, ())) >= PENDING_MAX
 
+    def half_full(self, peer: str) -> bool:
+        """Whether half as much is under way to a peer as may be."""
+        return len(self._pending.get(peer, ())) >= PENDING_MAX // 2
+
     def peers(self) -> list[str]:
         """Those who have not said to have all that was for them."""
         return [peer for peer, waiting in self._pending.items() if waiting]
