@@ -25,7 +25,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
     at: int = 0
     kernel: int = 0
-    boot: str = ""
+    boot: int = 0
 
 
 def _kernel() -> int:
@@ -35,11 +35,12 @@ def _kernel() -> int:
     return time.monotonic_ns() // 1000
 
 
-def _boot() -> str:
+def _boot() -> int:
+    """A number for this start of the machine; 0 when it cannot be told apart from others."""
     try:
-        return _BOOT_ID.read_text("ascii").strip()
-    except OSError:
-        return ""
+        return int(_BOOT_ID.read_text("ascii").replace("-", "")[:15], 16)
+    except (OSError, ValueError):
+        return 0
 
 
 class Clock:

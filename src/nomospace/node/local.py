@@ -1,9 +1,11 @@
 """A host in the running event loop of this process.
 
 This is a driver: it tells the host's core what happens and the time, and carries out its effects
-in order. It decides nothing. What must survive is written to the store before anything that
-stands after it is shown to anyone; without a store the host forgets all when it ends. A store that
-fails ends the host: going on, it would show others what it has not kept.
+in order. It decides nothing. What must survive is on disk before anything that stands after it is
+shown to anyone (`keeper`); later steps queue up behind it, because what they show may rest on it.
+Without a store the host forgets all when it ends. While the store cannot take anything (a full
+disk, a database that is away) calls are refused with the reason, and time stands still for the
+core; a store that fails otherwise ends the host: going on, it would show what it has not kept.
 
 The core is never entered twice: what a strong listener asks for inside a step (another reaction,
 say) is told to the core when the step is over.
@@ -20,23 +22,25 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Self
 
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.errors import Unavailable
-from nomospace.host import Durable
+from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Arrive, Disengage, Engage, Event, Heard, Moved, Tick
+from nomospace.host.calls import Arrive, Call, Disengage, Engage, Event, Heard, Moved, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Answer, Came, Effect, Left, Persist, Transmit
 from nomospace.host.problems import Busy
 from nomospace.law import CompiledLaw
+from nomospace.node.clock import Clock, Mark
 from nomospace.node.desk import Desk, Line
+from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.network import Network
 from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
+from nomospace.store.interface import Step, Store
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
@@ -77,46 +81,6 @@ LEAVE_S: Final = 3.0
 _log = logging.getLogger("nomospace.host")
 
 
-class Store(Protocol):
-    """Where a host's durable state is kept."""
-
-    def begin(self) -> tuple[int, Durable]:
-        """Begin a life: its number, above all earlier ones, and what those wrote down."""
-
-    def write(self, changes: tuple[Any, ...]) -> None:
-        """Write the changes of one step down, all or none; they are safe when this returns."""
-
-
-class MemoryStore:
-    """A store in memory: a host that starts again with it finds what it had.
-
-    >>> from nomospace import sync
-    >>> from nomospace.node import MemoryStore
-    >>> store = MemoryStore()
-    >>> for _ in range(2):
-    ...     with sync.Host("ward-3", store=store) as host:
-    ...         jobs = host.agent("nurse").space("jobs", shared=True)
-    ...         jobs.out("job", store.life)
-    ...         print(jobs.read_all("job", int))
-    [('job', 1)]
-    [('job', 1), ('job', 2)]
-    """
-
-    def __init__(self) -> None:
-        self.life = 0
-        self.durable = Durable()
-
-    def begin(self) -> tuple[int, Durable]:
-        """Begin the next life."""
-        self.life += 1
-        return self.life, self.durable
-
-    def write(self, changes: tuple[Any, ...]) -> None:
-        """Carry the changes out."""
-        for change in changes:
-            self.durable.apply(change)
-
-
 class Host:
     """A host in this process: `async with` starts it and ends it.
 
@@ -143,6 +107,7 @@ class Host:
         on_report: Callable[[Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
         epoch_us: int | None = None,
+        clock: Callable[[Mark], Clock] | None = None,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
@@ -152,7 +117,8 @@ class Host:
         are heard, by default). `store` keeps what must survive, `laws` are those that the stored
         memberships are under. `on_report` is told of what goes wrong beside the programs' own
         paths, such as a listener that raises; without it a warning is logged. `epoch_us` is what
-        the host's clock shows at the start; by default the machine's clock.
+        the host's clock shows at the start, which then goes with the event loop's; by default it is
+        the machine's clock. `clock` gives a host that lives long, and again, a clock of its own.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -163,9 +129,14 @@ class Host:
         self._network = network
         self._policy = policy
         self._store = store
+        self._keeper: Keeper | None = None
+        self._behind: deque[tuple[int, list[Effect]]] = deque()
+        """Effects that may be seen once a step is on disk, with the number of that step."""
         self._laws = {law.hash: law for law in laws}
         self._listener_timeout = listener_timeout
         self._epoch = epoch_us
+        self._make_clock = clock
+        self._clock: Clock | None = None
         self._core: Core | None = None
         self._loop: asyncio.AbstractEventLoop
         self._time: Callable[[], float]
@@ -221,9 +192,22 @@ class Host:
             self._network.join(self.name, self._hear)
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
+        life, durable, mark = 1, None, Mark()
+        if self._store is not None:
+            beginning = self._store.begin()
+            life, durable, mark = beginning.life, beginning.durable, Mark(*beginning.clock)
+        if self._make_clock is not None:
+            self._clock = self._make_clock(mark)
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
-        self._origin = epoch - round(self._time() * 1e6)
-        life, durable = (1, None) if self._store is None else self._store.begin()
+        self._origin = max(epoch, mark.at) - round(self._time() * 1e6)
+        if self._store is not None:
+            self._keeper = Keeper(
+                self._store,
+                now=self._mark,
+                kept=self._kept,
+                troubled=self._troubled,
+                broken=self._broken,
+            )
         self._core = Core(
             self.name,
             life=life,
@@ -254,6 +238,9 @@ class Host:
         self._tell(Disengage())
         with suppress(NotInTime, Closed):
             await self.wait_parted(*others, timeout=LEAVE_S)
+        if self._keeper is not None and not await self._keeper.drain(LEAVE_S):
+            facts = {"host": self.name, "steps": self._keeper.last - self._keeper.kept}
+            self._report(Report("not all is on disk", facts, self._keeper.trouble))
         self._end()
 
     def _end(self) -> None:
@@ -267,6 +254,10 @@ class Host:
             self._timer = None
         if self._network is not None:
             self._network.leave(self.name)
+        if self._keeper is not None:
+            self._keeper.stop()
+            self._keeper = None
+        self._behind.clear()
         agents, self._agents = self._agents, {}
         for agent, line in agents.values():
             line.shut(f"host {self.name}", gone=True)
@@ -425,13 +416,22 @@ class Host:
 
     def _now(self) -> int:
         """Microseconds, UTC, that never go back: the clock at the start, and the loop's since."""
+        if self._clock is not None:
+            return self._clock.now()
         return self._origin + round(self._time() * 1e6)
+
+    def _mark(self) -> Mark:
+        return Mark(self._now()) if self._clock is None else self._clock.mark()
 
     def _tell(self, event: Event) -> None:
         """Tell the core one fact and carry out what follows."""
         core = self._core
         if core is None:
             raise Closed(what=f"host {self.name}")
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            self._put_off(event, keeper)
+            return
         if self._stepping:
             if len(self._inbox) >= INBOX_MAX:
                 raise Busy(what="calls made inside one step", limit=INBOX_MAX)
@@ -439,32 +439,74 @@ class Host:
             return
         self._stepping = True
         try:
-            self._carry(core.handle(event, now=self._origin + round(self._time() * 1e6)))
-            while self._inbox:
+            self._carry(core.handle(event, now=self._now()))
+            while self._inbox and self._core is not None:
                 self._carry(core.handle(self._inbox.popleft(), now=self._now()))
         except BaseException as error:
             # A core raises nothing that a caller could mend, and a store that fails leaves the
             # core ahead of the disk: what follows would be seen by others and then forgotten.
-            self._report(Report("a host stopped", {"host": self.name}, error))
-            self._end()
+            self._broken(error)
             raise
         finally:
             self._stepping = False
+        if self._core is None:  # the store broke under it
+            raise Closed(what=f"host {self.name}")
         if not self._looking:
             # When it next wants to hear the time is asked once in a turn of the loop: no timer
             # could ring before the turn is over anyway.
             self._looking = True
             self._loop.call_soon(self._look)
 
+    def _put_off(self, event: Event, keeper: Keeper) -> None:
+        """The store can take nothing now: refuse calls, and let all else come again."""
+        why: NomospaceError = keeper.trouble or Busy(
+            what="steps that wait for the disk", limit=WAITING_MAX
+        )
+        if isinstance(event, Call):
+            self._desk.answer(Answer(event.op, None, why))
+        elif not isinstance(event, Heard | Tick):  # those come again by themselves
+            raise why
+
     def _carry(self, effects: list[Effect]) -> None:
+        """Do what a step orders: now, or when all that it rests on is on disk."""
+        if not effects:
+            return
+        keeper = self._keeper
+        if keeper is None:
+            self._do(effects)
+            return
+        first = effects[0]
+        if first.__class__ is Persist:
+            self._behind.append((keeper.last + 1, effects))
+            keeper.put(Step(first.changes))
+        elif self._behind:
+            self._behind.append((keeper.last, effects))
+        else:
+            self._do(effects)
+
+    def _kept(self, number: int) -> None:
+        """Everything up to a step is on disk: what stands behind it may be seen."""
+        behind = self._behind
+        while behind and behind[0][0] <= number:
+            self._do(behind.popleft()[1])
+
+    def _troubled(self, trouble: Unavailable | None) -> None:
+        if trouble is None:
+            self._report(Report("the store takes steps again", {"host": self.name}))
+            self._ring()
+        else:
+            self._report(Report("the store takes no steps", {"host": self.name}, trouble))
+
+    def _broken(self, error: BaseException) -> None:
+        self._report(Report("a host stopped", {"host": self.name}, error))
+        self._end()
+
+    def _do(self, effects: list[Effect]) -> None:
         desk = self._desk
         for effect in effects:
             kind = effect.__class__
             if kind is Answer:
                 desk.answer(effect)  # type: ignore[arg-type]
-            elif isinstance(effect, Persist):
-                if self._store is not None:
-                    self._store.write(effect.changes)
             elif isinstance(effect, Transmit):
                 if self._network is not None:
                     self._network.transmit(self.name, effect.to, effect.frame)
@@ -472,7 +514,7 @@ class Host:
                 self._left(effect.agent)
             elif isinstance(effect, Came):
                 self._came(effect)
-            else:
+            elif kind is not Persist:
                 desk.take_in(effect)
 
     def _look(self) -> None:
@@ -492,7 +534,8 @@ class Host:
             if self._timer is not None:
                 self._timer.cancel()
             self._timer_due = due
-            self._timer = self._loop.call_at((due - self._origin) / 1e6, self._ring)
+            delay_s = (due - self._now()) / 1e6
+            self._timer = self._loop.call_later(max(delay_s, 0.0), self._ring)
 
     def _ring(self) -> None:
         self._timer = None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from nomospace.client import BadName, Closed, Report
-from nomospace.host import Durable
+from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.problems import Busy
 from nomospace.node import BadLink, Host, MemoryStore, NameTaken, Network, NotInTime
 from nomospace.node import local as local_module
 from nomospace.protocols.policy import Announced
+from nomospace.store.interface import Step
 from nomospace.testing.loop import run
 
 
@@ -79,15 +81,11 @@ def test_a_host_that_starts_again_with_its_store_has_what_it_had() -> None:
 
 
 def test_what_must_survive_is_written_before_it_is_answered() -> None:
-    class Full:
-        life = 1
-
-        def begin(self) -> Any:
-            return 1, Durable()
-
-        def write(self, changes: tuple[Any, ...]) -> None:
-            if any(type(change).__name__ == "TuplePut" for change in changes):
+    class Full(MemoryStore):
+        def stage(self, steps: Sequence[Step], *, at: int) -> None:
+            if any(isinstance(change, TuplePut) for step in steps for change in step.changes):
                 raise OSError("the disk is full")
+            super().stage(steps, at=at)
 
     async def program() -> None:
         reports: list[Report] = []
@@ -95,7 +93,7 @@ def test_what_must_survive_is_written_before_it_is_answered() -> None:
             jobs = await (await host.agent("ann")).space("jobs", shared=True)
             waiting = asyncio.create_task(jobs.take("other"))
             await asyncio.sleep(1)
-            with pytest.raises(OSError, match="disk is full"):
+            with pytest.raises(Closed, match="host ward"):
                 await jobs.out("job", 1)
             # It stops there: what is not on disk must not be seen.
             with pytest.raises(Closed, match="host ward"):
@@ -110,10 +108,10 @@ def test_what_must_survive_is_written_before_it_is_answered() -> None:
 
 def test_a_failure_outside_any_call_stops_the_host_and_is_reported() -> None:
     class Flaky(MemoryStore):
-        def write(self, changes: tuple[Any, ...]) -> None:
-            if any(type(change).__name__ == "TupleGone" for change in changes):
+        def stage(self, steps: Sequence[Step], *, at: int) -> None:
+            if any(isinstance(change, TupleGone) for step in steps for change in step.changes):
                 raise OSError("the disk is gone")
-            super().write(changes)
+            super().stage(steps, at=at)
 
     async def program() -> None:
         reports: list[Report] = []

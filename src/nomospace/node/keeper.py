@@ -1,0 +1,195 @@
+"""The keeper of a host's store: steps become durable in groups, and whoever waits is told.
+
+A step of the core may be seen by others only when it is on disk. While one group of steps is being
+made durable, the next one gathers; so the busier a host is, the more steps share one write to the
+disk, and nobody waits longer than for two of them. Rows are written on the event loop's own thread
+(`Store.stage`, quick) and only the wait for the disk is in another (`Store.flush`): a thread that
+took the interpreter's lock once a row would wait for it once a row.
+
+| state     | what happens                                                                       |
+| --------- | ---------------------------------------------------------------------------------- |
+| `IDLE`    | a step that is put begins a group, at the end of this turn of the loop (at once,    |
+|           | if the store is `immediate`)                                                       |
+| `WRITING` | steps gather; when the group is on disk they are the next                           |
+| `TROUBLE` | the disk is full, or the database away: the same group is tried again and again    |
+
+A store that fails for another reason is broken: `broken` is told, and the host must end, because
+the core is ahead of what can be kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Final
+
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.node.clock import Mark
+from nomospace.store.interface import Step, Store
+
+IDLE: Final = "idle"
+WRITING: Final = "writing"
+TROUBLE: Final = "trouble"
+
+GROUP_MAX: Final = 4_096
+"""How many steps become durable together at most."""
+WAITING_MAX: Final = 100_000
+"""How many steps may wait for the disk; a driver that sees `full` takes no more calls."""
+RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Pauses before a group is tried again; the last one is repeated."""
+
+
+class Keeper:
+    """Puts steps into a store, in order. All methods are called on the event loop's thread.
+
+    `kept` is told the number of the last step that is on disk, `troubled` that the store cannot
+    take anything now (an `Unavailable`) or can again (`None`), and `broken` that it never will.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: Callable[[], Mark],
+        kept: Callable[[int], None],
+        troubled: Callable[[Unavailable | None], None],
+        broken: Callable[[BaseException], None],
+    ) -> None:
+        self.store = store
+        self.state = IDLE
+        self.trouble: Unavailable | None = None
+        self.last = 0
+        """The number of the last step that was put."""
+        self.kept = 0
+        """The number of the last step that is on disk."""
+        self._now = now
+        self._on_kept = kept
+        self._on_trouble = troubled
+        self._on_broken = broken
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[Step] = []
+        self._group: list[Step] = []
+        self._tries = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._work: SimpleQueue[bool] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def full(self) -> bool:
+        """Whether no more steps should be made before some are on disk."""
+        return len(self._waiting) >= WAITING_MAX
+
+    def put(self, step: Step) -> int:
+        """Take a step over; `kept` is called with its number, or a later one, once it is safe."""
+        self.last += 1
+        self._waiting.append(step)
+        if self.state is IDLE:
+            self.state = WRITING
+            self._idle.clear()
+            if self.store.immediate:
+                self._begin()
+            else:
+                self._loop.call_soon(self._begin)
+        return self.last
+
+    async def drain(self, timeout_s: float) -> bool:
+        """Wait until everything put so far is on disk; whether it is."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._idle.wait()
+        return self.state is IDLE
+
+    async def close(self, timeout_s: float) -> bool:
+        """Let what waits become durable, then end; whether all of it did."""
+        done = await self.drain(timeout_s)
+        self.stop()
+        return done
+
+    def stop(self) -> None:
+        """End at once. What is being written is finished, and what waits is not begun."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._thread is not None:
+            self._work.put(False)
+            self._thread.join()
+        self.store.close()
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Write the rows of the next group, and have them flushed."""
+        if self._closed:
+            return
+        self._timer = None
+        if not self._group:
+            self._group, self._waiting = self._waiting[:GROUP_MAX], self._waiting[GROUP_MAX:]
+        try:
+            mark = self._now()
+            self.store.note_clock((mark.at, mark.kernel, mark.boot))
+            self.store.stage(self._group, at=mark.at)
+            if self.store.immediate:
+                self.store.flush()
+        except BaseException as error:
+            self._done(error)
+            return
+        if self.store.immediate:
+            self._done(None)
+            return
+        if self._thread is None:
+            # A daemon: a process that is told to end does not wait for a database that is away.
+            self._thread = threading.Thread(
+                target=self._flush, name="nomospace-keeper", daemon=True
+            )
+            self._thread.start()
+        self._work.put(True)
+
+    def _flush(self) -> None:
+        """The thread: wait for the disk, again and again."""
+        while self._work.get():
+            error: BaseException | None = None
+            try:
+                self.store.flush()
+            except BaseException as caught:
+                error = caught
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+                self._loop.call_soon_threadsafe(self._done, error)
+
+    def _done(self, error: BaseException | None) -> None:
+        if self._closed:
+            return
+        if error is None:
+            self.kept += len(self._group)
+            self._group = []
+            self._tries = 0
+            if self.trouble is not None:
+                self.trouble = None
+                self._on_trouble(None)
+            if self._waiting:
+                self.state = WRITING
+                self._loop.call_soon(self._begin)
+            else:
+                self.state = IDLE
+                self._idle.set()
+            self._on_kept(self.kept)
+        elif isinstance(error, Unavailable):
+            self.state = TROUBLE
+            pause = RETRY_S[min(self._tries, len(RETRY_S) - 1)]
+            self._tries += 1
+            self._timer = self._loop.call_later(pause, self._begin)
+            if self.trouble is None or type(self.trouble) is not type(error):
+                self.trouble = error
+                self._on_trouble(error)
+        else:
+            self._closed = True
+            if not isinstance(error, NomospaceError | OSError):
+                error.add_note("the host's store failed in a way it does not know")
+            self._on_broken(error)

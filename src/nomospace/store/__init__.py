@@ -1,0 +1,1 @@
+"""Durable state and journal of a host: memory, SQLite and PostgreSQL behind one interface."""

@@ -1,0 +1,237 @@
+"""What a host asks of a store, whichever engine keeps it.
+
+A store keeps three things that must not come apart: the state of a host (`host.changes`), what
+waits for agents whose clients are elsewhere (`Kept`), and the records of the journal. `Step` has
+all three of one step of the core, and steps are kept whole or not at all.
+
+All calls block and are made from one thread. `commit` returns when its steps are on disk. If it
+raises `StoreFull` or `StoreUnavailable`, nothing of it will be kept unless it is tried again; so
+the same steps must be tried again, more may follow them, and no step is kept twice, also when the
+connection broke before the database could say what became of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Protocol
+
+import msgspec
+
+from nomospace.errors import CallerError, Unavailable
+from nomospace.host.changes import Change, Durable, TuplePut
+from nomospace.protocols.spaces import Row
+from nomospace.terms import Template
+
+ROWS_MAX: Final = 100_000
+"""The most tuples that one call of `rows` or `match` gives."""
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Something for an agent's client that must survive until the client has it."""
+
+    agent: str
+    number: int
+    body: bytes
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """What one step of a host's core leaves behind: kept whole, or not at all."""
+
+    changes: tuple[Change, ...] = ()
+    outbox: tuple[Kept, ...] = ()
+    records: tuple[bytes, ...] = ()
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """What a host that starts again is given.
+
+    `life` is above that of all earlier lives. `last_at` is the time of the last commit, and `clock`
+    what was last noted of the machine's clocks (`Store.note_clock`).
+    """
+
+    life: int
+    durable: Durable
+    outbox: tuple[Kept, ...]
+    last_at: int
+    clock: tuple[int, ...]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something in a store that is not as it should be; `key` is empty for a whole table."""
+
+    table: str
+    key: str
+    what: str
+
+    def __str__(self) -> str:
+        where = f"{self.table} {self.key}" if self.key else self.table
+        return f"{where}: {self.what}"
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A journal record as the store has it: `seq` counts a host's records from 1."""
+
+    seq: int
+    record: bytes
+
+
+class Store(Protocol):
+    """Where a host keeps what must survive it. One thread makes all calls."""
+
+    @property
+    def where(self) -> str:
+        """The store as an operator knows it, without secrets."""
+
+    def begin(self, *, tuples: bool = True) -> Beginning:
+        """Begin a new life; an older store is brought up to date first.
+
+        Without `tuples` they are left for `rows`, so that a large store is quick to open. Raises
+        `StoreInUse`, `StoreDamaged`, `StoreTooNew`, `StoreUnavailable`.
+        """
+
+    def rows(self, after: int, limit: int) -> tuple[list[TuplePut], int | None]:
+        """The tuples that were there when this life began and still are, chunk by chunk.
+
+        They come in the order they were first written. Begin with `after=0`, go on with the number
+        that comes back, and stop at `None`.
+        """
+
+    @property
+    def immediate(self) -> bool:
+        """Whether `flush` never waits for anything."""
+
+    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        """Write all these steps in one transaction that only `flush` makes durable.
+
+        It is quick and is called on the event loop's thread; `flush` waits for the disk and is
+        called in another, and the two never overlap. (A thread that wrote row by row would wait
+        for the interpreter's lock at each row.) An engine that is elsewhere only gathers here.
+        When either raises, nothing of the transaction is kept.
+        """
+
+    def flush(self) -> None:
+        """Make what was staged durable; on disk when it returns."""
+
+    def commit(self, steps: Sequence[Step], *, at: int) -> None:
+        """Keep all these steps in one transaction; on disk when it returns: `stage`, `flush`."""
+
+    def trim(self, agent: str, number: int) -> None:
+        """Forget what was kept for an agent up to a number; rides with the next commit."""
+
+    def note_clock(self, clock: tuple[int, ...]) -> None:
+        """Remember a reading of the machine's clocks; rides with the next commit."""
+
+    def match(self, space: str, template: Template, limit: int) -> list[Row]:
+        """Tuples of a space that a template asks for, oldest first, found by the database."""
+
+    def journal(self, after: int, limit: int) -> list[Entry]:
+        """Records that no segment has yet, from the one after a number."""
+
+    def prune(self, upto: int) -> None:
+        """Forget journal records up to a number: a sealed segment has them."""
+
+    def inspect(self) -> Iterator[Finding]:
+        """Look at everything, and tell what is not as it should be."""
+
+    def close(self) -> None:
+        """Let go of the store; twice is harmless."""
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreFull(Unavailable):
+    """There is no room on the disk; nothing of the commit was kept."""
+
+    code: ClassVar[str] = "store.full"
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the store {self.where} is full ({self.why}); nothing is acknowledged until there is "
+            "room: free some, and the host goes on by itself"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreUnavailable(Unavailable):
+    """The store does not answer just now."""
+
+    code: ClassVar[str] = "store.unavailable"
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the store {self.where} cannot be reached ({self.why}); nothing is acknowledged until "
+            "it answers: look at its server or disk, and the host goes on by itself"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreDamaged(Unavailable):
+    """A store holds something that cannot be read; nothing of it is dropped."""
+
+    code: ClassVar[str] = "store.damaged"
+    where: str
+    table: str
+    key: str
+    why: str
+
+    def __str__(self) -> str:
+        what = f"{self.table} {self.key}" if self.key else self.table
+        return (
+            f"the store {self.where} is damaged at {what}: {self.why}; see all of it with "
+            "`nomospace doctor`, and restore a backup"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreTooNew(CallerError):
+    """A store was written by a later nomospace than this one."""
+
+    code: ClassVar[str] = "store.too-new"
+    where: str
+    version: int
+    known: int
+
+    def __str__(self) -> str:
+        return (
+            f"the store {self.where} has version {self.version}, and this nomospace knows versions "
+            f"up to {self.known}; upgrade nomospace, then open it again"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreInUse(Unavailable):
+    """Another host has the store open."""
+
+    code: ClassVar[str] = "store.in-use"
+    where: str
+    holder: str
+
+    def __str__(self) -> str:
+        return (
+            f"the store {self.where} is in use by {self.holder}; stop that host, or give this one "
+            "a store of its own"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BadStoreUrl(CallerError):
+    """A store was named in a way that none has."""
+
+    code: ClassVar[str] = "store.bad-url"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.url!r} names no store: {self.why}; give memory, sqlite:PATH, a path, or "
+            "postgresql://USER@HOST:PORT/DATABASE?schema=NAME"
+        )
+
+
+def check_limit(limit: int) -> int:
+    """A limit that may be asked for: from 1 to `ROWS_MAX`."""
+    return max(1, min(limit, ROWS_MAX))

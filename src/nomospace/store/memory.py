@@ -1,0 +1,123 @@
+"""A store in memory: for simulated worlds, for tests, and for hosts that may forget.
+
+It lasts as long as the object does. A host that starts again with the same one finds what it had,
+so everything that a real store promises, but survival of the process, can be tried with it. The
+model of all stores, `host.Durable`, does the keeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from nomospace.host.changes import Durable, TuplePut
+from nomospace.protocols.spaces import Row
+from nomospace.store.interface import Beginning, Entry, Finding, Kept, Step, check_limit
+from nomospace.terms import Template
+
+
+class MemoryStore:
+    """Keeps everything in this process, and says at once that it is kept.
+
+    >>> from nomospace.host.changes import AgentCame
+    >>> store = MemoryStore()
+    >>> store.begin().life
+    1
+    >>> store.commit([Step((AgentCame("ann@x", 3),))], at=17)
+    >>> again = store.begin()
+    >>> again.life, again.durable.agents, again.last_at
+    (2, {'ann@x': 3}, 17)
+    """
+
+    def __init__(self) -> None:
+        self.life = 0
+        self.durable = Durable()
+        self.last_at = 0
+        self.clock: tuple[int, ...] = ()
+        self._outbox: dict[str, dict[int, Kept]] = {}
+        self._entries: dict[int, bytes] = {}
+        self._last_seq = 0
+        self._loading: list[tuple[str, tuple[str, int]]] = []
+
+    @property
+    def where(self) -> str:
+        """The name that `open_store` knows it by."""
+        return "memory"
+
+    def begin(self, *, tuples: bool = True) -> Beginning:
+        """Begin the next life."""
+        self.life += 1
+        self._loading = [(space, key) for space, held in self.durable.tuples.items() for key in held]
+        durable = self.durable
+        if not tuples:
+            durable = Durable()
+            durable.__dict__.update(self.durable.__dict__, tuples={})
+        outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
+        return Beginning(self.life, durable, outbox, self.last_at, self.clock)
+
+    def rows(self, after: int, limit: int) -> tuple[list[TuplePut], int | None]:
+        """Tuples of the beginning that are still there, space by space."""
+        upto = after + check_limit(limit)
+        found = []
+        for space, key in self._loading[after:upto]:
+            row = self.durable.tuples[space].get(key)
+            if row is not None:
+                found.append(TuplePut(space, row))
+        return found, upto if upto < len(self._loading) else None
+
+    @property
+    def immediate(self) -> bool:
+        """There is nothing to wait for."""
+        return True
+
+    def commit(self, steps: Sequence[Step], *, at: int) -> None:
+        """Carry the changes out."""
+        self.stage(steps, at=at)
+
+    def flush(self) -> None:
+        """All is kept already."""
+
+    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        """Carry the changes out."""
+        for step in steps:
+            for change in step.changes:
+                self.durable.apply(change)
+            for kept in step.outbox:
+                self._outbox.setdefault(kept.agent, {})[kept.number] = kept
+            for record in step.records:
+                self._last_seq += 1
+                self._entries[self._last_seq] = record
+        self.last_at = at
+
+    def trim(self, agent: str, number: int) -> None:
+        """Forget at once."""
+        held = self._outbox.get(agent, {})
+        for known in [known for known in held if known <= number]:
+            del held[known]
+
+    def note_clock(self, clock: tuple[int, ...]) -> None:
+        """Remember it."""
+        self.clock = clock
+
+    def match(self, space: str, template: Template, limit: int) -> list[Row]:
+        """Here the database is a dictionary."""
+        rows = self.durable.tuples.get(space, {}).values()
+        found = (row for row in rows if template.matches(row.fields))
+        return list(islice(found, check_limit(limit)))
+
+    def journal(self, after: int, limit: int) -> list[Entry]:
+        """Records from the one after a number."""
+        later = (Entry(seq, record) for seq, record in self._entries.items() if seq > after)
+        return list(islice(later, check_limit(limit)))
+
+    def prune(self, upto: int) -> None:
+        """Forget records up to a number."""
+        for seq in [seq for seq in self._entries if seq <= upto]:
+            del self._entries[seq]
+
+    def inspect(self) -> Iterator[Finding]:
+        """Memory is as it is."""
+        return iter(())
+
+    def close(self) -> None:
+        """Nothing is let go: the next life may have it."""

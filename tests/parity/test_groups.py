@@ -1,0 +1,73 @@
+"""Hosts that are cut off and joined again, and hosts that are killed and start again."""
+
+from nomospace import t
+from tests.parity.conftest import Play
+from tests.parity.worlds import WAIT_S, World, see, until
+
+
+def test_a_group_parts_and_merges(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.start("ward", "icu", "lab")
+        ann, bob = await world.agent("ann", "ward"), await world.agent("bob", "icu")
+        mine, theirs = await ann.space("jobs", shared=True), await bob.space("jobs", shared=True)
+        for host in ("icu", "lab"):
+            await see(ann, host)
+        await world.cut_off("icu")
+        await see(ann, "icu", "departed")
+        await see(bob, "ward", "departed")
+        assert await ann.system.read_nowait("host", "lab", "connected") is not None
+        await mine.out("job", 1)
+        await mine.out("for bob", 1, to="bob@icu")
+        assert await theirs.read_nowait("job", int) is None
+        await world.join("icu")
+        assert await theirs.take("job", int, timeout=WAIT_S) == ("job", 1)
+        assert await theirs.take("for bob", int, at="bob@icu", timeout=WAIT_S) == ("for bob", 1)
+
+    play(story)
+
+
+def test_what_was_acknowledged_outlives_the_host(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.start("ward")
+        nurse = await world.agent("nurse", "ward")
+        jobs = await nurse.space("jobs", shared=True)
+        notes = await nurse.space("notes", durable=False)
+        for number in range(20):
+            await jobs.out("job", number, t.room(number))
+        for number in range(0, 20, 2):
+            await jobs.take("job", number, t.room(number), timeout=WAIT_S)
+        await notes.out("note", 1)
+        await world.kill("ward")
+        await world.start("ward")
+        nurse = await world.agent("nurse", "ward")
+        jobs = await nurse.space("jobs", shared=True)
+        notes = await nurse.space("notes", durable=False)
+        left = await jobs.read_all("job", int, t.room(int))
+        assert sorted(found[1] for found in left) == list(range(1, 20, 2))
+        assert await notes.read_nowait("note", int) is None
+
+    play(story)
+
+
+def test_a_host_that_was_killed_comes_back_to_its_group(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.start("ward", "icu")
+        ann, bob = await world.agent("ann", "ward"), await world.agent("bob", "icu")
+        mine = await ann.space("jobs", shared=True)
+        theirs = await bob.space("jobs", shared=True)
+        await see(bob, "ward")
+        await mine.out("job", 1)
+        await world.kill("ward")
+        await see(bob, "ward", "departed")
+        assert await theirs.read_nowait("job", int) is None
+        await world.start("ward")
+        await see(bob, "ward")
+        assert await theirs.take("job", int, timeout=WAIT_S) == ("job", 1)
+
+        async def none_left() -> bool:
+            again = await (await world.agent("ann", "ward")).space("jobs", shared=True)
+            return await again.read_nowait("job", int) is None
+
+        await until(none_left)
+
+    play(story)

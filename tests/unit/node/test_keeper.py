@@ -1,0 +1,212 @@
+"""Steps become durable in groups, in order; a store in trouble is tried again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from nomospace.client import Closed, Report
+from nomospace.errors import Unavailable
+from nomospace.host.changes import AgentCame
+from nomospace.node import Host
+from nomospace.node import keeper as keeper_module
+from nomospace.node.clock import Mark
+from nomospace.node.keeper import IDLE, TROUBLE, Keeper
+from nomospace.store.interface import Step, StoreFull
+from nomospace.store.memory import MemoryStore
+
+
+class Slow(MemoryStore):
+    """A store whose disk answers when the test says so, and says what the test says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[int] = []
+        self.fails: list[BaseException] = []
+        self.may_flush = threading.Event()
+        self.may_flush.set()
+        self._staged: tuple[Sequence[Step], int] = ((), 0)
+
+    @property
+    def immediate(self) -> bool:
+        return False
+
+    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        self._staged = (list(steps), at)
+
+    def flush(self) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        assert self.may_flush.wait(10)
+        if self.fails:
+            raise self.fails.pop(0)
+        steps, at = self._staged
+        super().stage(steps, at=at)
+        self.groups.append(len(steps))
+
+
+FULL = StoreFull(where="x.db", why="no space left")
+
+
+def step(number: int) -> Step:
+    return Step((AgentCame(f"a{number}@x", number),))
+
+
+class Told:
+    """What a keeper told."""
+
+    def __init__(self) -> None:
+        self.kept: list[int] = []
+        self.trouble: list[Unavailable | None] = []
+        self.broken: list[BaseException] = []
+
+    def keeper(self, store: MemoryStore) -> Keeper:
+        return Keeper(
+            store,
+            now=lambda: Mark(7),
+            kept=self.kept.append,
+            troubled=self.trouble.append,
+            broken=self.broken.append,
+        )
+
+
+def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(20):
+            await program()
+
+    asyncio.run(limited())
+
+
+def test_what_comes_while_the_disk_is_busy_is_the_next_group() -> None:
+    async def program() -> None:
+        store, told = Slow(), Told()
+        keeper = told.keeper(store)
+        store.may_flush.clear()
+        assert keeper.put(step(1)) == 1
+        await asyncio.sleep(0.05)
+        for number in range(2, 101):
+            keeper.put(step(number))
+        await asyncio.sleep(0.05)
+        assert told.kept == []
+        store.may_flush.set()
+        assert await keeper.drain(10)
+        assert store.groups == [1, 99]
+        assert told.kept == [1, 100]
+        assert keeper.state == IDLE
+        assert len(store.durable.agents) == 100
+        assert store.last_at == 7
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_group_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "GROUP_MAX", 10)
+
+    async def program() -> None:
+        store, told = Slow(), Told()
+        keeper = told.keeper(store)
+        for number in range(25):
+            keeper.put(step(number))
+        assert await keeper.drain(10)
+        assert store.groups == [10, 10, 5]
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_full_disk_is_tried_again_until_there_is_room() -> None:
+    async def program() -> None:
+        store, told = Slow(), Told()
+        store.fails = [FULL, FULL]
+        keeper = told.keeper(store)
+        keeper.put(step(1))
+        assert not await keeper.drain(0.02)
+        assert keeper.state == TROUBLE
+        keeper.put(step(2))
+        assert await keeper.drain(10)
+        assert told.trouble == [FULL, None]
+        assert store.groups == [1, 1]
+        assert told.kept[-1] == 2
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_broken_store_is_told_once_and_nothing_is_kept_after_it() -> None:
+    async def program() -> None:
+        store, told = Slow(), Told()
+        store.fails = [OSError("the disk is gone")]
+        keeper = told.keeper(store)
+        keeper.put(step(1))
+        while not told.broken:
+            await asyncio.sleep(0.01)
+        keeper.put(step(2))
+        await asyncio.sleep(0.05)
+        assert told.kept == []
+        assert store.groups == []
+        assert len(told.broken) == 1
+
+    run(program)
+
+
+def test_an_answer_waits_for_the_disk_and_so_does_all_that_comes_after_it() -> None:
+    async def program() -> None:
+        store = Slow()
+        async with Host("ward", store=store) as host:
+            nurse = await host.agent("nurse")
+            jobs = await nurse.space("jobs", shared=True)
+            store.may_flush.clear()
+            written = asyncio.ensure_future(jobs.out("job", 1))
+            read = asyncio.ensure_future(jobs.read_nowait("job", int))
+            await asyncio.sleep(0.05)
+            assert not written.done()
+            assert not read.done()  # it found what is not yet on disk
+            store.may_flush.set()
+            await written
+            assert await read == ("job", 1)
+            assert len(store.durable.tuples["jobs"]) == 1
+
+    run(program)
+
+
+def test_while_the_disk_is_full_calls_are_refused_with_the_reason() -> None:
+    async def program() -> None:
+        store, reports = Slow(), list[Report]()
+        async with Host("ward", store=store, on_report=reports.append) as host:
+            jobs = await (await host.agent("nurse")).space("jobs", shared=True)
+            store.fails = [FULL] * 4
+            first = asyncio.ensure_future(jobs.out("job", 1))
+            while not reports:
+                await asyncio.sleep(0.005)
+            with pytest.raises(StoreFull, match="is full"):
+                await jobs.out("job", 2)
+            await first  # it was taken in before, and is kept when there is room
+            await jobs.out("job", 3)
+            assert await jobs.read_all("job", int) == [("job", 1), ("job", 3)]
+            assert [report.what for report in reports] == [
+                "the store takes no steps",
+                "the store takes steps again",
+            ]
+
+    run(program)
+
+
+def test_a_store_that_breaks_ends_the_host() -> None:
+    async def program() -> None:
+        store, reports = Slow(), list[Report]()
+        host = Host("ward", store=store, on_report=reports.append)
+        await host.start()
+        jobs = await (await host.agent("nurse")).space("jobs", shared=True)
+        store.fails = [OSError("the disk is gone")]
+        with pytest.raises(Closed):
+            await jobs.out("job", 1)
+        assert [report.what for report in reports] == ["a host stopped"]
+        with pytest.raises(Closed):
+            await host.agent("porter")
+
+    run(program)
