@@ -1,0 +1,694 @@
+"""Sessions: what a host remembers of the clients that speak for its agents.
+
+A client is a program in another process. Connections break and hosts are killed, and no operation
+of it may be lost or done twice. So:
+
+- The client numbers its calls. A call that comes again is known while it is under way, and as long
+  as its answer waits to be seen; then it is not done again.
+- All that the host has for a client (answers, firings, mail) is a numbered *push* in the session's
+  outbox, and stays there until the client says that it has seen it. Numbers only grow, through
+  crashes too: their upper part is the number of the host's life.
+- A push that belongs to a step which must survive is kept in the transaction of that very step
+  (`outputs` gives it to the driver), and is sent when the step is on disk (`release`). So a host
+  that is killed forgets an operation and its answer together, or neither.
+- Refusals of the session itself (the store is full, say) change nothing. They are pushes without a
+  number: one that gets lost is asked for again.
+
+A session outlives its connection by `grace_us`. An agent may have several, and each gets its mail;
+one that comes to stay ends those of the same agent that nobody holds any more. When a session ends,
+what it waits for is called off, its reactions go, and a tuple that it took but was never sent goes
+back to its space.
+
+This file knows no sockets: `Link` is how it writes to whoever is connected, and `Gate` is what it
+asks of the host's driver. The driver calls `outputs` with the effects of each step of the core
+before it commits them, and `release` when it comes to the `Outgoing` that this left among them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Protocol
+
+import msgspec
+
+from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
+from nomospace.host.calls import (
+    ONCE,
+    TAKING,
+    Absent,
+    Adjust,
+    Call,
+    Cancel,
+    Event,
+    Launch,
+    Move,
+    OutMany,
+    Present,
+    React,
+    Request,
+    Save,
+    Seek,
+    Settle,
+)
+from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
+from nomospace.host.problems import Busy
+from nomospace.store.interface import Kept
+from nomospace.wire.talk import (
+    CLIENT_PROGRAM,
+    WINDOW,
+    answered_call,
+    pack_back,
+    pack_failure,
+    pack_fired,
+    pack_gone,
+    pack_left,
+    pack_mail,
+    pack_reply,
+)
+
+GRACE_US: Final = 600_000_000
+"""How long a session waits for its client to come back."""
+SESSIONS_MAX: Final = 10_000
+"""How many sessions a host has."""
+PUSHES_MAX: Final = 20_000
+"""How many firings and letters may wait in an outbox: of more, the newest are dropped."""
+OUTBOX_BYTES_MAX: Final = 64 << 20
+"""While an outbox holds more than this, new calls of its client are not begun."""
+CALLS_MAX: Final = 4 * WINDOW
+"""A client keeps to its window; what it may do without waiting for room is bounded by this."""
+
+_LIFE_BITS: Final = 40
+_OPENED: Final = 1 << 62
+"""The number under which a session itself is kept: above those of all pushes."""
+_ALL: Final = (1 << 63) - 1
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManySessions(Unavailable):
+    """A host has as many sessions as it bears."""
+
+    code: ClassVar[str] = "node.too-many-sessions"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"this host has {self.limit:,} sessions and takes no more; try again later"
+
+
+@dataclass(eq=False, kw_only=True)
+class WindowBroken(PeerError):
+    """A client made more calls at once than it was allowed."""
+
+    code: ClassVar[str] = "node.window-broken"
+    agent: str
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.agent} has more than {self.limit:,} calls under way; wait for answers"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotForClients(CallerError):
+    """A client asked for something that only programs inside the host may do."""
+
+    code: ClassVar[str] = "node.not-for-clients"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is for programs that run inside a host; launch one there"
+
+
+class Link(Protocol):
+    """A connection to a client, as a session sees it."""
+
+    def send(self, body: bytes) -> bool:
+        """Send a frame; false when the connection is clogged, and nothing was sent."""
+
+    def drop(self) -> None:
+        """End the connection: another has taken its place, or its session is over."""
+
+
+class Gate(Protocol):
+    """What sessions ask of the driver of their host."""
+
+    def tell(self, event: Event) -> None:
+        """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
+
+    def seat(self, agent: str) -> None:
+        """See that an agent is here, new or as it was left; raises why it cannot be."""
+
+    def keep(self, kept: Sequence[Kept]) -> None:
+        """Write something down with the next commit; nobody waits for it."""
+
+    def trim(self, key: str, number: int) -> None:
+        """What was kept under a key up to a number is not wanted any more."""
+
+    def note(self, what: str, facts: dict[str, Any]) -> None:
+        """Let an operator know."""
+
+    def address_of(self, host: str) -> str:
+        """Where clients find another host; empty when that is not known."""
+
+
+class Opened(msgspec.Struct, frozen=True, array_like=True):
+    """A session, as it is kept."""
+
+    agent: str
+    alongside: bool
+
+
+Push = tuple[int, bytes, int, tuple[Seek, Any] | None]
+"""A push: its number, its bytes, the call that it answers, and what that took."""
+
+
+class Session:
+    """One client of one agent."""
+
+    __slots__ = (
+        "absent_since",
+        "agent",
+        "alongside",
+        "answers",
+        "calls",
+        "clogged",
+        "deferred",
+        "ended",
+        "high",
+        "kept",
+        "key",
+        "link",
+        "moved_to",
+        "number",
+        "outbox",
+        "reactions",
+        "sent",
+        "shown",
+        "weight",
+    )
+
+    def __init__(self, key: str, agent: str, number: int, *, alongside: bool = False) -> None:
+        self.key = key
+        self.agent = agent
+        self.alongside = alongside
+        self.link: Link | None = None
+        self.absent_since: int | None = None
+        """Since when nobody is connected."""
+        self.high = 0
+        """The highest number of a call so far: what is above it cannot be a repetition."""
+        self.calls: dict[int, int] = {}
+        """Calls under way: the client's number, and the host's."""
+        self.number = number
+        """The last number that a push got."""
+        self.outbox: deque[Push] = deque()
+        self.answers = 0
+        """How many pushes in the outbox answer calls."""
+        self.weight = 0
+        """The bytes in the outbox."""
+        self.sent = number
+        """The last push that was handed to this connection."""
+        self.shown = number
+        """The last push that was handed to any connection: the client may know of it."""
+        self.clogged = False
+        """Whether the connection takes nothing more just now."""
+        self.kept = 0
+        """The last push that was kept on disk and not yet seen; 0 when there is none."""
+        self.deferred: deque[tuple[int, Request]] = deque()
+        """Calls that wait until the outbox is lighter. The window bounds them."""
+        self.reactions: dict[str, str] = {}
+        """Its reactions: their ids and modes."""
+        self.moved_to = ""
+        """The host that the agent has gone to, while its client does not know, or follows."""
+        self.ended = False
+
+    def knows(self, seq: int) -> bool:
+        """Whether a call is under way, or its answer waits to be seen."""
+        return (
+            seq in self.calls
+            or any(push[2] == seq for push in self.outbox)
+            or any(one[0] == seq for one in self.deferred)
+        )
+
+
+class Outgoing:
+    """What one step of the core has for clients. It goes out when the step is on disk."""
+
+    __slots__ = ("kept", "pushes")
+
+    def __init__(self) -> None:
+        self.pushes: list[tuple[Session, Push]] = []
+        self.kept = False
+        """Whether the pushes are on disk too."""
+
+
+class Sessions:
+    """The sessions of one host. `first` is where the numbers of its calls begin."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        life: int,
+        first: int,
+        grace_us: int = GRACE_US,
+        sessions_max: int = SESSIONS_MAX,
+    ) -> None:
+        self._gate = gate
+        self._base = life << _LIFE_BITS
+        self._op = first
+        self._grace_us = grace_us
+        self._max = sessions_max
+        self._ops: dict[int, tuple[Session, int, Request]] = {}
+        self._all: dict[str, Session] = {}
+        self._of: dict[str, dict[str, Session]] = {}
+        self._reacting: dict[tuple[str, str], Session] = {}
+        self._absent: dict[str, Session] = {}
+        """Sessions without a connection, those that have been so longest first."""
+        self._away: dict[str, None] = {}
+        """Agents whose laws know that their programs have gone away."""
+        self.dropped = 0
+        """How many firings and letters found an outbox full."""
+
+    @property
+    def all(self) -> tuple[Session, ...]:
+        """Every session, connected or not."""
+        return tuple(self._all.values())
+
+    @property
+    def grace_us(self) -> int:
+        """How long a session waits for its client to come back."""
+        return self._grace_us
+
+    # -- beginning and end -------------------------------------------------------------------
+
+    def restore(self, outbox: Iterable[Kept], *, now: int) -> None:
+        """Take up the sessions of an earlier life; their clients have yet to come back."""
+        pushes: dict[str, list[Kept]] = {}
+        opened: dict[str, Opened] = {}
+        for one in outbox:
+            if one.number == _OPENED:
+                opened[one.agent] = msgspec.msgpack.decode(one.body, type=Opened)
+            else:
+                pushes.setdefault(one.agent, []).append(one)
+        for key, who in opened.items():
+            session = self._add(Session(key, who.agent, self._base, alongside=who.alongside))
+            for one in sorted(pushes.pop(key, ()), key=lambda kept: kept.number):
+                seq = answered_call(one.body)
+                session.high = max(session.high, seq)
+                session.kept = one.number
+                # Whether it was sent nobody knows, so nothing in it is ever given back.
+                self._place(session, (one.number, one.body, seq, None))
+            session.absent_since = now
+            self._absent[key] = session
+        for key in pushes:  # of sessions that had ended
+            self._gate.trim(key, _ALL)
+
+    def open(
+        self, key: str, agent: str, link: Link, *, seen: int, alongside: bool, now: int
+    ) -> tuple[Session, bool]:
+        """Begin a session, or go on with one; says whether it was known.
+
+        Pushes after the one that the client has `seen` last are sent again with `resend`. Raises
+        `TooManySessions`, and what the host has against the agent.
+        """
+        session = self._all.get(key)
+        known = session is not None and session.agent == agent
+        if session is None or not known:
+            self._gate.seat(agent)
+            if session is not None:
+                self.end(session)
+            if not alongside:
+                for other in list(self._of.get(agent, {}).values()):
+                    if other.link is None and not other.alongside:
+                        self.end(other)
+            if len(self._all) >= self._max:
+                self._make_room()
+            session = self._add(Session(key, agent, self._base, alongside=alongside))
+            body = msgspec.msgpack.encode(Opened(agent, alongside))
+            self._gate.keep((Kept(key, _OPENED, body),))
+        elif session.link is not None:
+            session.link.drop()
+        self.seen(session, seen)
+        session.link = link
+        session.sent = 0
+        session.clogged = True  # until `resend`: the client has to be welcomed first
+        if session.absent_since is not None:
+            session.absent_since = None
+            del self._absent[key]
+        if agent in self._away:
+            del self._away[agent]
+            self._tell(Present(agent))
+        return session, known
+
+    def _make_room(self) -> None:
+        """End the session that has waited longest for its client."""
+        oldest = next(iter(self._absent.values()), None)
+        if oldest is None:
+            raise TooManySessions(limit=self._max)
+        self._gate.note("session-pushed-out", {"agent": oldest.agent, "limit": self._max})
+        self.end(oldest)
+
+    def _add(self, session: Session) -> Session:
+        self._all[session.key] = session
+        self._of.setdefault(session.agent, {})[session.key] = session
+        return session
+
+    def resend(self, session: Session) -> None:
+        """Send what a client that is back has not seen."""
+        self._send(session, list(session.outbox))
+
+    def go_on(self, session: Session) -> None:
+        """The connection is clogged no more: send what has waited since."""
+        self._send(session, [push for push in session.outbox if push[0] > session.sent])
+
+    def _send(self, session: Session, pushes: list[Push]) -> None:
+        link = session.link
+        if link is None:
+            return
+        session.clogged = False
+        for number, body, _, _ in pushes:
+            if not link.send(body):
+                session.clogged = True
+                return
+            session.sent = number
+            if number > session.shown:
+                session.shown = number
+
+    def lost(self, session: Session, link: Link, *, now: int) -> None:
+        """A connection is gone; the session waits for the next one."""
+        if session.link is not link or session.ended:
+            return
+        session.link = None
+        session.absent_since = now
+        self._absent[session.key] = session
+        others = self._of[session.agent].values()
+        if not session.moved_to and all(other.link is None for other in others):
+            self._away[session.agent] = None
+            self._tell(Absent(session.agent))
+
+    def _tell(self, event: Absent | Present) -> None:
+        with suppress(Unavailable):  # the host is closing, and tells nobody anything any more
+            self._gate.tell(event)
+
+    def end(self, session: Session) -> None:
+        """A session is over: its client said so, or never came back."""
+        if session.ended:
+            return
+        session.ended = True
+        del self._all[session.key]
+        self._absent.pop(session.key, None)
+        of = self._of[session.agent]
+        del of[session.key]
+        if not of:
+            del self._of[session.agent]
+        link, session.link = session.link, None
+        if link is not None:
+            link.drop()
+        self._gate.trim(session.key, _ALL)
+        for reaction in list(session.reactions):
+            self._reacting.pop((session.agent, reaction), None)
+            self._inside(session, Adjust(reaction, "remove"))
+        for op in list(session.calls.values()):
+            if isinstance(self._ops[op][2], Seek):
+                self._inside(session, Cancel(op))
+        for number, _, _, taken in session.outbox:
+            if number > session.shown and taken is not None:
+                self._undo(session, *taken)
+        session.outbox.clear()
+
+    def expire(self, *, now: int) -> None:
+        """End the sessions whose clients have stayed away too long."""
+        for session in list(self._absent.values()):
+            assert session.absent_since is not None
+            if now - session.absent_since < self._grace_us:
+                return  # the others have waited less
+            self._gate.note("session-lapsed", {"agent": session.agent})
+            self.end(session)
+
+    # -- what clients say --------------------------------------------------------------------
+
+    def seen(self, session: Session, number: int) -> None:
+        """The client has everything up to a number."""
+        outbox = session.outbox
+        while outbox and outbox[0][0] <= number:
+            _, body, seq, _ = outbox.popleft()
+            session.weight -= len(body)
+            if seq:
+                session.answers -= 1
+        if session.kept and session.kept <= number:
+            self._gate.trim(session.key, session.kept)
+            session.kept = 0
+        while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
+            self._begin(session, *session.deferred.popleft())
+
+    def ask(self, session: Session, seq: int, request: Request) -> None:
+        """A call of the client: do it, unless it is known. Raises `WindowBroken`."""
+        if seq > session.high:
+            session.high = seq
+        elif session.knows(seq):
+            return
+        if session.moved_to:
+            return  # it is asked again where the agent is now
+        if len(session.calls) + session.answers + len(session.deferred) >= CALLS_MAX:
+            raise WindowBroken(agent=session.agent, limit=CALLS_MAX)
+        if session.deferred or session.weight > OUTBOX_BYTES_MAX:
+            session.deferred.append((seq, request))
+            return
+        self._begin(session, seq, request)
+
+    def _begin(self, session: Session, seq: int, request: Request) -> None:
+        kind = request.__class__
+        if kind is Cancel:
+            request = Cancel(session.calls.get(request.op, 0))  # type: ignore[union-attr]
+        elif kind is Move:
+            # What it waits for and its reactions end here, and its client asks for them there.
+            assert isinstance(request, Move)
+            request = Move(request.to, CLIENT_PROGRAM)
+        elif kind is Launch or kind is Save:
+            self.refuse(session, seq, NotForClients(what=kind.__name__.lower()))
+            return
+        self._op = op = self._op + 1
+        session.calls[seq] = op
+        self._ops[op] = (session, seq, request)
+        try:
+            self._gate.tell(Call(op, session.agent, request))
+        except NomospaceError as error:
+            if self._ops.pop(op, None) is None:
+                raise  # it was answered, and what went wrong is something else
+            del session.calls[seq]
+            self.refuse(session, seq, error)
+
+    def refuse(self, session: Session, seq: int, error: NomospaceError) -> None:
+        """Answer a call that has done nothing with an error, outside of all numbers."""
+        if session.link is not None:
+            session.link.send(pack_failure(0, seq, error))
+
+    def reply(self, session: Session, seq: int, value: Any) -> None:
+        """Answer a question that changes nothing, outside of all numbers."""
+        if session.link is not None:
+            session.link.send(pack_reply(0, seq, value))
+
+    # -- what the driver brings ----------------------------------------------------------------
+
+    def outputs(self, effects: list[Effect | Outgoing], persisted: bool) -> tuple[Kept, ...]:
+        """Turn what the effects of one step have for clients into one `Outgoing` at their end.
+
+        `persisted` says whether the step must survive; then what this gives belongs into its
+        transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
+        down before, it hands it to `release`.
+        """
+        out: Outgoing | None = None
+        ops = self._ops
+        rest: list[Effect | Outgoing] = []
+        for effect in effects:
+            kind = effect.__class__
+            if kind is Answer:
+                asked = ops.pop(effect.op, None)  # type: ignore[union-attr]
+                if asked is None:
+                    rest.append(effect)
+                    continue
+                if out is None:
+                    out = Outgoing()
+                self._answered(out, asked, effect)  # type: ignore[arg-type]
+            elif kind in _OTHERS:
+                if out is None:
+                    out = Outgoing()
+                if self._other(out, effect):  # type: ignore[arg-type]
+                    rest.append(effect)
+            else:
+                rest.append(effect)
+        if out is None:
+            return ()
+        if out.pushes:
+            rest.append(out)
+        effects[:] = rest
+        if not persisted:
+            return ()
+        out.kept = True
+        return tuple([Kept(session.key, push[0], push[1]) for session, push in out.pushes])
+
+    def release(self, out: Outgoing) -> None:
+        """A step is on disk, or needs not be: its pushes go out."""
+        kept = out.kept
+        for session, push in out.pushes:
+            number, body, seq, taken = push
+            if seq:
+                session.calls.pop(seq, None)
+            if session.ended:
+                if taken is not None:
+                    self._undo(session, *taken)
+                continue
+            if kept:
+                session.kept = number
+            self._place(session, push)
+            link = session.link
+            if link is not None and not session.clogged:
+                if link.send(body):
+                    session.sent = session.shown = number
+                else:
+                    session.clogged = True
+
+    def _place(self, session: Session, push: Push) -> None:
+        session.outbox.append(push)
+        session.weight += len(push[1])
+        if push[2]:
+            session.answers += 1
+
+    def _answered(self, out: Outgoing, asked: tuple[Session, int, Request], answer: Answer) -> None:
+        session, seq, request = asked
+        error = answer.error
+        taken: tuple[Seek, Any] | None = None
+        if request.__class__ is Seek:
+            if error is None and answer.value and request.how in TAKING:
+                taken = request, answer.value
+        elif error is None and request.__class__ is React and not session.ended:
+            session.reactions[answer.value] = request.mode
+            self._reacting[session.agent, answer.value] = session
+        if session.ended:
+            self._afterwards(session, request, taken, answer)
+            return
+        session.number = number = session.number + 1
+        try:
+            if error is None:
+                body = pack_reply(number, seq, answer.value)
+            else:
+                body = pack_failure(number, seq, error)
+        except NomospaceError as failed:
+            # Too large to travel. What was taken goes back, and the client learns why.
+            if taken is not None:
+                self._undo(session, *taken)
+                taken = None
+            body = pack_failure(number, seq, failed)
+        out.pushes.append((session, (number, body, seq, taken)))
+
+    def _afterwards(
+        self,
+        session: Session,
+        request: Request,
+        taken: tuple[Seek, Any] | None,
+        answer: Answer,
+    ) -> None:
+        """A call is answered whose session is over, or that the session itself has made."""
+        if taken is not None:
+            self._undo(session, *taken)
+        elif isinstance(request, React) and answer.error is None:
+            self._inside(session, Adjust(answer.value, "remove"))
+        elif isinstance(request, OutMany | Settle) and answer.error is not None:
+            facts = {"agent": session.agent, "space": request.space, "error": str(answer.error)}
+            self._gate.note("not-put-back", facts)
+
+    def _other(self, out: Outgoing, effect: Effect) -> bool:
+        """Push what is for clients; says whether it concerns others too."""
+        if isinstance(effect, Fire):
+            session = self._reacting.get((effect.agent, effect.reaction))
+            if session is None:
+                return True
+            self._fired(out, session, effect)
+            return False
+        if isinstance(effect, Mail):
+            for session in self._of.get(effect.agent, {}).values():
+                if self._full(session):
+                    facts = {"agent": effect.agent, "law": effect.law, "limit": PUSHES_MAX}
+                    self._gate.note("mail-lost", facts)
+                else:
+                    self._push(out, session, pack_mail, effect.law, effect.sender, effect.message)
+            return True  # programs of this host may hold the same agent
+        if isinstance(effect, Left):
+            address = self._gate.address_of(effect.to)
+            for session in self._of.get(effect.agent, {}).values():
+                self._push(out, session, pack_left, effect.to, address)
+                self._leave(session, effect.to)
+            return True
+        assert isinstance(effect, Came), effect
+        if effect.program != CLIENT_PROGRAM:
+            return True
+        for session in self._of.get(effect.agent, {}).values():
+            session.moved_to = ""
+            if effect.error is not None:
+                self._push(out, session, pack_back, effect.error)
+        return False
+
+    def _fired(self, out: Outgoing, session: Session, fire: Fire) -> None:
+        if self._full(session):
+            # Nobody knows how many firings it would miss, so it must not seem to be at work.
+            self._inside(session, Adjust(fire.reaction, "remove"))
+            del self._reacting[session.agent, fire.reaction]
+            del session.reactions[fire.reaction]
+            error = Busy(what="firings that wait for a client", limit=PUSHES_MAX)
+            self._push(out, session, pack_gone, fire.reaction, error)
+            return
+        if session.reactions[fire.reaction] == ONCE:
+            del self._reacting[session.agent, fire.reaction]
+            del session.reactions[fire.reaction]
+        self._push(out, session, pack_fired, fire.reaction, fire.tuple)
+
+    def _full(self, session: Session) -> bool:
+        if len(session.outbox) - session.answers < PUSHES_MAX:
+            return False
+        self.dropped += 1
+        return True
+
+    def _push(
+        self, out: Outgoing, session: Session, pack: Callable[..., bytes], *what: Any
+    ) -> None:
+        session.number = number = session.number + 1
+        out.pushes.append((session, (number, pack(number, *what), 0, None)))
+
+    def _leave(self, session: Session, to: str) -> None:
+        """The agent has left: what was under way here is asked for again where it is now."""
+        session.moved_to = to
+        for op in session.calls.values():
+            self._ops.pop(op, None)
+        session.calls.clear()
+        session.deferred.clear()
+        for reaction in session.reactions:
+            self._reacting.pop((session.agent, reaction), None)
+        session.reactions.clear()
+
+    # -- calls of the session itself -----------------------------------------------------------
+
+    def _inside(self, session: Session, request: Request) -> None:
+        """Make a call in the name of a session, whose answer no client gets."""
+        nobody = Session("", session.agent, 0)
+        nobody.ended = True
+        self._op = op = self._op + 1
+        self._ops[op] = (nobody, 0, request)
+        try:
+            self._gate.tell(Call(op, session.agent, request))
+        except NomospaceError as error:
+            self._ops.pop(op, None)
+            facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
+            self._gate.note("not-carried-out", facts)
+
+    def _undo(self, session: Session, request: Seek, value: Any) -> None:
+        """Give back what was taken for a client that will never know."""
+        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
+        if request.lease_us:
+            self._inside(session, Settle(request.space, taken[0].lease, False))
+        else:
+            self._inside(session, OutMany(request.space, tuple([one.fields for one in taken])))
+
+
+_OTHERS: Final = frozenset({Fire, Mail, Left, Came})
+"""What may be for clients, besides answers."""

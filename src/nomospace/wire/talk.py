@@ -1,0 +1,416 @@
+"""What a client and its host say to each other over one connection, as bytes.
+
+Every frame is one MessagePack array that begins with a number for its kind. Both sides agree on the
+version in the first exchange (`Hello`, `Welcome`), so frames carry none.
+
+    client                                             host
+    Hello: who I am, which session, what I saw last ->
+                                                    <- Challenge: sign this      (with a key only)
+    Proof: the signature ->
+                                                    <- Welcome, or Refusal and the end
+    Ask: a call, with its number ->
+                                                    <- Reply, Failure: with the number of the push
+                                                    <- Fired, Mailed, Gone, Left, Back: likewise
+    Seen: pushes up to this one; also a sign of life ->
+                                                    <- Alive
+    Bye ->                                             the session ends
+
+The calls that matter most have frames of their own: a take by a template of plain values is a flat
+array without a name in it, and its answer too. Everything else goes as `nomospace.wire.calls` has
+it. Functions that begin with `pack_` make frames, `Frame` is what `unpack_frame` gives: a plain
+list, whose first element says which function of this module reads the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.errors import NomospaceError
+from nomospace.host.calls import WAYS, Out, Request, Seek
+from nomospace.host.effects import Found
+from nomospace.terms import Term, encode
+from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
+from nomospace.wire.calls import (
+    PERIOD_US_MAX,
+    Laws,
+    decode_request,
+    decode_value,
+    encode_request,
+    encode_value,
+)
+from nomospace.wire.errors import decode_error, encode_error
+from nomospace.wire.frames import FRAME_BYTES_MAX, FrameTooLarge
+from nomospace.wire.framing import BadFrame
+from nomospace.wire.packing import Unfit, pack, unpack
+from nomospace.wire.slots import SHAPES
+from nomospace.wire.values import thaw, thaw_all
+
+VERSION: Final = 1
+"""The version of this conversation."""
+TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
+"""The largest frame between a client and its host."""
+WINDOW: Final = 1024
+"""How many calls of a client may be under way."""
+CLIENT_PROGRAM: Final = "@client"
+"""What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
+No program can be registered under this name."""
+
+HELLO: Final = 0
+SEEK_PLAIN: Final = 1
+SEEK: Final = 2
+OUT: Final = 3
+ASK: Final = 4
+SEEN: Final = 5
+BYE: Final = 6
+PROOF: Final = 7
+ADMIN: Final = 8
+
+WELCOME: Final = 20
+REFUSAL: Final = 21
+CHALLENGE: Final = 22
+ALIVE: Final = 23
+FOUND: Final = 24
+REPLY: Final = 25
+FAILURE: Final = 26
+FIRED: Final = 27
+MAILED: Final = 28
+GONE: Final = 29
+LEFT: Final = 30
+BACK: Final = 31
+
+Frame = list[Any]
+"""A frame as it was read: its kind, and its parts."""
+
+
+class Hello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
+    """A client begins: the session that it would begin or go on with, and how it proves itself.
+
+    `agent` is an id, or a name at the host's own domain; empty for one who asks only about the
+    host. `seen` is the last push that it saw. `certificate` (PEM) brings a `Challenge`.
+    """
+
+    version: int
+    session: str
+    agent: str
+    seen: int = 0
+    alongside: bool = False
+    token: str = ""
+    certificate: str = ""
+
+
+class Challenge(msgspec.Struct, frozen=True, array_like=True, tag=CHALLENGE):
+    """The host wants to see that the client has the key of its certificate."""
+
+    host: str
+    nonce: bytes
+
+
+class Proof(msgspec.Struct, frozen=True, array_like=True, tag=PROOF):
+    """The signature under the challenge."""
+
+    signature: bytes
+
+
+class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
+    """The session is open. `known` says whether the host had it; `laws` are the agent's."""
+
+    version: int
+    host: str
+    life: int
+    agent: str
+    known: bool
+    grace_s: float
+    window: int
+    laws: tuple[tuple[str, str], ...] = ()
+
+
+class Admin(msgspec.Struct, frozen=True, array_like=True, tag=ADMIN):
+    """An operator asks; see `nomospace.wire.admin`."""
+
+    seq: int
+    question: str
+    args: dict[str, Any]
+
+
+_ENTRY: Final[msgspec.msgpack.Decoder[Hello | Proof]] = msgspec.msgpack.Decoder(Hello | Proof)
+_ANSWER: Final[msgspec.msgpack.Decoder[Welcome | Challenge]] = msgspec.msgpack.Decoder(
+    Welcome | Challenge
+)
+
+
+def pack_frame(frame: msgspec.Struct) -> bytes:
+    """A frame that is no call and no push, as bytes."""
+    return pack(frame)
+
+
+def unpack_entry(data: bytes) -> Hello | Proof:
+    """What a client that is not known yet may say; raises `BadFrame`."""
+    try:
+        return _ENTRY.decode(data)
+    except msgspec.MsgspecError as error:
+        raise BadFrame(why=str(error)) from None
+
+
+def unpack_answer(data: bytes) -> Welcome | Challenge:
+    """What a host says to a client that it does not know yet; raises what it refuses it with."""
+    frame = unpack_frame(data)
+    if frame[0] == REFUSAL and len(frame) == 2:
+        raise read_error(frame[1])
+    try:
+        return _ANSWER.decode(data)
+    except msgspec.MsgspecError as error:
+        raise BadFrame(why=str(error)) from None
+
+
+def pack_refusal(error: NomospaceError) -> bytes:
+    """The host does not let a client in, or ends its session."""
+    return pack((REFUSAL, encode_error(error)))
+
+
+def unpack_frame(data: bytes) -> Frame:
+    """A frame as a list whose first element is its kind; raises `BadFrame`."""
+    try:
+        frame = unpack(data)
+    except Unfit as error:
+        raise BadFrame(why=str(error)) from None
+    if frame.__class__ is not list or not frame or frame[0].__class__ is not int:
+        raise BadFrame(why="a frame is a list that begins with its kind")
+    made: Frame = frame
+    return made
+
+
+# -- calls ---------------------------------------------------------------------------------------
+
+_HOW: Final = {how: number for number, how in enumerate(WAYS)}
+
+
+def pack_seek(
+    seq: int,
+    seen: int,
+    space: str,
+    how: str,
+    template: Template,
+    at: str,
+    dest: str,
+    lease_us: int,
+) -> bytes:
+    """A call that reads or takes.
+
+    >>> frame = unpack_frame(pack_seek(7, 0, "jobs", "take", Template.of(("job", ANY)), "", "", 0))
+    >>> frame
+    [1, 7, 0, 'jobs', 0, 2, 0, 'job']
+    >>> read_call(frame, laws=None)[2].template
+    Template.of(term('[job,formal(any)]'))
+    """
+    if template.plain and not at and not dest and not lease_us:
+        flat: list[Any] = [SEEK_PLAIN, seq, seen, space, _HOW[how], template.arity]
+        for place in template.equal:
+            flat += place
+        try:
+            return pack(flat)
+        except OverflowError:
+            pass
+    frame = (SEEK, seq, seen, space, _HOW[how], template.term, at, dest, lease_us)
+    return _packed(frame, 5)
+
+
+def pack_out(
+    seq: int, seen: int, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
+) -> bytes:
+    """A call that writes one tuple."""
+    return _packed((OUT, seq, seen, space, fields, to, ttl_us), 4)
+
+
+def pack_ask(seq: int, seen: int, request: Request, *, texts: bool = False) -> bytes:
+    """Any other call; with `texts`, laws in it go as texts and not as hashes.
+
+    Raises `StaysAtHome` for a strong reaction, `FrameTooLarge`.
+    """
+    lowered = encode_request(request, texts=texts)
+    try:
+        data = pack((ASK, seq, seen, lowered))
+    except (OverflowError, RecursionError):
+        data = pack((ASK, seq, seen, SHAPES.lower(lowered, raw=True)))
+    return _limited(data, type(request).__name__)
+
+
+def pack_seen(number: int) -> bytes:
+    """The client has seen all pushes up to this one, and is alive."""
+    return pack((SEEN, number))
+
+
+def pack_bye() -> bytes:
+    """The client ends its session."""
+    return pack((BYE,))
+
+
+ALIVE_FRAME: Final = pack((ALIVE,))
+
+
+def _packed(frame: tuple[Any, ...], term: int) -> bytes:
+    """A frame with a term at a position, which may hold what native code cannot write."""
+    try:
+        data = pack(frame)
+    except (OverflowError, RecursionError):
+        data = pack((*frame[:term], msgspec.Raw(encode(frame[term])), *frame[term + 1 :]))
+    return data if len(data) <= TALK_BYTES_MAX else _limited(data, "frame")
+
+
+def _limited(data: bytes, what: str) -> bytes:
+    if len(data) > TALK_BYTES_MAX:
+        raise FrameTooLarge(what=what, size=len(data), limit=TALK_BYTES_MAX)
+    return data
+
+
+def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
+    """A call that came: its number, what its client has seen, and what it asks for.
+
+    `laws` gives the law that a request names. Raises `BadFrame`, which costs the connection; what
+    is wrong with the request alone (a template that is none, say) is raised as a `CallerError` or
+    a `LawError`, and is the answer to the call.
+    """
+    try:
+        kind, seq, seen = frame[0], frame[1], frame[2]
+        if seq.__class__ is not int or seen.__class__ is not int or seq < 1:
+            raise BadFrame(why="a call without its numbers")
+    except IndexError:
+        raise BadFrame(why="a call without its numbers") from None
+    try:
+        if kind == SEEK_PLAIN:
+            space, how, arity = frame[3], frame[4], frame[5]
+            if space.__class__ is not str or not 0 < arity <= WIDTH_MAX:
+                raise BadFrame(why="a call whose parts are of the wrong kind")
+            patterns: list[Any] = [ANY] * arity
+            for place in range(6, len(frame), 2):
+                patterns[frame[place]] = frame[place + 1]
+            return seq, seen, Seek(space, WAYS[how], Template.of(patterns))
+        if kind == OUT:
+            _, _, _, space, fields, to, ttl_us = frame
+            _check(space, to, ttl_us)
+            return seq, seen, Out(space, freeze_tuple(thaw_all(fields)), to, ttl_us)
+        if kind == SEEK:
+            _, _, _, space, how, term, at, dest, lease_us = frame
+            _check(space, at, lease_us)
+            _check(dest, at, lease_us)
+            template = Template.from_term(thaw(term))
+            return seq, seen, Seek(space, WAYS[how], template, at, dest, lease_us)
+        if kind == ASK:
+            return seq, seen, decode_request(frame[3], laws)
+    except (IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise BadFrame(why=str(error)) from None
+    raise BadFrame(why=f"{kind} is no kind of frame that a client sends")
+
+
+def _check(text: Any, place: Any, number: Any) -> None:
+    if text.__class__ is not str or place.__class__ is not str or number.__class__ is not int:
+        raise BadFrame(why="a call whose parts are of the wrong kind")
+    if not 0 <= number <= PERIOD_US_MAX:
+        raise BadFrame(why=f"a time of {number:,} µs; it is 0 to {PERIOD_US_MAX:,}")
+
+
+# -- pushes --------------------------------------------------------------------------------------
+
+
+def pack_reply(number: int, seq: int, value: Any) -> bytes:
+    """A call is answered with a value.
+
+    >>> found = Found(("job", 17), "ann@w", 3, "ann@w")
+    >>> frame = unpack_frame(pack_reply(1, 7, found))
+    >>> frame[:4], read_found(frame) == found
+    ([24, 1, 7, ['job', 17]], True)
+    """
+    if value.__class__ is Found:
+        return _packed(
+            (
+                FOUND,
+                number,
+                seq,
+                value.fields,
+                value.writer,
+                value.count,
+                value.source,
+                value.deliveries,
+                value.lease,
+            ),
+            3,
+        )
+    if value is None:
+        return pack((REPLY, number, seq))
+    lowered = encode_value(value)
+    try:
+        data = pack((REPLY, number, seq, lowered))
+    except (OverflowError, RecursionError):
+        data = pack((REPLY, number, seq, SHAPES.lower(lowered, raw=True)))
+    return _limited(data, "answer")
+
+
+def pack_failure(number: int, seq: int, error: NomospaceError) -> bytes:
+    """A call is answered with an error."""
+    return pack((FAILURE, number, seq, encode_error(error)))
+
+
+def pack_fired(number: int, reaction: str, found: Found) -> bytes:
+    """A weak reaction fires."""
+    return _packed(
+        (
+            FIRED,
+            number,
+            reaction,
+            found.fields,
+            found.writer,
+            found.count,
+            found.source,
+            found.deliveries,
+            found.lease,
+        ),
+        3,
+    )
+
+
+def pack_mail(number: int, law: str, sender: str, message: Term) -> bytes:
+    """A message of a community is delivered."""
+    return _packed((MAILED, number, law, sender, message), 4)
+
+
+def pack_gone(number: int, reaction: str, error: NomospaceError) -> bytes:
+    """The host has removed a reaction, and says why."""
+    return pack((GONE, number, reaction, encode_error(error)))
+
+
+def pack_left(number: int, to: str, address: str) -> bytes:
+    """The agent has left for another host, which is there for clients at an address."""
+    return pack((LEFT, number, to, address))
+
+
+def pack_back(number: int, error: NomospaceError) -> bytes:
+    """The agent was not taken where it went, and is back."""
+    return pack((BACK, number, encode_error(error)))
+
+
+def answered_call(body: bytes) -> int:
+    """The number of the call that a push answers; 0 for all other pushes."""
+    frame = unpack_frame(body)
+    return int(frame[2]) if frame[0] in (FOUND, REPLY, FAILURE) else 0
+
+
+def read_found(frame: Frame) -> Found:
+    """The tuple in a `FOUND` or a `FIRED`."""
+    _, _, _, fields, writer, count, source, deliveries, lease = frame
+    return Found(thaw_all(fields), writer, count, source, deliveries, lease)
+
+
+def read_reply(frame: Frame) -> Any:
+    """The value in a `REPLY`."""
+    return decode_value(frame[3]) if len(frame) > 3 else None
+
+
+def read_error(raw: Any) -> NomospaceError:
+    """The error in a `FAILURE`, a `GONE`, a `BACK` or a `REFUSAL`."""
+    return decode_error(raw)
+
+
+def read_message(raw: Any) -> Term:
+    """The message in a `MAILED`."""
+    return thaw(raw)
