@@ -46,6 +46,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
 from nomospace.host.effects import Mail, Ruled
+from nomospace.host.index import Index
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
 from nomospace.law import CompiledLaw, load
@@ -74,6 +75,8 @@ class Governing:
         self._laws = dict(laws)
         self._learnt = 0
         self._members: dict[Home, Membership] = {}
+        self._of: Index[Membership] = Index()
+        """The same by whose they are."""
         self._managers: dict[Home, None] = {}
         self._due: dict[Home, int] = {}
         """When each member next has an obligation due."""
@@ -93,7 +96,7 @@ class Governing:
             self._learnt += 1
         for (home, law), stored in durable.members.items():
             member = stored.restore(self._laws[law])
-            self._members[home, law] = member
+            self._enter(member)
             if "@" not in home:
                 self._managers[home, law] = None
             self._note_due(member)
@@ -123,7 +126,7 @@ class Governing:
             self._laws[law.hash] = law
             self._host.write_down(LawLearnt(_text(law)))
         member, effects = adopt(law, home, args, now=self._host.now, manager=manager, roll=roll)
-        self._members[home, law.hash] = member
+        self._enter(member)
         if manager:
             self._managers[home, law.hash] = None
         born = Membership(law, home, state=first_state(law, manager=manager, roll=roll)).snapshot()
@@ -145,20 +148,27 @@ class Governing:
         if (space, law.hash) not in self._members:
             self._adopt(space, law, manager=True)
 
+    def _enter(self, member: Membership) -> None:
+        self._members[member.home, member.law.hash] = member
+        self._of.add(member.home, member.law.hash, member)
+
     def pack(self, agent: str) -> tuple[Snapshot, ...]:
         """Take an agent's memberships out."""
-        homes = [home for home in self._members if home[0] == agent]
-        for home in homes:
+        mine = self._of.of(agent)
+        for member in mine:
+            home = (agent, member.law.hash)
+            del self._members[home]
+            self._of.drop(*home)
             self._due.pop(home, None)
         now = self._host.now
-        return tuple([_shifted(self._members.pop(home).snapshot(), -now) for home in homes])
+        return tuple([_shifted(member.snapshot(), -now) for member in mine])
 
     def unpack(self, agent: str, snapshots: tuple[Any, ...], origin: str) -> None:
         """Let an agent's memberships go on here; its laws must be known, and rule on the move."""
         for carried in snapshots:
             snapshot = _shifted(carried, self._host.now)
             member = Membership.restore(self._laws[snapshot.law], snapshot)
-            self._members[agent, snapshot.law] = member
+            self._enter(member)
             self._host.write_down(MemberJoined(snapshot))
             self._note_due(member)
             if origin != self._host.name:  # else it was sent back, and has not moved
@@ -167,18 +177,11 @@ class Governing:
 
     def laws_of(self, agent: str) -> tuple[LawText, ...]:
         """The laws that an agent is under, as texts that another host can check."""
-        found = [member.law for home, member in self._members.items() if home[0] == agent]
-        return tuple([_text(law) for law in found])
+        return tuple([_text(member.law) for member in self._of.of(agent)])
 
     def laws_over(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws under which an agent is a member and has not quit."""
-        return tuple(
-            [
-                member.law
-                for home, member in self._members.items()
-                if home[0] == agent and not member.ended
-            ]
-        )
+        return tuple([member.law for member in self._of.of(agent) if not member.ended])
 
     def knows(self, text: LawText) -> bool:
         """Whether a law is at hand, word for word."""
@@ -363,8 +366,7 @@ class Governing:
         law, sender, message = body.law, body.sender, body.message
         there = self._members.get((agent, law))
         if there is None or there.ended:
-            known = any(home[0] == agent for home in self._members)
-            why = "lawMismatch" if known else "unknownDestination"
+            why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
             self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
             return
         self.rule(there, arrived(sender, message, agent))
@@ -408,8 +410,7 @@ class Governing:
     def present(self, event: Absent | Present) -> None:
         """The program of an agent went away, or is back: its controllers are told."""
         kind = "disconnected" if isinstance(event, Absent) else "reconnected"
-        members = [member for home, member in self._members.items() if home[0] == event.agent]
-        for member in members:
+        for member in self._of.of(event.agent):
             if not member.ended:
                 self.rule(member, Event(kind, ()))
         self.drain()
