@@ -38,7 +38,7 @@ def join(frames: list[bytes]) -> bytes:
     """
     if len(frames) == 1:
         return _length.pack(len(frames[0])) + frames[0]
-    parts = []
+    parts: list[bytes] = []
     for frame in frames:
         parts += (_length.pack(len(frame)), frame)
     return b"".join(parts)
@@ -84,26 +84,25 @@ class Framer:
 
         After that the stream makes no sense any more: drop the connection.
         """
-        held = self._held
-        if held:
-            held += data
-            if len(held) < self._need:
+        if self._held:
+            self._held += data
+            if len(self._held) < self._need:
                 return []
-            data = bytes(held)
-            held.clear()
+            whole: bytes | memoryview = memoryview(self._held)
+        else:
+            whole = data
         frames: list[bytes] = []
-        at, size, need = 0, len(data), LENGTH_BYTES
+        at, size, need = 0, len(whole), LENGTH_BYTES
         while size - at >= LENGTH_BYTES:
-            (length,) = _length.unpack_from(data, at)
+            (length,) = _length.unpack_from(whole, at)
             if length > self._bytes_max:
                 raise BadFrame(why=f"{length:,} bytes are over the limit of {self._bytes_max:,}")
             end = at + LENGTH_BYTES + length
             if end > size:
                 need = end - at
                 break
-            frames.append(data[at + LENGTH_BYTES : end])
+            frames.append(bytes(whole[at + LENGTH_BYTES : end]))  # one copy, of a view or a slice
             at = end
-        if at < size:
-            held += memoryview(data)[at:]
-            self._need = need
+        self._held = bytearray(whole[at:])
+        self._need = need
         return frames

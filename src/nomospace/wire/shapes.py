@@ -28,6 +28,7 @@ from nomospace.wire.values import thaw, thaw_all, thaw_data, thaw_operation, var
 Step: TypeAlias = Callable[[Any], Any]
 Struct: TypeAlias = type[msgspec.Struct]
 
+_make: Final = msgspec.convert
 _set: Final = msgspec.structs.force_setattr
 _ATOMS: Final = (str, int, float, bool, bytes, type(None))
 
@@ -151,17 +152,10 @@ class Of:
         self.type = type
 
     def reader(self, shapes: Shapes) -> Step:
-        wire, finish = shapes.wire(self.type), None
-        is_ready = False
-
-        def read(raw: Any) -> Any:
-            nonlocal finish, is_ready
-            if not is_ready:
-                finish, is_ready = shapes.finisher(self.type, None), True
-            made = _convert(raw, wire)
-            return made if finish is None else finish(made)
-
-        return read
+        if isinstance(self.type, type) and issubclass(self.type, msgspec.Struct):
+            return lambda raw: shapes.read(self.type, raw)
+        assert not structs_in(self.type)
+        return lambda raw: _convert(raw, self.type)
 
     def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
         return shapes.lowerer(self.type, None, raw)
@@ -260,11 +254,12 @@ class Shapes:
     Shapes are worked out when they are first needed, and kept: there are as many as classes.
     """
 
-    __slots__ = ("_finishers", "_is_lowered", "_lowerers", "_slots", "_twins")
+    __slots__ = ("_finishers", "_is_lowered", "_lowerers", "_readers", "_slots", "_twins")
 
     def __init__(self, slots: Mapping[tuple[Struct, str], Slot]) -> None:
         self._slots = slots
         self._twins: dict[Struct, Struct] = {}
+        self._readers: dict[Struct, tuple[Any, Step | None]] = {}
         self._finishers: dict[Struct, Step | None] = {}
         self._lowerers: dict[tuple[Struct, bool], Step | None] = {}
         self._is_lowered: dict[Struct, bool] = {}
@@ -273,8 +268,14 @@ class Shapes:
 
     def read(self, struct: Struct, raw: Any) -> Any:
         """Make an instance of what was read; raises `Unfit` when that cannot be."""
-        made = _convert(raw, self.wire(struct))
-        finish = self.finish_of(struct)
+        known = self._readers.get(struct)
+        if known is None:
+            known = self._readers[struct] = self.wire(struct), self.finish_of(struct)
+        wire, finish = known
+        try:
+            made = _make(raw, wire)
+        except (msgspec.ValidationError, OverflowError) as error:
+            raise Unfit(str(error)) from None
         return made if finish is None else finish(made)
 
     def lower(self, value: Any, *, raw: bool = False) -> Any:

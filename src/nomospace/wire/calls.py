@@ -1,0 +1,480 @@
+"""What clients ask of a host and what it answers: requests, values and errors as they travel.
+
+Most requests of `host.calls` travel as they are. Four have a form of their own, since native code
+cannot write what they hold: a template goes as the bytes of its list term, and a law as its hash,
+or, for a host that does not know it, with its text. Answers are tagged, so that whoever reads one
+need not remember the question.
+
+`encode_request` and `encode_value` give what native code can write into any frame; `decode_request`
+and `decode_value` take what was read from there. What has not the form of a request is a peer's
+fault, `Unfit`. What has, and is still wrong (a template that is none, a formal in a tuple, a law
+that is not known), is the caller's mistake, a typed error: the answer to the call.
+
+A host sees the same few templates again and again, so they are kept by their bytes: what was read
+and compiled for one call serves the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias, get_args
+
+import msgspec
+
+from nomospace.control import Ruling
+from nomospace.errors import CallerError
+from nomospace.host.calls import (
+    STRONG,
+    Adjust,
+    Adopt,
+    Cancel,
+    Launch,
+    LawText,
+    Move,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Reactions,
+    Request,
+    Save,
+    Seek,
+    Settle,
+    Share,
+    Tell,
+)
+from nomospace.host.effects import Found
+from nomospace.host.reacting import Listed
+from nomospace.law import CompiledLaw
+from nomospace.terms import encode, freeze_tuple
+from nomospace.terms.templates import Template
+from nomospace.wire.packing import Unfit, unpack
+from nomospace.wire.slots import SHAPES
+from nomospace.wire.values import thaw, thaw_all, thaw_data
+
+CALL_BYTES_MAX: Final = 4 << 20
+"""The largest frame between a client and its host, in bytes."""
+PERIOD_US_MAX: Final = 3_155_760_000_000_000
+"""The longest lease or life of a tuple: a hundred years."""
+TEMPLATES_MAX: Final = 1_024
+"""How many templates are kept ready."""
+TEMPLATE_BYTES_MAX: Final = 512
+"""Only templates up to this size are kept ready."""
+
+_set: Final = msgspec.structs.force_setattr
+
+
+@dataclass(eq=False, kw_only=True)
+class StaysAtHome(CallerError):
+    """A strong reaction was to be registered at a host in another process."""
+
+    code: ClassVar[str] = "wire.stays-at-home"
+    space: str
+
+    def __str__(self) -> str:
+        return (
+            f"a strong reaction on {self.space!r} runs its listener inside the host's step, and a "
+            "function does not travel; make the reaction weak, or run the agent as a program there"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class LawUnknown(CallerError):
+    """A law was named by its hash, and the host does not have it."""
+
+    code: ClassVar[str] = "wire.law-unknown"
+    hash: str
+
+    def __str__(self) -> str:
+        return f"law {self.hash[:12]} is not known to this host; send its text"
+
+
+@dataclass(eq=False, kw_only=True)
+class LawAltered(CallerError):
+    """The text of a law is that of another one than its hash says."""
+
+    code: ClassVar[str] = "wire.law-altered"
+    hash: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"the text that came for law {self.hash[:12]} is that of law {self.found[:12]}; "
+            "get the law again from where you trust it"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BadCall(CallerError):
+    """A request holds something that it cannot."""
+
+    code: ClassVar[str] = "wire.bad-call"
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what} cannot be asked for so: {self.why}"
+
+
+# -- requests ----------------------------------------------------------------------------------
+
+
+class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+    """A `Seek`, with the bytes of its template."""
+
+    space: str
+    how: str
+    pattern: bytes
+    at: str = ""
+    dest: str = ""
+    lease_us: int = 0
+
+
+class WireReact(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
+    """A `React`, with the bytes of its template and without a listener."""
+
+    space: str
+    pattern: bytes
+    mode: str
+    strength: str
+    at: str = ""
+    dest: str = ""
+
+
+class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open"):
+    """An `Open`, with the hash of its law, or with its text too."""
+
+    space: str
+    law: str | LawText | None
+    durable: bool
+
+
+class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):
+    """An `Adopt`, with the hash of its law, or with its text too."""
+
+    law: str | LawText
+    args: tuple[Any, ...]
+
+
+WireRequest: TypeAlias = (
+    Out
+    | WireSeek
+    | Settle
+    | OutMany
+    | Cancel
+    | Share
+    | WireOpen
+    | WireReact
+    | Adjust
+    | Reactions
+    | WireAdopt
+    | Tell
+    | Move
+    | Launch
+    | Save
+)
+"""A request as native code writes and reads it."""
+
+Laws: TypeAlias = Callable[[str | LawText], CompiledLaw]
+"""Gives the law that a hash, or a text with its hash, names. It should keep what it has compiled.
+
+Raises `LawUnknown` for a hash that it does not know, `LawAltered` for a text of another law.
+"""
+
+
+def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
+    """What native code can write of a request. Laws go as hashes; with `texts`, as texts.
+
+    Raises `StaysAtHome` for a strong reaction.
+
+    >>> encode_request(Cancel(7))
+    Cancel(op=7)
+    """
+    lower = _LOWER.get(request.__class__)
+    lowered: WireRequest = request if lower is None else lower(request, texts)  # type: ignore[assignment]
+    return lowered
+
+
+def _lower_seek(seek: Seek, texts: bool) -> WireSeek:
+    pattern = encode(seek.template.term)
+    return WireSeek(seek.space, seek.how, pattern, seek.at, seek.dest, seek.lease_us)
+
+
+def _lower_react(react: React, texts: bool) -> WireReact:
+    if react.listener is not None or react.strength == STRONG:
+        raise StaysAtHome(space=react.space)
+    pattern = encode(react.template.term)
+    return WireReact(react.space, pattern, react.mode, react.strength, react.at, react.dest)
+
+
+def _law(law: CompiledLaw, texts: bool) -> str | LawText:
+    if not texts:
+        return law.hash
+    source = law.tree.source
+    return LawText(law.hash, source.name, source.text)
+
+
+def _lower_open(request: Open, texts: bool) -> WireOpen:
+    law = None if request.law is None else _law(request.law, texts)
+    return WireOpen(request.space, law, request.durable)
+
+
+def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
+    return WireAdopt(_law(request.law, texts), request.args)
+
+
+_LOWER: Final[dict[type, Callable[[Any, bool], Any]]] = {
+    Seek: _lower_seek,
+    React: _lower_react,
+    Open: _lower_open,
+    Adopt: _lower_adopt,
+}
+
+
+def decode_request(raw: Any, laws: Laws) -> Request:
+    """The request that was read, as a plain value or natively as a `WireRequest`.
+
+    Raises `Unfit` for what is no request, and otherwise the caller's mistake in it: a `CallerError`
+    or a `LawError`. A struct is used again where it can be, so it must not be read twice.
+
+    >>> decode_request(["settle", "jobs", "l7", True], laws=None)
+    Settle(space='jobs', lease='l7', done=True)
+    """
+    request = _from_list(raw, _REQUESTS) if raw.__class__ is list else raw
+    read = _READ.get(request.__class__)
+    if read is None:
+        raise Unfit(f"a {type(raw).__name__} is no request")
+    try:
+        made: Request = read(request, laws)
+    except Unfit as error:
+        raise BadCall(what=type(request).__name__.lower(), why=str(error)) from None
+    return made
+
+
+def _from_list(raw: list[Any], kinds: dict[Any, Any]) -> Any:
+    """The struct that a list is, by its tag."""
+    tag = raw[0] if raw else None
+    kind = kinds.get(tag) if tag.__class__ is str else None
+    if kind is None:
+        raise Unfit(f"{repr(tag)[:40]} is no known kind of call or answer")
+    try:
+        return msgspec.convert(raw, kind)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise Unfit(str(error)) from None
+
+
+_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in get_args(WireRequest)}
+
+
+def _read_out(out: Out, laws: Laws) -> Out:
+    _set(out, "fields", freeze_tuple(thaw_all(out.fields)))
+    if out.ttl_us:
+        _check_period(out.ttl_us)
+    return out
+
+
+def _read_out_many(out: OutMany, laws: Laws) -> OutMany:
+    _set(out, "rows", tuple([freeze_tuple(thaw_all(fields)) for fields in out.rows]))
+    _check_period(out.ttl_us)
+    return out
+
+
+def _check_period(period_us: int) -> None:
+    if not 0 <= period_us <= PERIOD_US_MAX:
+        raise Unfit(f"a time of {period_us:,} µs; it is 0 to {PERIOD_US_MAX:,}")
+
+
+def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
+    pattern = seek.pattern
+    template = _templates.get(pattern) or _read_template(pattern)
+    if seek.lease_us:
+        _check_period(seek.lease_us)
+    return Seek(seek.space, seek.how, template, seek.at, seek.dest, seek.lease_us)
+
+
+_templates: dict[bytes, Template] = {}
+
+
+def _read_template(pattern: bytes) -> Template:
+    found = _templates.get(pattern)
+    if found is not None:
+        return found
+    raw = unpack(pattern)
+    if raw.__class__ is not list:
+        raise Unfit("a template that is no list")
+    template = Template.of(thaw_all(raw))
+    if len(pattern) <= TEMPLATE_BYTES_MAX:
+        if len(_templates) >= TEMPLATES_MAX:
+            _templates.clear()
+        _templates[pattern] = template
+    return template
+
+
+def _read_react(react: WireReact, laws: Laws) -> React:
+    if react.strength == STRONG:
+        raise StaysAtHome(space=react.space)
+    template = _read_template(react.pattern)
+    return React(react.space, template, react.mode, react.strength, react.at, react.dest)
+
+
+def _read_open(request: WireOpen, laws: Laws) -> Open:
+    law = None if request.law is None else laws(request.law)
+    return Open(request.space, law, request.durable)
+
+
+def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:
+    return Adopt(laws(request.law), thaw_all(request.args))
+
+
+def _read_tell(tell: Tell, laws: Laws) -> Tell:
+    _set(tell, "message", thaw(tell.message))
+    return tell
+
+
+def _read_move(move: Move, laws: Laws) -> Move:
+    _set(move, "state", thaw_data(move.state))
+    _set(move, "code", thaw_data(move.code))
+    for unread in move.mail:
+        _set(unread, "message", thaw(unread.message))
+    return move
+
+
+def _read_program(request: Launch | Save, laws: Laws) -> Launch | Save:
+    _set(request, "state", thaw_data(request.state))
+    if isinstance(request, Launch):
+        _set(request, "code", thaw_data(request.code))
+    return request
+
+
+def _as_it_is(request: Any, laws: Laws) -> Any:
+    return request
+
+
+_READ: Final[dict[type, Callable[[Any, Laws], Any]]] = {
+    Out: _read_out,
+    OutMany: _read_out_many,
+    WireSeek: _read_seek,
+    WireReact: _read_react,
+    WireOpen: _read_open,
+    WireAdopt: _read_adopt,
+    Tell: _read_tell,
+    Move: _read_move,
+    Launch: _read_program,
+    Save: _read_program,
+    Settle: _as_it_is,
+    Cancel: _as_it_is,
+    Share: _as_it_is,
+    Adjust: _as_it_is,
+    Reactions: _as_it_is,
+}
+
+
+# -- answers -----------------------------------------------------------------------------------
+
+
+class WireFounds(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="founds"):
+    """All that a bulk form found."""
+
+    founds: tuple[Found, ...]
+
+
+class WireListed(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A `Listed`, with the bytes of its template."""
+
+    id: str
+    space: str
+    pattern: bytes
+    mode: str
+    strength: str
+    at: str
+    dest: str
+    enabled: bool
+    fired: int
+
+
+class WireListing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="listing"):
+    """The reactions of an agent."""
+
+    reactions: tuple[WireListed, ...]
+
+
+WireValue: TypeAlias = Found | bool | int | str | WireFounds | Ruling | WireListing | None
+"""An answer as native code writes and reads it."""
+
+
+def encode_value(value: Any) -> WireValue:
+    """What native code can write of an answer; raises `TypeError` for what answers no request.
+
+    >>> encode_value(())
+    WireFounds(founds=())
+    """
+    kind = value.__class__
+    if kind is Found or value is None or kind is bool or kind is str or kind is Ruling:
+        return value  # type: ignore[no-any-return]
+    if kind is tuple:
+        if value and value[0].__class__ is Listed:
+            return WireListing(tuple([_lower_listed(one) for one in value]))
+        if all(one.__class__ is Found for one in value):
+            return WireFounds(value)
+    elif kind is int:
+        return value  # type: ignore[no-any-return]
+    raise TypeError(f"{type(value).__name__} is no answer")
+
+
+def _lower_listed(one: Listed) -> WireListed:
+    return WireListed(
+        one.id,
+        one.space,
+        encode(one.template.term),
+        one.mode,
+        one.strength,
+        one.at,
+        one.dest,
+        one.enabled,
+        one.fired,
+    )
+
+
+_VALUES: Final = {
+    kind.__struct_config__.tag: kind for kind in (Found, WireFounds, Ruling, WireListing)
+}
+
+
+def decode_value(raw: Any) -> Any:
+    """The answer that was read, plain or natively; raises `Unfit` for what is none.
+
+    >>> decode_value(["found", ["job", 17], "ann@ward", 3, "ann@ward", 0, ""]).fields
+    ('job', 17)
+    """
+    value = _from_list(raw, _VALUES) if raw.__class__ is list else raw
+    kind = value.__class__
+    if kind is Found:
+        _set(value, "fields", thaw_all(value.fields))
+        return value
+    if value is None or kind is bool or kind is int or kind is str:
+        return value
+    if isinstance(value, WireFounds):
+        for found in value.founds:
+            _set(found, "fields", thaw_all(found.fields))
+        return value.founds
+    if isinstance(value, Ruling):
+        finish = SHAPES.finish_of(Ruling)
+        return value if finish is None else finish(value)
+    if isinstance(value, WireListing):
+        return tuple([_read_listed(one) for one in value.reactions])
+    raise Unfit(f"a {kind.__name__} is no answer")
+
+
+def _read_listed(one: WireListed) -> Listed:
+    return Listed(
+        one.id,
+        one.space,
+        _read_template(one.pattern),
+        one.mode,
+        one.strength,
+        one.at,
+        one.dest,
+        one.enabled,
+        one.fired,
+    )

@@ -1,0 +1,171 @@
+"""Errors to plain values and back: by their lasting code and their typed fields.
+
+An error is data: `Fault` has its code, whose move it is, the words that its host would print and
+its fields. Where the class of that code is known it is made again, field by field as its
+annotations say; where it is not, or a field does not fit, `RemoteError` prints the words. A peer
+names codes, never classes or modules: nothing is imported or run for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, TypeAlias, get_type_hints
+
+import msgspec
+
+from nomospace.control import Ruling
+from nomospace.errors import Bug, CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.wire.packing import Unfit, pack
+from nomospace.wire.shapes import has_any
+from nomospace.wire.slots import SHAPES
+from nomospace.wire.values import thaw
+
+TEXT_MAX: Final = 16_000
+"""How many characters of an error's words travel."""
+FIELDS_BYTES_MAX: Final = 256 << 10
+"""Fields that are larger than this stay behind, and the words must do."""
+
+
+class Fault(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An error as it travels."""
+
+    code: str
+    kind: str
+    text: str
+    fields: dict[str, Any] = {}
+
+
+@dataclass(eq=False, kw_only=True)
+class RemoteError(NomospaceError):
+    """Something went wrong at a host, in a way that has no class here.
+
+    Its `code` is the one that the host gave, and its kind is the host's: an `Unavailable` of a
+    newer host is still one to try again.
+    """
+
+    code: ClassVar[str] = "wire.remote"
+    remote_code: str
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code", self.remote_code)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class RemoteCallerError(RemoteError, CallerError):
+    """The caller gave something that a host cannot take."""
+
+
+class RemotePeerError(RemoteError, PeerError):
+    """A host says that a peer of it said something that cannot be so."""
+
+
+class RemoteLawError(RemoteError, LawError):
+    """A host cannot read or use the text of a law."""
+
+
+class RemoteUnavailable(RemoteError, Unavailable):
+    """A part of a host is not there just now."""
+
+
+_KINDS: Final[dict[str, type[RemoteError]]] = {
+    CallerError.code: RemoteCallerError,
+    PeerError.code: RemotePeerError,
+    LawError.code: RemoteLawError,
+    Unavailable.code: RemoteUnavailable,
+}
+
+_Make: TypeAlias = Callable[[dict[str, Any]], NomospaceError]
+_makers: dict[str, _Make] = {}
+
+
+def encode_error(error: NomospaceError) -> Fault:
+    """An error as data, which native code can write into any frame.
+
+    >>> from nomospace.host.problems import NotOpen
+    >>> encode_error(NotOpen(space="jobs", agent="ann@ward")).fields
+    {'space': 'jobs', 'agent': 'ann@ward'}
+    """
+    text = str(error)
+    if len(text) > TEXT_MAX:
+        text = f"{text[: TEXT_MAX - 1]}…"
+    given = {field.name: getattr(error, field.name) for field in fields(error)}
+    try:
+        if len(pack(given)) > FIELDS_BYTES_MAX:
+            given = {}
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        given = {}  # a field that does not travel
+    return Fault(error.code, _kind(error), text, given)
+
+
+def _kind(error: NomospaceError) -> str:
+    for kind in (CallerError, PeerError, LawError, Unavailable, Bug):
+        if isinstance(error, kind):
+            return kind.code
+    return NomospaceError.code
+
+
+def decode_error(raw: Any) -> NomospaceError:
+    """The error that was read, as a plain value or natively as a `Fault`.
+
+    It is a `RemoteError` when its class, or one of its fields, is not known. Raises `Unfit` for
+    what is no error.
+
+    >>> decode_error(Fault("host.no-such-thing", "unavailable", "the thing is away"))
+    RemoteUnavailable(remote_code='host.no-such-thing', text='the thing is away')
+    """
+    try:
+        fault = msgspec.convert(raw, Fault)
+    except msgspec.ValidationError as error:
+        raise Unfit(str(error)) from None
+    make = _maker(fault.code)
+    if make is not None:
+        try:
+            return make(fault.fields)
+        except (ValueError, KeyError, TypeError, RecursionError):  # `Unfit` and msgspec's are first
+            pass
+    return _KINDS.get(fault.kind, RemoteError)(remote_code=fault.code, text=fault.text)
+
+
+def _maker(code: str) -> _Make | None:
+    """What makes an error of a code; classes that were loaded since the last look are found."""
+    make = _makers.get(code)
+    if make is None:
+        for kind in _subclasses(NomospaceError):
+            if kind.code not in _makers and not issubclass(kind, RemoteError):
+                _makers[kind.code] = _compile(kind)
+        make = _makers.get(code)
+    return make
+
+
+def _subclasses(kind: type[NomospaceError]) -> list[type[NomospaceError]]:
+    found = []
+    for each in kind.__subclasses__():
+        if "code" in each.__dict__:
+            found.append(each)
+        found += _subclasses(each)
+    return found
+
+
+def _compile(kind: type[NomospaceError]) -> _Make:
+    readers: dict[str, Callable[[Any], Any]] | None = None
+
+    def make(given: dict[str, Any]) -> NomospaceError:
+        nonlocal readers
+        if readers is None:
+            hints = get_type_hints(kind)
+            readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+        return kind(**{name: read(given[name]) for name, read in readers.items() if name in given})
+
+    return make
+
+
+def _reader(annotation: Any) -> Callable[[Any], Any]:
+    if annotation is Ruling:
+        return lambda raw: SHAPES.read(Ruling, raw)
+    if has_any(annotation):
+        return thaw
+    return lambda raw: msgspec.convert(raw, annotation)
