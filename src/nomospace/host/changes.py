@@ -226,7 +226,8 @@ class Book:
     def taken(self, peer: str, number: int) -> None:
         """A peer has everything up to a number."""
         waiting = self.pending.get(peer, {})
-        for known in [n for n in waiting if n <= number]:
+        last = self.numbers.get(peer, 0)
+        for known in range(last - len(waiting) + 1, min(number, last) + 1):  # there are no gaps
             del waiting[known]
 
 

@@ -109,12 +109,18 @@ class Governed:
 
     def cancel(self, agent: str, op: int) -> bool:
         """Call an operation off before it has reached its space (a law may hold it for long)."""
-        for (who, _), waiting in self._outstanding.items():
-            for one in waiting if who == agent else ():
+        for key in self._keys(agent):
+            waiting = self._outstanding[key]
+            for one in waiting:
                 if one.op == op and not one.started:
                     waiting.remove(one)
                     return True
         return False
+
+    def _keys(self, agent: str) -> list[tuple[str, str]]:
+        """Where an agent here has had operations outstanding: spaces that it has open."""
+        resident = self._host.holding.residents[agent]
+        return [(agent, name) for name in resident.spaces if (agent, name) in self._outstanding]
 
     def cancelling(self, op: Op) -> bool:
         """May an agent call off what waits at a space? If not, what comes is delivered as mail."""
@@ -373,14 +379,14 @@ class Governed:
 
     def end(self, agent: str) -> None:
         """The agent leaves without its operations."""
-        for key in [key for key in self._outstanding if key[0] == agent]:
+        for key in self._keys(agent):
             for one in self._outstanding.pop(key):
                 self._host.fail(one.op, AgentLeft(agent=agent))
 
     def pack_waiting(self, agent: str) -> tuple[Waiting, ...]:
         """Take the unanswered operations of an agent that moves out, with how far they got."""
         packed: list[Waiting] = []
-        for key in [key for key in self._outstanding if key[0] == agent]:
+        for key in self._keys(agent):
             law = self._host.holding.residents[agent].spaces[key[1]].law
             packed += [
                 Waiting(one.op, one.request, law, one.message, one.started, one.under_way)

@@ -119,6 +119,7 @@ class Moving:
         self._host = host
         self.programs = dict(durable.programs)
         self._asking: dict[str, Asking] = {}
+        self._keys: dict[int, str] = {}  # the agents that ask, by the keys they ask under
         self._away: dict[str, int] = {}  # the calls of those who left, until their arrival is known
         self._next = 1
 
@@ -172,18 +173,22 @@ class Moving:
         self._next += 1
         until = host.now + ASK_US
         self._asking[agent] = Asking(key, op, request, until)
+        self._keys[key] = agent
         laws = host.governing.laws_of(agent)
         may_come = MayCome(key, agent, laws, request.program, request.code)
         host.posting.parcel(request.to, may_come)
 
     def _of(self, key: int) -> tuple[str, Asking] | None:
-        for agent, one in self._asking.items():
-            if one.key == key:
-                return agent, one
-        return None
+        agent = self._keys.get(key)
+        return None if agent is None else (agent, self._asking[agent])
+
+    def _forget(self, agent: str) -> Asking:
+        one = self._asking.pop(agent)
+        del self._keys[one.key]
+        return one
 
     def _stays(self, agent: str, why: str) -> None:
-        one = self._asking.pop(agent)
+        one = self._forget(agent)
         for mail in one.mail:
             self._host.order(mail)
         self._host.fail(one.op, MoveRefused(agent=agent, to=one.to, why=why))
@@ -193,7 +198,7 @@ class Moving:
         one = self._asking.get(agent)
         if one is None or one.op != op or not one.until:
             return False
-        del self._asking[agent]
+        self._forget(agent)
         for mail in one.mail:
             self._host.order(mail)
         self._host.fail(op, Cancelled())
@@ -206,7 +211,7 @@ class Moving:
         if one is None or one.until or one.to != effect.site:
             host.posting.stay(agent)  # it was asked for in an earlier life
             return
-        del self._asking[agent]
+        self._forget(agent)
         asked = one.request
         if asked.program:
             host.seeking.end(agent)

@@ -49,8 +49,8 @@ from nomospace.protocols.routing import (
     Transmit,
     server_of,
 )
+from nomospace.protocols.routing.frames import KINDS, NotPrimary, Post, post_in, with_post
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
-from nomospace.protocols.routing.frames import NotPrimary, Post, post_in, with_post
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
 from nomospace.protocols.routing.server import Server
@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from nomospace.host.core import Host
 
 FOLD_FROM: Final = 4_096
-"""So many changes of a daemon or server are kept one by one before they are folded together."""
+"""So many changes of a daemon or server are kept one by one before they are folded together; or
+as many as its state took the last time, if that was more."""
 
 UNSEALED: Final = b"\0"
 """In the place of a seal, on a letter that came from elsewhere without one."""
@@ -157,6 +158,7 @@ class Posting:
         self._own: deque[tuple[str, RoutingFrame]] = deque()
         self._running = False
         self._written: dict[str, int] = {}
+        self._fold_at: dict[str, int] = {}
         for core, changes in durable.routing.items():
             self._written[core] = len(changes)
             (self._servers[core] if core else self.daemon).restore(changes, now=host.now)
@@ -228,8 +230,12 @@ class Posting:
         try:
             for number, what in came:
                 host.write_down(ParcelPlaced(peer, number))
-                if not host.moving.hear(peer, what):
+                if host.moving.hear(peer, what):
+                    continue
+                if what.__class__ in KINDS:
                     self._own.append((peer, _from_elsewhere(what)))
+                else:
+                    host.note("bad-parcel", peer=peer, number=number, kind=type(what).__name__)
         finally:
             self._running = False
         self._work_off()
@@ -316,14 +322,12 @@ class Posting:
 
     def _fold(self, core: str) -> None:
         """Write down the state of a core whose changes have become many."""
-        if self._written.get(core, 0) < FOLD_FROM:
+        if self._written.get(core, 0) < self._fold_at.get(core, FOLD_FROM):
             return
         changes = tuple((self._servers[core] if core else self.daemon).changes())
-        if len(changes) < FOLD_FROM // 2:
-            self._host.write_down(RoutingFolded(core, changes))
-            self._written[core] = len(changes)
-        else:
-            self._written[core] = 0  # much is alive: look again after as many changes more
+        self._host.write_down(RoutingFolded(core, changes))
+        self._written[core] = len(changes)
+        self._fold_at[core] = max(FOLD_FROM, 2 * len(changes))  # else much would be folded often
 
 
 def _from_elsewhere(frame: RoutingFrame) -> RoutingFrame:

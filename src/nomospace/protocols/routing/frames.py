@@ -7,7 +7,7 @@ Whoever sends a frame that carries a post gives the post away with it.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -275,6 +275,9 @@ Frame: TypeAlias = (
     | Rejoin
     | Relayed
 )
+
+KINDS: Final = frozenset(get_args(Frame))
+"""The kinds of frame that there are."""
 
 _FOR_SERVERS = (
     Seek,
