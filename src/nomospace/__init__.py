@@ -25,7 +25,7 @@ _FACE = {
     "ContactLost": ("nomospace.host.problems", "ContactLost"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
-    "Law": ("nomospace.law", "CompiledLaw"),
+    "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
     "LeaseLapsed": ("nomospace.host.problems", "LeaseLapsed"),
     "ListenerOverran": ("nomospace.client", "ListenerOverran"),
@@ -50,6 +50,8 @@ _FACE = {
     "WaitingInListener": ("nomospace.client", "WaitingInListener"),
     "a": ("nomospace.terms.templates", "a"),
     "between": ("nomospace.terms.templates", "between"),
+    "fetch_law": ("nomospace.client.laws", "fetch_law"),
+    "find_controller": ("nomospace.client.controllers", "find_controller"),
     "make_bundle": ("nomospace.trust", "make_bundle"),
     "obj": ("nomospace.terms.templates", "obj"),
     "program": ("nomospace.client", "program"),
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from nomospace.client import Tuple as Tuple
     from nomospace.client import WaitingInListener as WaitingInListener
     from nomospace.client import program as program
+    from nomospace.client.controllers import find_controller as find_controller
+    from nomospace.client.laws import fetch_law as fetch_law
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError

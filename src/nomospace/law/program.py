@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +58,21 @@ class CompiledLaw:
         self._recursive = bool(tree.helpers)
         self._actors: dict[str, Ruler] | None = None
 
+    finder: ClassVar[Callable[..., CompiledLaw] | None] = None
+    """Who finds laws that are no files here. `client.laws` sets itself: this room has no wires."""
+
     @staticmethod
-    def load(path: str | Path) -> CompiledLaw:
+    def load(source: str | Path, **where: Any) -> CompiledLaw:
         """Read, check and compile a law's file, in either language (`.law` or `.law.py`).
+
+        As `nomospace.Law.load` it takes texts, addresses and names in a law server too, and all
+        that `client.laws.load_law` takes: `server`, `authority`, `timeout`.
 
         Raises `LawFile` when it cannot be read, and `Faulty` with every error found in it.
         """
-        return load_source(read_source(str(path)))
+        if CompiledLaw.finder is None:
+            return load_source(read_source(str(source)))
+        return CompiledLaw.finder(source, **where)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,195 @@
+"""Requests to services over HTTP: one answer, bounded in size and in time.
+
+The standard library's client in a thread is enough for the few requests that an agent makes before
+it begins to work. Redirects are followed between addresses of the same kind only. An answer that
+is a problem is raised as `ServiceRefused` with the service's own code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from nomospace.errors import CallerError, PeerError, Unavailable
+
+TIMEOUT_S: Final = 10.0
+"""How long a service may take for each step of an answer."""
+ANSWER_BYTES_MAX: Final = 4_000_000
+"""The largest answer that is read."""
+SCHEMES: Final = ("http", "https")
+
+
+@dataclass(eq=False, kw_only=True)
+class BadAddress(CallerError):
+    """An address that no service has."""
+
+    code: ClassVar[str] = "client.bad-address"
+    url: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.url[:200]!r} is no address of a service; give http://host:port/… or https://…"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class ServiceAway(Unavailable):
+    """A service did not answer, or not to the end."""
+
+    code: ClassVar[str] = "client.service-away"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.url[:200]} does not answer: {self.why}; look whether it runs, then try again"
+
+
+@dataclass(eq=False, kw_only=True)
+class ServiceRefused(CallerError):
+    """A service answered with a problem: `problem` is its code, `detail` its words."""
+
+    code: ClassVar[str] = "client.service-refused"
+    url: str
+    status: int
+    problem: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.url[:200]} answers {self.status}: {self.detail}"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadAnswer(PeerError):
+    """A service's answer cannot be one."""
+
+    code: ClassVar[str] = "client.bad-answer"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.url[:200]} is not the service that was meant: {self.why}"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer: where from in the end, its headers (names in lower case) and its body."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class _Problem(msgspec.Struct):
+    """What `problem+json` says, as far as it is used here."""
+
+    code: str = ""
+    detail: str = ""
+    title: str = ""
+
+
+async def fetch(
+    url: str,
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+    token: str = "",
+    authority: str | None = None,
+    timeout: float = TIMEOUT_S,
+) -> Answer:
+    """Ask a service, in a thread; see `fetch_blocking`."""
+    return await asyncio.to_thread(
+        fetch_blocking,
+        url,
+        method=method,
+        body=body,
+        token=token,
+        authority=authority,
+        timeout=timeout,
+    )
+
+
+def fetch_blocking(
+    url: str,
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+    token: str = "",
+    authority: str | None = None,
+    timeout: float = TIMEOUT_S,
+) -> Answer:
+    """Ask a service and wait for its answer.
+
+    `authority` is a PEM file of those who may certify it; by default the system's. Raises
+    `BadAddress`, `ServiceAway`, `ServiceRefused`, `BadAnswer`.
+    """
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES or not parts.hostname:
+        raise BadAddress(url=url)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    # No proxies: what the environment says about the world is not about a community's services.
+    handlers: list[Any] = [ProxyHandler({}), _redirects(parts.scheme)]
+    if parts.scheme == "https":
+        import ssl
+
+        handlers.append(HTTPSHandler(context=ssl.create_default_context(cafile=authority)))
+    request = Request(url, data=body or None, headers=headers, method=method)
+    try:
+        with build_opener(*handlers).open(request, timeout=timeout) as answer:
+            return Answer(answer.url, _lowered(answer.headers), _read(url, answer, timeout))
+    except HTTPError as error:
+        with error:
+            raise _refused(url, error.code, error.read(ANSWER_BYTES_MAX)) from None
+    except (OSError, HTTPException) as error:
+        why = str(getattr(error, "reason", "") or error) or type(error).__name__
+        raise ServiceAway(url=url, why=why) from None
+
+
+def _redirects(scheme: str) -> Any:
+    from urllib.request import HTTPRedirectHandler
+
+    class SameKind(HTTPRedirectHandler):
+        """A redirect from https to http would show to all what was meant for one."""
+
+        def redirect_request(self, *given: Any) -> Any:
+            return (
+                super().redirect_request(*given) if urlsplit(given[-1]).scheme == scheme else None
+            )
+
+    return SameKind()
+
+
+def _read(url: str, answer: Any, timeout: float) -> bytes:
+    """A body to its end. The socket's own timeout is for each piece; this one is for all."""
+    parts: list[bytes] = []
+    size, until = 0, monotonic() + timeout
+    while part := answer.read1(65_536):
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES_MAX:
+            raise BadAnswer(url=url, why=f"it sends more than {ANSWER_BYTES_MAX:,} bytes")
+        if monotonic() > until:
+            raise ServiceAway(url=url, why=f"its answer takes more than {timeout:g} s")
+    return b"".join(parts)
+
+
+def _refused(url: str, status: int, body: bytes) -> ServiceRefused:
+    try:
+        problem = msgspec.json.decode(body, type=_Problem)
+    except (msgspec.DecodeError, ValueError):
+        problem = _Problem(detail="no reason was given")
+    return ServiceRefused(
+        url=url, status=status, problem=problem.code, detail=problem.detail or problem.title
+    )
+
+
+def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,158 @@
+"""The controller service over HTTP, and how a host stays registered with one.
+
+| request                    | answer                                                            |
+| -------------------------- | ----------------------------------------------------------------- |
+| `GET /controllers`         | hosts that offer controllers, the best first, as JSON             |
+| `GET /controllers/NAME`    | one of them                                                       |
+| `PUT /controllers/NAME`    | it is offered for `lease_s` seconds (token); the body is an offer |
+| `DELETE /controllers/NAME` | it is offered no longer (token)                                   |
+
+`GET /controllers` takes `law=HASH`, `authority=KEY` (the law's `cAuthority`), `near=DOMAIN` and
+`limit=N`. `client.find_controller` asks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import quote
+
+import msgspec
+
+from nomospace.client.http import Answer, fetch
+from nomospace.errors import NomospaceError
+from nomospace.node.services.web import (
+    Allows,
+    BadRequest,
+    answering,
+    body_of,
+    caller_of,
+    json_answer,
+    number_in,
+)
+from nomospace.services.controllers import FOUND_MAX, LEASE_US, BadOffer, Controllers, Offer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+OFFER_BYTES_MAX: Final = 500_000
+AGAIN_S: Final = LEASE_US / 1e6 / 3
+"""How often a host registers: two tries may fail before it is forgotten."""
+
+
+class ControllerService:
+    """The hosts that offer controllers, behind HTTP."""
+
+    def __init__(self, allows: Allows) -> None:
+        self._allows = allows
+        self._core = Controllers()
+
+    def routes(self) -> list[Route]:
+        """Where it is served."""
+        from starlette.routing import Route
+
+        return [
+            Route("/controllers", answering(self._find), methods=["GET"]),
+            Route("/controllers/{name}", answering(self._get), methods=["GET"]),
+            Route("/controllers/{name}", answering(self._put), methods=["PUT"]),
+            Route("/controllers/{name}", answering(self._delete), methods=["DELETE"]),
+        ]
+
+    async def _find(self, request: Request) -> Response:
+        query = request.query_params
+        found = self._core.find(
+            now=_now(),
+            law=query.get("law", ""),
+            authority=query.get("authority", ""),
+            near=query.get("near", ""),
+            limit=number_in(request, "limit", FOUND_MAX),
+        )
+        return json_answer(found)
+
+    async def _get(self, request: Request) -> Response:
+        return json_answer(self._core.get(request.path_params["name"], now=_now()))
+
+    async def _put(self, request: Request) -> Response:
+        caller_of(request, self._allows, "to register a host")
+        body = await body_of(request, OFFER_BYTES_MAX)
+        try:
+            offer = msgspec.json.decode(body, type=Offer)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise BadRequest(why=f"the body is no offer of a host: {error}") from None
+        if offer.name != request.path_params["name"]:
+            raise BadOffer(why=f"it says {offer.name[:60]!r}; register it under its own name")
+        self._core.apply(self._core.register(offer, now=_now()))
+        return json_answer({"name": offer.name, "lease_s": LEASE_US / 1e6})
+
+    async def _delete(self, request: Request) -> Response:
+        caller_of(request, self._allows, "to take a host out")
+        self._core.apply(self._core.unregister(request.path_params["name"]))
+        return json_answer({"name": request.path_params["name"]})
+
+
+class Registration:
+    """A host that stays registered from the head of an `async with` to its end.
+
+    `offer` is asked anew each time, so that the load is that of the moment. A service that is away
+    does no harm: the host goes on, and registers when it is back. `failed` has the last failure.
+    """
+
+    def __init__(
+        self, url: str, offer: Callable[[], Offer], *, token: str, again_s: float = AGAIN_S
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._offer = offer
+        self._token = token
+        self._again_s = again_s
+        self._task: asyncio.Task[None] | None = None
+        self.failed: NomospaceError | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._register()
+        self._task = asyncio.create_task(self._repeat(), name="stay registered")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        with suppress(NomospaceError):  # it would be forgotten soon anyway
+            await self._ask("DELETE", self._offer().name)
+
+    async def _repeat(self) -> None:
+        while True:
+            await asyncio.sleep(self._again_s)
+            await self._register()
+
+    async def _register(self) -> None:
+        offer = self._offer()
+        try:
+            await self._ask("PUT", offer.name, msgspec.json.encode(offer))
+            self.failed = None
+        except NomospaceError as error:
+            self.failed = error
+
+    async def _ask(self, method: str, name: str, body: bytes = b"") -> Answer:
+        return await fetch(
+            f"{self._url}/controllers/{quote(name, safe='')}",
+            method=method,
+            body=body,
+            token=self._token,
+        )
+
+
+def _now() -> int:
+    """Microseconds that never go back: leases are lengths of time, not moments."""
+    return time.monotonic_ns() // 1_000

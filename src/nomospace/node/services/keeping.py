@@ -1,0 +1,203 @@
+"""A file that keeps the changes of a service: what was written is on disk when `write` returns.
+
+One change a line, as JSON behind a checksum. A line that a crash has cut off at the end of the file
+was never acknowledged, and is taken away on opening. A line that is wrong anywhere else is damage:
+it is named with its number, and nothing is read past it. One process has the file at a time.
+
+>>> from tempfile import TemporaryDirectory
+>>> from pathlib import Path
+>>> class Said(msgspec.Struct):
+...     what: str
+>>> with TemporaryDirectory() as folder:
+...     for word in ("a", "b"):
+...         with Log(Path(folder) / "log", Said) as log:
+...             print(log.begin())
+...             log.write(Said(word))
+[]
+[Said(what='a')]
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, ClassVar, Final, Generic, Self, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from nomospace.errors import CallerError, Unavailable
+
+LOG_BYTES_MAX: Final = 1 << 30
+"""The largest file of changes that is opened or written."""
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False, kw_only=True)
+class LogDamaged(CallerError):
+    """A file of changes holds a line that nobody wrote."""
+
+    code: ClassVar[str] = "services.log-damaged"
+    path: str
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}, line {self.line}: {self.why}; bring the file back from a backup, "
+            "or take the line out if what it said may be lost"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class LogInUse(Unavailable):
+    """Another process has the file of changes."""
+
+    code: ClassVar[str] = "services.log-in-use"
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.path} is in use by another process; end that one, or use another file"
+
+
+@dataclass(eq=False, kw_only=True)
+class LogUnwritable(Unavailable):
+    """A change could not be written down, and so does not count."""
+
+    code: ClassVar[str] = "services.log-unwritable"
+    path: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"nothing can be written to {self.path}: {self.why}; make room, then try again"
+
+
+class Log(Generic[T]):
+    """The changes of one service in a file. All calls block; one thread makes them."""
+
+    def __init__(self, path: Path, kind: Any) -> None:
+        self._path = path
+        self._encoder = msgspec.json.Encoder()
+        self._decoder = msgspec.json.Decoder(kind)
+        self._file: IO[bytes] | None = None
+        self._size = 0
+        self.lines = 0
+        """How many changes the file holds, those counted that later ones have made void."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def begin(self) -> list[T]:
+        """Open the file, making it when there is none: the changes it holds, oldest first.
+
+        Raises `LogInUse`, `LogDamaged`, `LogUnwritable`.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            file = self._path.open("a+b")
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LogInUse(path=str(self._path)) from None
+            changes = self._read(file)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        return changes
+
+    def _read(self, file: IO[bytes]) -> list[T]:
+        if file.seek(0, os.SEEK_END) > LOG_BYTES_MAX:
+            raise self._damaged(0, f"the file is above {LOG_BYTES_MAX:,} bytes")
+        file.seek(0)
+        changes: list[T] = []
+        self._size = 0
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                file.truncate(self._size)  # a crash came in between: nobody was told that it holds
+                break
+            checksum, _, body = line[:-1].partition(b" ")
+            if checksum != b"%08x" % crc32(body):
+                raise self._damaged(number, "its checksum is not that of its words")
+            try:
+                changes.append(self._decoder.decode(body))
+            except (msgspec.DecodeError, ValueError) as error:
+                raise self._damaged(number, f"it is no change of this service ({error})") from None
+            self._size += len(line)
+        file.seek(0, os.SEEK_END)
+        self.lines = len(changes)
+        return changes
+
+    def write(self, *changes: T) -> None:
+        """Add changes to the file, all or none; they are on disk when this returns."""
+        assert self._file is not None, "a log is begun before it is written to"
+        block = b"".join([self._line(change) for change in changes])
+        try:
+            if self._size + len(block) > LOG_BYTES_MAX:
+                raise OSError(f"the limit of {LOG_BYTES_MAX:,} bytes is reached")
+            self._file.write(block)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):  # what was written of it must not be read as a change later
+                self._file.truncate(self._size)
+            raise self._unwritable(error) from error
+        self._size += len(block)
+        self.lines += len(changes)
+
+    def rewrite(self, changes: Iterable[T]) -> None:
+        """Let the file hold only these changes: a new file takes the old one's name at once."""
+        assert self._file is not None, "a log is begun before it is rewritten"
+        fresh = self._path.with_name(f"{self._path.name}.new")
+        old, count, size = self._file, 0, 0
+        try:
+            file = fresh.open("w+b")
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for change in changes:
+                size += file.write(self._line(change))
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+            fresh.replace(self._path)
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._file, self._size, self.lines = file, size, count
+        old.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _line(self, change: T) -> bytes:
+        body = self._encoder.encode(change)
+        return b"%08x %s\n" % (crc32(body), body)
+
+    def _damaged(self, line: int, why: str) -> LogDamaged:
+        return LogDamaged(path=str(self._path), line=line, why=why)
+
+    def _unwritable(self, error: OSError) -> LogUnwritable:
+        return LogUnwritable(path=str(self._path), why=error.strerror or str(error))

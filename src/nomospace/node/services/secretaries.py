@@ -1,0 +1,317 @@
+"""The secretary over HTTP, and the side of a host that asks it.
+
+| request                                 | answer                                             |
+| --------------------------------------- | -------------------------------------------------- |
+| `GET /communities`                      | the laws whose communities are kept here           |
+| `GET /communities/LAW/members`          | who is a member, at which host, since when         |
+| `GET /communities/LAW/members/AGENT`    | one of them                                        |
+| `PUT /communities/LAW/members/AGENT`    | a host asks to admit, or tells `{"moved": true}`   |
+| `DELETE /communities/LAW/members/AGENT` | a host tells that its member has quit              |
+| `GET /communities/LAW/roll`             | who is on the roll (operator)                      |
+| `PUT /communities/LAW/roll/AGENT`       | put there: `initial` terms, `controller` (operator) |
+| `DELETE /communities/LAW/roll/AGENT`    | struck off (operator)                              |
+
+`LAW` is a hash. A host is who its token stands for: none can speak for another.
+
+A host asks before its core hears of the adoption (`Secretaries.ask`), and the core is given the
+answer when it adopts (`Secretaries.enrols`). To ask again is harmless, and so is a crash in
+between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from nomospace.client.http import BadAnswer, ServiceRefused, fetch
+from nomospace.errors import CallerError, LawError, Unavailable
+from nomospace.node.services.keeping import Log
+from nomospace.node.services.web import (
+    Allows,
+    BadRequest,
+    answering,
+    body_of,
+    caller_of,
+    json_answer,
+)
+from nomospace.services.laws import HASH
+from nomospace.services.secretary import Change, Secretary
+from nomospace.terms import Term, show, term
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+COMMUNITIES_MAX: Final = 1_000
+"""How many communities one service keeps."""
+ENTRY_BYTES_MAX: Final = 100_000
+WASTE_MAX: Final = 10_000
+"""So many void lines may be in a file, besides as many as count, before it is written anew."""
+ASKED_MAX: Final = 10_000
+"""How many answers of secretaries may wait for their adoptions."""
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchCommunity(CallerError):
+    """A community that this service does not keep."""
+
+    code: ClassVar[str] = "secretary.no-such-community"
+    law: str
+
+    def __str__(self) -> str:
+        return f"no community of law {self.law[:70]!r} is kept here; look at the list"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAdmitted(CallerError):
+    """A secretary does not let an agent adopt its law; `reason` is the code, `why` its words."""
+
+    code: ClassVar[str] = "secretary.not-admitted"
+    agent: str
+    law: str
+    reason: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} may not adopt law {self.law[:12]}: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAsked(Unavailable):
+    """An agent adopts a law whose secretary was not asked about it."""
+
+    code: ClassVar[str] = "secretary.not-asked"
+    agent: str
+    law: str
+
+    def __str__(self) -> str:
+        return f"the secretary of law {self.law[:12]} was not asked about {self.agent}; adopt again"
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """A secretary's yes: the terms that the member begins with, besides `initialCS`."""
+
+    initial: tuple[str, ...] = ()
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    initial: tuple[str, ...] = ()
+    controller: str = ""
+
+
+class _Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    moved: bool = False
+
+
+class _Community:
+    """One roll, the file that keeps it, and the turn to change it."""
+
+    def __init__(self, law: str, path: Path | None, *, closed: bool, returns: bool) -> None:
+        self.log: Log[Change] | None = None if path is None else Log(path, Change)
+        kept = () if self.log is None else self.log.begin()
+        self.secretary = Secretary(law, kept, closed=closed, returns=returns)
+        self.turn = asyncio.Lock()
+
+    async def change(self, change: Change | None) -> None:
+        """Write a change down and carry it out; the turn is the caller's."""
+        if change is None:
+            return
+        log, secretary = self.log, self.secretary
+        if log is not None:
+            await asyncio.to_thread(log.write, change)
+        secretary.apply(change)
+        if log is not None and log.lines > WASTE_MAX:
+            needed = list(secretary.changes())
+            if log.lines > 2 * len(needed) + WASTE_MAX:
+                await asyncio.to_thread(log.rewrite, needed)
+
+
+class SecretaryService:
+    """The secretaries of some communities behind HTTP.
+
+    `hosts` says which host a token stands for, `operators` who may change rolls.
+    """
+
+    def __init__(self, hosts: Allows, operators: Allows) -> None:
+        self._hosts = hosts
+        self._operators = operators
+        self._communities: dict[str, _Community] = {}
+
+    def keep(
+        self, law: str, path: Path | None = None, *, closed: bool = False, returns: bool = False
+    ) -> Secretary:
+        """Keep the community of a law (its hash), in a file; what it means is in `Secretary`."""
+        if HASH.fullmatch(law) is None:
+            raise NoSuchCommunity(law=law)
+        if len(self._communities) >= COMMUNITIES_MAX:
+            raise BadRequest(why=f"{COMMUNITIES_MAX:,} communities are kept; begin another service")
+        community = self._communities[law] = _Community(law, path, closed=closed, returns=returns)
+        return community.secretary
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for community in self._communities.values():
+            if community.log is not None:
+                community.log.close()
+
+    def routes(self) -> list[Route]:
+        """Where it is served."""
+        from starlette.routing import Route
+
+        one = "/communities/{law}"
+        table = (
+            ("/communities", "GET", self._list),
+            (f"{one}/members", "GET", self._members),
+            (f"{one}/members/{{agent}}", "GET", self._member),
+            (f"{one}/members/{{agent}}", "PUT", self._admit),
+            (f"{one}/members/{{agent}}", "DELETE", self._quit),
+            (f"{one}/roll", "GET", self._roll),
+            (f"{one}/roll/{{agent}}", "PUT", self._enrol),
+            (f"{one}/roll/{{agent}}", "DELETE", self._strike),
+        )
+        return [Route(path, answering(handler), methods=[how]) for path, how, handler in table]
+
+    def _community(self, request: Request) -> _Community:
+        law = request.path_params["law"]
+        found = self._communities.get(law)
+        if found is None:
+            raise NoSuchCommunity(law=law)
+        return found
+
+    async def _list(self, request: Request) -> Response:
+        return json_answer(
+            [
+                {"law": law, "members": len(community.secretary.members)}
+                for law, community in self._communities.items()
+            ]
+        )
+
+    async def _members(self, request: Request) -> Response:
+        secretary = self._community(request).secretary
+        return json_answer([secretary.member(agent) for agent in secretary.members])
+
+    async def _member(self, request: Request) -> Response:
+        secretary = self._community(request).secretary
+        return json_answer(secretary.member(request.path_params["agent"]))
+
+    async def _admit(self, request: Request) -> Response:
+        host = caller_of(request, self._hosts, "to speak for a host")
+        community, agent = self._community(request), request.path_params["agent"]
+        asking = await _body(request, _Asking)
+        async with community.turn:
+            if asking.moved:
+                await community.change(community.secretary.move(agent, host, now=_now()))
+                return json_answer(Admission())
+            change, initial = community.secretary.admit(agent, host, now=_now())
+            await community.change(change)
+        return json_answer(Admission(tuple([show(each) for each in initial])))
+
+    async def _quit(self, request: Request) -> Response:
+        host = caller_of(request, self._hosts, "to speak for a host")
+        community, agent = self._community(request), request.path_params["agent"]
+        async with community.turn:
+            await community.change(community.secretary.quit(agent, host))
+        return json_answer({"agent": agent})
+
+    async def _roll(self, request: Request) -> Response:
+        caller_of(request, self._operators, "to read a roll")
+        return json_answer(self._community(request).secretary.roll)
+
+    async def _enrol(self, request: Request) -> Response:
+        caller_of(request, self._operators, "to change a roll")
+        community, agent = self._community(request), request.path_params["agent"]
+        entry = await _body(request, _Entry)
+        async with community.turn:
+            change = community.secretary.enrol(agent, entry.initial, entry.controller)
+            await community.change(change)
+        return json_answer(change)
+
+    async def _strike(self, request: Request) -> Response:
+        caller_of(request, self._operators, "to change a roll")
+        community, agent = self._community(request), request.path_params["agent"]
+        async with community.turn:
+            await community.change(community.secretary.strike(agent))
+        return json_answer({"agent": agent})
+
+
+class Secretaries:
+    """The secretaries that a host asks: law hashes, each with the address of its service.
+
+    `ask` before a call of adoption goes to the core, `enrols` is for the core itself. Of laws
+    without a secretary nobody is asked.
+    """
+
+    def __init__(self, addresses: Mapping[str, str], *, token: str) -> None:
+        self._addresses = {law: url.rstrip("/") for law, url in addresses.items()}
+        self._token = token
+        self._asked: dict[tuple[str, str], tuple[Term, ...]] = {}
+
+    def __contains__(self, law: str) -> bool:
+        return law in self._addresses
+
+    async def ask(self, agent: str, law: str) -> None:
+        """Ask a law's secretary to admit an agent; raises `NotAdmitted`, `ServiceAway`.
+
+        The answer is kept for the adoption that follows.
+        """
+        if law not in self._addresses:
+            return
+        admission = await self._tell("PUT", agent, law)
+        try:
+            read = msgspec.json.decode(admission, type=Admission)
+            initial = tuple([term(text) for text in read.initial])
+        except (msgspec.DecodeError, ValueError, LawError, CallerError) as error:
+            raise BadAnswer(url=self._addresses[law], why=f"no admission ({error})") from None
+        while len(self._asked) >= ASKED_MAX:
+            del self._asked[next(iter(self._asked))]
+        self._asked[agent, law] = initial
+
+    def enrols(self, agent: str, law: str) -> tuple[Term, ...]:
+        """What the secretary's roll has for an agent; raises `NotAsked`."""
+        if law not in self._addresses:
+            return ()
+        initial = self._asked.pop((agent, law), None)
+        if initial is None:
+            raise NotAsked(agent=agent, law=law)
+        return initial
+
+    async def moved(self, agent: str, law: str) -> None:
+        """Tell that a member has come to this host."""
+        if law in self._addresses:
+            await self._tell("PUT", agent, law, b'{"moved": true}')
+
+    async def quit(self, agent: str, law: str) -> None:
+        """Tell that a member of this host has quit."""
+        if law in self._addresses:
+            await self._tell("DELETE", agent, law)
+
+    async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> bytes:
+        url = f"{self._addresses[law]}/communities/{law}/members/{quote(agent, safe='@')}"
+        try:
+            return (await fetch(url, method=method, body=body, token=self._token)).body
+        except ServiceRefused as error:
+            raise NotAdmitted(
+                agent=agent, law=law, reason=error.problem, why=error.detail
+            ) from None
+
+
+async def _body(request: Request, kind: type[T]) -> T:
+    body = await body_of(request, ENTRY_BYTES_MAX)
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise BadRequest(why=f"the body cannot be read: {error}") from None
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000

@@ -1,0 +1,377 @@
+"""What the HTTP services share: errors as problems, tokens, limits on bodies, a server that ends.
+
+Every refusal is a `problem+json` object (RFC 9457) with the lasting code of its error, so a program
+can tell what was wrong and a person what to do. Bodies have a size and a time; connections have a
+number. Without TLS a server listens on the loopback only: tokens travel in its requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from uvicorn import Server
+
+BODY_S: Final = 10.0
+"""How long a client may take to send a body."""
+CONNECTIONS_MAX: Final = 256
+"""How many connections a server serves at a time; more are answered with 503."""
+IDLE_S: Final = 5
+"""How long a connection may stand idle between requests."""
+START_S: Final = 10.0
+STOP_S: Final = 3
+
+Handler = Callable[["Request"], Awaitable["Response"]]
+Allows = Callable[[str], str | None]
+"""Who a token stands for; `None` for a token that counts for nothing here."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NoToken(CallerError):
+    """A request that changes something came without a token that may."""
+
+    code: ClassVar[str] = "services.no-token"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} needs a token that allows it; send 'Authorization: Bearer TOKEN'"
+
+
+@dataclass(eq=False, kw_only=True)
+class BodyTooLarge(CallerError):
+    """A request with a body above the limit."""
+
+    code: ClassVar[str] = "services.body-too-large"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"a body of more than {self.limit:,} bytes is not taken; send less"
+
+
+@dataclass(eq=False, kw_only=True)
+class BodyTooSlow(CallerError):
+    """A request whose body did not come."""
+
+    code: ClassVar[str] = "services.body-too-slow"
+    limit_s: float
+
+    def __str__(self) -> str:
+        return f"the body did not come within {self.limit_s:g} s; send it again"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadRequest(CallerError):
+    """A request that cannot be read."""
+
+    code: ClassVar[str] = "services.bad-request"
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+@dataclass(eq=False, kw_only=True)
+class PlainAddress(CallerError):
+    """A server would listen to the world without TLS."""
+
+    code: ClassVar[str] = "services.plain-address"
+    host: str
+
+    def __str__(self) -> str:
+        return (
+            f"without TLS a service listens on the loopback only, not on {self.host!r}: "
+            "give it a certificate and its key, or listen on 127.0.0.1"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class CannotListen(Unavailable):
+    """A server could not take its port."""
+
+    code: ClassVar[str] = "services.cannot-listen"
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"cannot listen on {self.host}:{self.port}; choose another port (0 finds a free one)"
+
+
+_STATUS: Final[dict[str, int]] = {
+    "services.no-token": 401,
+    "services.body-too-large": 413,
+    "services.body-too-slow": 408,
+    "laws.no-such-law": 404,
+    "laws.too-large": 413,
+    "laws.full": 507,
+    "controllers.no-such-host": 404,
+    "secretary.no-such-community": 404,
+    "secretary.no-such-member": 404,
+    "secretary.not-on-roll": 403,
+    "secretary.other-controller": 403,
+    "secretary.has-quit": 403,
+    "secretary.member-elsewhere": 409,
+    "secretary.full": 507,
+    "services.log-unwritable": 507,
+}
+"""Where the kind of an error does not say the status."""
+
+
+def status_of(error: NomospaceError) -> int:
+    """The HTTP status that an error is answered with.
+
+    >>> status_of(NoToken(what="this")), status_of(BadRequest(why="no")), status_of(Unavailable())
+    (401, 400, 503)
+    """
+    status = _STATUS.get(error.code)
+    if status is not None:
+        return status
+    if isinstance(error, LawError):
+        return 422
+    if isinstance(error, CallerError):
+        return 400
+    return 502 if isinstance(error, PeerError) else 503 if isinstance(error, Unavailable) else 500
+
+
+def problem(error: NomospaceError) -> Response:
+    """An error as an answer: `type`, `title`, `status`, `detail`, `code` and its plain facts."""
+    from starlette.responses import JSONResponse
+
+    kind = type(error)
+    status = status_of(error)
+    facts = {field.name: getattr(error, field.name) for field in fields(error)}
+    body = {name: value for name, value in facts.items() if isinstance(value, str | int | float)}
+    body |= {
+        "type": f"urn:nomospace:error:{kind.code}",
+        "title": (kind.__doc__ or kind.code).partition("\n")[0],
+        "status": status,
+        "detail": str(error),
+        "code": kind.code,
+    }
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, headers, media_type="application/problem+json")
+
+
+def answering(handler: Handler) -> Handler:
+    """A handler whose errors are answers."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except NomospaceError as error:
+            return problem(error)
+
+    return handle
+
+
+def application(routes: Sequence[Route]) -> Starlette:
+    """An application of these routes; what it has no route for is a problem too."""
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.responses import JSONResponse
+
+    async def no_route(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException), error
+        body = {
+            "type": "about:blank",
+            "title": error.detail,
+            "status": error.status_code,
+            "detail": f"{request.method} {request.url.path[:200]}: {error.detail}",
+            "code": "services.no-such-resource",
+        }
+        return JSONResponse(
+            body, error.status_code, error.headers, media_type="application/problem+json"
+        )
+
+    return Starlette(routes=list(routes), exception_handlers={HTTPException: no_route})
+
+
+async def body_of(request: Request, limit: int) -> bytes:
+    """The body of a request; raises `BodyTooLarge`, `BodyTooSlow`."""
+    from starlette.requests import ClientDisconnect
+
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > limit:
+                    raise BodyTooLarge(limit=limit)
+                parts.append(part)
+    except TimeoutError:
+        raise BodyTooSlow(limit_s=BODY_S) from None
+    except ClientDisconnect:
+        raise BadRequest(why="the connection ended before the body did; send it again") from None
+    return b"".join(parts)
+
+
+def number_in(request: Request, name: str, default: int) -> int:
+    """A whole number of the query; raises `BadRequest`."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal() or len(text) > 9:
+        raise BadRequest(why=f"{name}={text[:40]!r} is no whole number; leave it out or give one")
+    return int(text)
+
+
+def caller_of(request: Request, allows: Allows, what: str) -> str:
+    """Who a request's token stands for; raises `NoToken`."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    caller = allows(token.strip()) if scheme.lower() == "bearer" else None
+    if caller is None:
+        raise NoToken(what=what)
+    return caller
+
+
+def tokens(known: Mapping[str, str]) -> Allows:
+    """Tokens by whom they stand for. All are compared, in a time that tells nothing.
+
+    >>> allows = tokens({"ops": "s3cret"})
+    >>> allows("s3cret"), allows("guess"), allows("")
+    ('ops', None, None)
+    """
+    digests = {who: sha256(token.encode()).digest() for who, token in known.items() if token}
+
+    def allows(token: str) -> str | None:
+        given = sha256(token.encode()).digest()
+        found = [who for who, digest in digests.items() if hmac.compare_digest(given, digest)]
+        return found[0] if found else None
+
+    return allows
+
+
+class Web:
+    """An application at an address, from the head of an `async with` to its end."""
+
+    def __init__(
+        self,
+        app: Starlette,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        certificate: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
+        """`port` 0 finds a free one. `certificate` and `key` are PEM files for TLS."""
+        if certificate is None and not _is_loopback(host):
+            raise PlainAddress(host=host)
+        self._app = app
+        self._host = host
+        self._port = port
+        self._certificate = certificate
+        self._key = key
+        self._server: Server | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        scheme = "http" if self._certificate is None else "https"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{scheme}://{host}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        assert self._server is not None, "a server that runs has a port"
+        port: int = self._server.servers[0].sockets[0].getsockname()[1]
+        return port
+
+    async def __aenter__(self) -> Self:
+        from uvicorn import Config
+
+        self._server = _server_class()(
+            Config(
+                self._app,
+                host=self._host,
+                port=self._port,
+                ssl_certfile=self._certificate,
+                ssl_keyfile=self._key,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                limit_concurrency=CONNECTIONS_MAX,
+                timeout_keep_alive=IDLE_S,
+                timeout_graceful_shutdown=STOP_S,
+            )
+        )
+        self._task = asyncio.create_task(self._serve(self._server), name="web service")
+        try:
+            async with asyncio.timeout(START_S):
+                while not self._server.started and not self._task.done():
+                    await asyncio.sleep(0.005)
+        except TimeoutError:
+            await self.stop()
+        if not self._server.started:
+            raise CannotListen(host=self._host, port=self._port)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End it: requests under way get up to `STOP_S` seconds."""
+        if self._server is not None and self._task is not None:
+            self._server.should_exit = True
+            await self._task
+
+    @staticmethod
+    async def _serve(server: Server) -> None:
+        try:
+            await server.serve()
+        except SystemExit:  # uvicorn's word for a port that is taken
+            return
+
+
+def _server_class() -> type[Server]:
+    from uvicorn import Server
+
+    class Quiet(Server):
+        """A server that leaves the process's signals alone: they are its program's."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Quiet
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A value of msgspec's as JSON."""
+    import msgspec
+    from starlette.responses import Response
+
+    return Response(msgspec.json.encode(value), status, headers, "application/json")
