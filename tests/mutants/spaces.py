@@ -315,11 +315,11 @@ SPACES: Final = (
         "a misplaced tuple is forgotten when its agent is met",
         HOLDING,
         """            level.space.remove(record)
-            host.write_down(TupleGone(level.name, record.id))
+            self.forget(level.name, record)
             host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 """,
         """            level.space.remove(record)
-            host.write_down(TupleGone(level.name, record.id))
+            self.forget(level.name, record)
 """,
         FEDERATION,
     ),
@@ -333,10 +333,10 @@ SPACES: Final = (
     Mutant(
         "a tuple whose holder has moved on is dropped",
         HOLDING,
-        """        host.write_down(TuplePut(name, row_of(record)))
+        """        self.keep(name, record)
         self._limbo.setdefault(record.cur, []).append((name, law, record))
 """,
-        """        host.write_down(TupleGone(name, record.id))
+        """        self.forget(name, record)
 """,
         FEDERATION,
     ),
@@ -345,7 +345,8 @@ SPACES: Final = (
         SERVING,
         """        for record in records:
             space.remove(record)
-            host.write_down(TupleGone(body.space, record.id))
+            host.holding.forget(body.space, record)
+            host.trace(TAKEN, body.space, record, body.agent)
 """,
         "",
         FEDERATION,
@@ -372,7 +373,8 @@ SPACES: Final = (
     Mutant(
         "a take here is not written down",
         SEEKING,
-        """            self._host.write_down(TupleGone(name, record.id))
+        """            self._host.holding.forget(name, record)
+            self._host.trace(TAKEN, name, record, one.agent)
             self._close(one)
 """,
         """            self._close(one)
@@ -389,8 +391,8 @@ SPACES: Final = (
     Mutant(
         "what is lent is not found again after a crash",
         LENDING,
-        "            host.write_down(TuplePut(name, row_of(record)))\n        return lease\n",
-        "            host.write_down(TupleGone(name, record.id))\n        return lease\n",
+        "            host.holding.keep(name, record)\n        return lease\n",
+        "            host.holding.forget(name, record)\n        return lease\n",
         FEDERATION,
     ),
     Mutant(

@@ -57,7 +57,7 @@ from nomospace.host.calls import (
     Uncertified,
 )
 from nomospace.host.changes import Change, Durable, ProgramKept
-from nomospace.host.effects import Answer, Effect, Note, Persist
+from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
@@ -76,7 +76,18 @@ from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
-from nomospace.space import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Space, Woken
+from nomospace.space import (
+    Dead,
+    Expired,
+    Failed,
+    Fired,
+    Lapsed,
+    Outcome,
+    Ranaway,
+    Record,
+    Space,
+    Woken,
+)
 from nomospace.terms import Term
 
 HELD_MAX: Final = 100_000
@@ -94,7 +105,8 @@ class Host:
     from elsewhere whether its controller may take part in a law's community, and `silent` for a law
     whether this host's own controllers may: why not, or an empty string. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
-    raises why it is not admitted. `limits` bound the mail that waits.
+    raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
+    what becomes of every tuple (`effects.Traced`).
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -120,11 +132,13 @@ class Host:
         silent: Callable[[CompiledLaw], str] | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        traces: bool = False,
     ) -> None:
         durable = durable or Durable()
         self.name = name
         self.life = life
         self.now = now
+        self.traces = traces
         self._changes: list[Change] = []
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
@@ -327,6 +341,12 @@ class Host:
         """Answer a call with an error; without the frames it was raised in, which hold the host."""
         if op > 0:
             self._orders.append(Answer(op, None, error.with_traceback(None)))
+
+    def trace(self, op: str, space: str, record: Record, agent: str) -> None:
+        """Let the journal know what became of a tuple, if there is one."""
+        if self.traces:
+            traced = Traced(op, space, record.fields, record.writer, record.count, agent)
+            self._orders.append(traced)
 
     def note(self, what: str, **facts: Any) -> None:
         """Let an operator know."""

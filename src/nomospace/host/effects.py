@@ -6,7 +6,7 @@ by anyone before it is on disk.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,11 @@ from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle, Unread
 from nomospace.terms import Term
+
+WRITTEN: Final = "written"
+TAKEN: Final = "taken"
+EXPIRED: Final = "expired"
+MOVED: Final = "moved"
 
 
 class Persist(msgspec.Struct, frozen=True, gc=False):
@@ -96,6 +101,21 @@ class Packed(msgspec.Struct, frozen=True):
     bundle: Bundle
 
 
+class Traced(msgspec.Struct, frozen=True, gc=False):
+    """A tuple was `written`, `taken`, `expired` or `moved` here: for the journal.
+
+    `agent` is who did it; for a tuple that expired or moved, who holds it. Only a host that is told
+    to trace says this.
+    """
+
+    op: str
+    space: str
+    fields: tuple[Term, ...]
+    writer: str
+    count: int
+    agent: str
+
+
 class Ruled(msgspec.Struct, frozen=True, gc=False):
     """A controller of this host ruled: for whoever watches, and for the journal."""
 
@@ -109,4 +129,6 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     facts: dict[str, Any]
 
 
-Effect: TypeAlias = Persist | Transmit | Answer | Fire | Mail | Left | Came | Packed | Ruled | Note
+Effect: TypeAlias = (
+    Persist | Transmit | Answer | Fire | Mail | Left | Came | Packed | Traced | Ruled | Note
+)

@@ -19,7 +19,7 @@ import msgspec
 from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.directory import Directory, News
-from nomospace.host.effects import Packed
+from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
 from nomospace.host.problems import (
     AgentExists,
     NoSuchAgent,
@@ -137,9 +137,11 @@ class Holding:
         for its in bundle.spaces:
             interface = self._open(resident, its.name, its.law, durable=its.durable)
             for row in its.rows:
-                interface.private.put(record_of(row), now=host.now)
+                record = record_of(row)
+                interface.private.put(record, now=host.now)
                 if its.durable:
-                    host.write_down(TuplePut(its.name, row))
+                    self.keep(its.name, record)
+                host.trace(MOVED, its.name, record, agent)
                 if row.expires:
                     self._timed[interface.private] = its.name
         for its in bundle.spaces:
@@ -181,9 +183,10 @@ class Holding:
         for interface in list(resident.spaces.values()):
             host.lending.recall(interface.private)
         for name, interface in resident.spaces.items():
-            rows = tuple([row_of(record) for record in interface.private.held_by(agent)])
-            for row in rows:
-                host.write_down(TupleGone(name, (row.writer, row.count)))
+            mine = interface.private.held_by(agent)
+            rows = tuple([row_of(record) for record in mine])
+            for record in mine:
+                self.forget(name, record)
             carried.append(Its(name, name in shared, interface.law, rows, interface.durable))
         memberships = host.governing.pack(agent)
         del self.residents[agent]
@@ -268,8 +271,8 @@ class Holding:
                 stay.append(record)
                 if record.expires:
                     self._timed[level.space] = name
-                if record.cur != agent and interface.durable:  # it is home with an agent here
-                    host.write_down(TuplePut(name, row_of(record)))
+                if record.cur != agent:  # it is home with an agent here
+                    self._kept_by_holder(name, record)
         host.happened(name, level.space, level.space.put_many(stay, now=host.now))
         for record in level.space.misplaced_for(agent):
             self._move_home(level, record)
@@ -327,7 +330,7 @@ class Holding:
             to or agent,
             host.now + ttl_us if ttl_us else 0,
         )
-        self._put(resident, interface, record)
+        self._put(resident, interface, record, WRITTEN)
 
     def write_many(self, resident: Resident, interface: Interface, request: OutMany) -> None:
         """Put several new tuples in one atomic step: all are there before anyone is woken."""
@@ -340,22 +343,26 @@ class Holding:
         for fields in request.rows:
             resident.count += 1
             record = Record(fields, agent, resident.count, agent, request.to or agent, expires)
+            host.trace(WRITTEN, name, record, agent)
             if level is not None and self._send_on(name, level, record):
                 host.write_down(AgentCame(agent, resident.count))
             else:
                 stay.append(record)
         if interface.durable:
             for record in stay:
-                host.write_down(TuplePut(name, row_of(record)))
+                self.keep(name, record)
         if expires:
             self._timed[space] = name
         host.happened(name, space, space.put_many(stay, now=host.now))
 
-    def _put(self, resident: Resident, interface: Interface, record: Record) -> None:
+    def _put(self, resident: Resident, interface: Interface, record: Record, how: str = "") -> None:
+        """Put a tuple where its holder's tuples are; `how` it came, if it was not here before."""
         host, name = self._host, interface.name
         if interface.shared:
             level = self.levels[name]
             if record.cur != record.dest and self._send_on(name, level, record):
+                if how:
+                    host.trace(how, name, record, resident.id)
                 host.write_down(AgentCame(resident.id, resident.count))
                 return
             space = level.space
@@ -365,8 +372,28 @@ class Holding:
             self._timed[space] = name
         space.check_room(1)  # before it is on disk; and there before a listener takes it away
         if interface.durable:
-            host.write_down(TuplePut(name, row_of(record)))
+            self.keep(name, record)
+        if how:
+            host.trace(how, name, record, resident.id)
         host.happened(name, space, space.put(record, now=host.now))
+
+    def keep(self, name: str, record: Record) -> None:
+        """Have a tuple on disk as it is now."""
+        record.kept = True
+        self._host.write_down(TuplePut(name, row_of(record)))
+
+    def forget(self, name: str, record: Record) -> None:
+        """Have a tuple on disk no more."""
+        if record.kept:
+            record.kept = False
+            self._host.write_down(TupleGone(name, record.id))
+
+    def _kept_by_holder(self, name: str, record: Record) -> None:
+        """Have a tuple on disk if, and only if, the agent that holds it now would."""
+        if self.keeps(name, record.cur):
+            self.keep(name, record)
+        else:
+            self.forget(name, record)
 
     def _send_on(self, name: str, level: Level, record: Record) -> bool:
         """Let a misplaced tuple go where it is for: to an agent here (it stays), or to a peer."""
@@ -381,7 +408,7 @@ class Holding:
             return False
         if not self._host.group.has_room(peer):
             return False
-        self._host.write_down(TupleGone(name, record.id))
+        self.forget(name, record)
         self._host.group.give(peer, Migrated(name, level.law, row_of(record)))
         return True
 
@@ -391,8 +418,11 @@ class Holding:
             return
         # Before the step: a listener may take the tuple in it, and that is written down after.
         if self.keeps(level.name, record.dest):
+            record.kept = True
             row = msgspec.structs.replace(row_of(record), cur=record.dest)
             self._host.write_down(TuplePut(level.name, row))
+        else:
+            self.forget(level.name, record)
         outcomes = level.space.relocate(record, record.dest, now=self._host.now)
         self._host.happened(level.name, level.space, outcomes)
 
@@ -410,14 +440,14 @@ class Holding:
         if holder is not None and interface is not None:
             space = self.levels[name].space if interface.shared else interface.private
             space.make_room(1)
-            self._put(holder, interface, record)
+            self._put(holder, interface, record, MOVED)
             return
         peer = host.group.where.get(record.cur)
         if peer is not None:
-            host.write_down(TupleGone(name, record.id))
+            self.forget(name, record)
             host.group.give(peer, Handed(name, law, row_of(record)))
             return
-        host.write_down(TuplePut(name, row_of(record)))
+        self.keep(name, record)
         self._limbo.setdefault(record.cur, []).append((name, law, record))
 
     def ship(self, peer: str, lines: Directory) -> None:
@@ -444,13 +474,13 @@ class Holding:
             if not host.group.has_room(peer):
                 return
             level.space.remove(record)
-            host.write_down(TupleGone(level.name, record.id))
+            self.forget(level.name, record)
             host.group.give(peer, Migrated(level.name, level.law, row_of(record)))
 
     def _hand_to(self, peer: str, agent: str) -> None:
         host = self._host
         for name, law, record in self._limbo.pop(agent, []):
-            host.write_down(TupleGone(name, record.id))
+            self.forget(name, record)
             host.group.give(peer, Handed(name, law, row_of(record)))
 
     # -- transfers -------------------------------------------------------------------------
@@ -500,13 +530,14 @@ class Holding:
 
     def expired(self, name: str, record: Record) -> None:
         """A tuple's time is over."""
-        self._host.write_down(TupleGone(name, record.id))
+        self.forget(name, record)
+        self._host.trace(EXPIRED, name, record, record.cur)
         self._host.note("expired", space=name, tuple=record.id)
 
     def died(self, name: str, record: Record) -> None:
         """A tuple came back from a lease once too often: to the dead letters of its holder."""
         host = self._host
-        host.write_down(TupleGone(name, record.id))
+        self.forget(name, record)
         holder = self.residents.get(record.cur)
         interface = holder.spaces.get(name) if holder is not None else None
         law = interface.law if interface is not None else ""
@@ -525,13 +556,13 @@ class Holding:
         if holder is None or interface is None or (space is interface.private) == interface.shared:
             law = self.levels[name].law if name in self.levels else ""
             space.remove(record)
-            self._host.write_down(TupleGone(name, record.id))
+            self.forget(name, record)
             self.place(name, law, record)
         elif interface.shared and record.cur != record.dest:
             space.remove(record)  # whom it is for may have come meanwhile
             self._put(holder, interface, record)
         elif interface.durable:
-            self._host.write_down(TuplePut(name, row_of(record)))
+            self.keep(name, record)
 
     # -- the directory ---------------------------------------------------------------------
 
@@ -574,7 +605,9 @@ class Holding:
                 level.sharers[agent] = None
         for name, rows in durable.tuples.items():
             for row in rows.values():
-                self._restore_row(name, record_of(row), now)
+                record = record_of(row)
+                record.kept = True
+                self._restore_row(name, record, now)
 
     def _restore_row(self, name: str, record: Record, now: int) -> None:
         holder = self.residents.get(record.cur)

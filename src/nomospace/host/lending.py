@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from nomospace.host.calls import Settle
-from nomospace.host.changes import TupleGone, TuplePut
-from nomospace.host.effects import Found
-from nomospace.host.holding import DELIVERIES_MAX, Resident, row_of
+from nomospace.host.effects import TAKEN, Found
+from nomospace.host.holding import DELIVERIES_MAX, Resident
 from nomospace.host.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.protocols.spaces import Closed, Id, Settled
 from nomospace.space import Record, Space
@@ -67,7 +66,7 @@ class Lending:
         host.holding.has_timers(name, space)
         self._leases[lease] = Lease(space, record.id, agent)
         if host.holding.keeps(name, record.cur):
-            host.write_down(TuplePut(name, row_of(record)))
+            host.holding.keep(name, record)
         return lease
 
     def recall(self, space: Space) -> None:
@@ -154,7 +153,8 @@ class Lending:
         if done:
             record = space.settle(id, lease)
             if record is not None:
-                host.write_down(TupleGone(space.name, id))
+                host.holding.forget(space.name, record)
+                host.trace(TAKEN, space.name, record, known.agent)
             return record is not None
         outcomes = space.give_back(id, lease, now=host.now)
         record = space.get(id)

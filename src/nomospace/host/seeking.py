@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
-from nomospace.host.changes import TupleGone
-from nomospace.host.effects import Found
+from nomospace.host.effects import TAKEN, Found
 from nomospace.host.holding import Interface, Resident, record_of
 from nomospace.host.index import Index
 from nomospace.host.problems import (
@@ -415,7 +414,8 @@ class Seeking:
         if kind is not OFFER:
             one.sites.pop(self._host.name)  # the space has dismissed the waiter
         if kind is TAKE_WAITER:
-            self._host.write_down(TupleGone(name, record.id))
+            self._host.holding.forget(name, record)
+            self._host.trace(TAKEN, name, record, one.agent)
             self._close(one)
             self._host.answer(one.op, found_of(record))
         elif kind is READ_WAITER:
@@ -464,7 +464,8 @@ class Seeking:
             else:
                 for record in records:
                     space.remove(record)
-                    host.write_down(TupleGone(seek.space, record.id))
+                    host.holding.forget(seek.space, record)
+                    host.trace(TAKEN, seek.space, record, one.agent)
         if ruled is not None:
             host.governed.deliver(one, ruled.message, founds)
         elif seek.how in BULK:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from nomospace.host.changes import TupleGone
+from nomospace.host.effects import TAKEN
 from nomospace.host.holding import row_of
 from nomospace.host.seeking import found_of
 from nomospace.protocols.spaces import (
@@ -213,5 +213,6 @@ class Serving:
         rows = tuple([row_of(record) for record in records])
         for record in records:
             space.remove(record)
-            host.write_down(TupleGone(body.space, record.id))
+            host.holding.forget(body.space, record)
+            host.trace(TAKEN, body.space, record, body.agent)
         host.group.give(peer, Given(key, body.space, body.law, rows, message))

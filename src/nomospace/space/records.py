@@ -39,6 +39,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
     """How often it was lent out."""
     order: int = 0
     """Its place in order of arrival while it lies in a space, negative while it is lent, else 0."""
+    kept: bool = False
+    """Whether its host has written it down; for the host's own use."""
 
     @property
     def id(self) -> TupleId:

@@ -1,0 +1,93 @@
+"""What a host writes down of its tuples, and what it tells the journal."""
+
+from typing import Any
+
+from nomospace.host import Arrive, Call, Durable, Host, Open, Out, OutMany, Persist, Seek, Template
+from nomospace.host.calls import TAKE_NOWAIT, Settle, Share, Tick
+from nomospace.host.changes import TupleGone, TuplePut
+from nomospace.host.effects import Answer, Traced
+
+JOB = Template.of(("job", int))
+
+
+class Desk:
+    """One host, its disk, and what it said."""
+
+    def __init__(self, *, durable: bool, traces: bool = True) -> None:
+        self.host = Host("a", life=1, now=0, traces=traces)
+        self.disk = Durable()
+        self.traced: list[Traced] = []
+        self.persisted = 0
+        self.answers: list[Any] = []
+        self.op = 0
+        self.tell(Arrive("ann@a"))
+        self.ask(Open("jobs", durable=durable))
+        self.persisted = 0
+
+    def tell(self, event: Any, now: int = 0) -> None:
+        for effect in self.host.handle(event, now=now):
+            if isinstance(effect, Persist):
+                for change in effect.changes:
+                    self.disk.apply(change)
+                    self.persisted += isinstance(change, TuplePut | TupleGone)
+            elif isinstance(effect, Traced):
+                self.traced.append(effect)
+            elif isinstance(effect, Answer):
+                assert effect.error is None
+                self.answers.append(effect.value)
+
+    def ask(self, request: Any, now: int = 0) -> Any:
+        self.op += 1
+        self.tell(Call(self.op, "ann@a", request), now)
+        return self.answers[-1]
+
+
+def test_what_is_not_durable_never_waits_for_the_disk() -> None:
+    desk = Desk(durable=False)
+    desk.ask(Share(("jobs",)))
+    desk.ask(Out("jobs", ("job", 1)))
+    desk.ask(OutMany("jobs", (("job", 2), ("job", 3))))
+    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB))
+    lent = desk.ask(Seek("jobs", TAKE_NOWAIT, JOB, lease_us=9))
+    desk.ask(Settle("jobs", lent.lease))
+    assert desk.persisted == 0
+    assert len(desk.disk.tuples.get("jobs", {})) == 0
+
+
+def test_what_is_durable_is_written_down_and_taken_off_again() -> None:
+    desk = Desk(durable=True)
+    desk.ask(Out("jobs", ("job", 1)))
+    assert len(desk.disk.tuples["jobs"]) == 1
+    again = Host("a", life=2, now=0, durable=desk.disk, traces=True)
+    desk.host = again
+    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB))
+    assert desk.disk.tuples["jobs"] == {}
+
+
+def test_the_journal_hears_of_every_tuple_in_order() -> None:
+    desk = Desk(durable=True)
+    desk.ask(Out("jobs", ("job", 1)))
+    desk.ask(OutMany("jobs", (("job", 2), ("job", 3))))
+    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB))
+    lent = desk.ask(Seek("jobs", TAKE_NOWAIT, JOB, lease_us=1_000_000))
+    desk.ask(Settle("jobs", lent.lease))
+    desk.ask(Out("jobs", ("job", 4), ttl_us=5))
+    desk.tell(Tick(), now=10)
+    told = [(one.op, one.fields[1], one.writer, one.count, one.agent) for one in desk.traced]
+    assert told == [
+        ("written", 1, "ann@a", 1, "ann@a"),
+        ("written", 2, "ann@a", 2, "ann@a"),
+        ("written", 3, "ann@a", 3, "ann@a"),
+        ("taken", 1, "ann@a", 1, "ann@a"),
+        ("taken", 2, "ann@a", 2, "ann@a"),
+        ("written", 4, "ann@a", 4, "ann@a"),
+        ("expired", 4, "ann@a", 4, "ann@a"),
+    ]
+    assert {one.space for one in desk.traced} == {"jobs"}
+
+
+def test_without_a_journal_nothing_is_told() -> None:
+    desk = Desk(durable=True, traces=False)
+    desk.ask(Out("jobs", ("job", 1)))
+    desk.ask(Seek("jobs", TAKE_NOWAIT, JOB))
+    assert desk.traced == []
