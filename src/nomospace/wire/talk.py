@@ -13,6 +13,8 @@ version in the first exchange (`Hello`, `Welcome`), so frames carry none.
                                                     <- Fired, Mailed, Gone, Left, Back: likewise
     Seen: pushes up to this one; also a sign of life ->
                                                     <- Alive
+    Question ->                                        (an operator's, see `nomospace.wire.admin`)
+                                                    <- Told
     Bye ->                                             the session ends
 
 The calls that matter most have frames of their own: a take by a template of plain values is a flat
@@ -32,6 +34,7 @@ from nomospace.host.calls import WAYS, Out, Request, Seek
 from nomospace.host.effects import Found
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
+from nomospace.wire.admin import Question, read_question
 from nomospace.wire.calls import (
     PERIOD_US_MAX,
     Laws,
@@ -56,6 +59,8 @@ WINDOW: Final = 1024
 CLIENT_PROGRAM: Final = "@client"
 """What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
 No program can be registered under this name."""
+SELF: Final = "@"
+"""In a `Hello`: the agent that the certificate or the token is for."""
 
 HELLO: Final = 0
 SEEK_PLAIN: Final = 1
@@ -65,7 +70,7 @@ ASK: Final = 4
 SEEN: Final = 5
 BYE: Final = 6
 PROOF: Final = 7
-ADMIN: Final = 8
+QUESTION: Final = 8
 
 WELCOME: Final = 20
 REFUSAL: Final = 21
@@ -79,6 +84,7 @@ MAILED: Final = 28
 GONE: Final = 29
 LEFT: Final = 30
 BACK: Final = 31
+TOLD: Final = 32
 
 Frame = list[Any]
 """A frame as it was read: its kind, and its parts."""
@@ -124,14 +130,6 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     grace_s: float
     window: int
     laws: tuple[tuple[str, str], ...] = ()
-
-
-class Admin(msgspec.Struct, frozen=True, array_like=True, tag=ADMIN):
-    """An operator asks; see `nomospace.wire.admin`."""
-
-    seq: int
-    question: str
-    args: dict[str, Any]
 
 
 _ENTRY: Final[msgspec.msgpack.Decoder[Hello | Proof]] = msgspec.msgpack.Decoder(Hello | Proof)
@@ -239,6 +237,23 @@ def pack_ask(seq: int, seen: int, request: Request, *, texts: bool = False) -> b
 def pack_seen(number: int) -> bytes:
     """The client has seen all pushes up to this one, and is alive."""
     return pack((SEEN, number))
+
+
+def pack_question(seq: int, question: Question) -> bytes:
+    """An operator asks something."""
+    return pack((QUESTION, seq, question))
+
+
+def read_asked(frame: Frame) -> tuple[int, Question]:
+    """A question that came, with its number; raises `BadFrame`."""
+    if len(frame) != 3 or frame[1].__class__ is not int:
+        raise BadFrame(why="a question without its number")
+    return frame[1], read_question(frame[2])
+
+
+def pack_told(seq: int, answer: bytes) -> bytes:
+    """The answer to a question."""
+    return _limited(pack((TOLD, seq, answer)), "answer")
 
 
 def pack_bye() -> bytes:

@@ -1,0 +1,554 @@
+"""The connections of clients to a host: who may come in, and frames in and out.
+
+A connection begins with a `Hello`. Nobody gets further without proof of who it is, which a `Door`
+judges: the certificate shown in the TLS handshake, a certificate with a signed challenge, or a
+token; on a port without certificates (loopback only) a name is believed. From then on the
+connection speaks for one agent, the one it proved to be, and all that it says goes to the agent's
+session (`sessions`). A connection without an agent may ask an operator's questions only.
+
+Limits: a frame past `TALK_BYTES_MAX`, garbage, or more calls than the window cost the connection
+and nothing else; so does silence of `SILENT_S`, as clients give a sign of life every few seconds.
+All that one read brings is answered in one write. When a client does not take what it is sent, its
+session keeps it, and calls it no longer begins (see `sessions`); the transport holds little.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Protocol
+
+import msgspec
+
+from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.node.sessions import Session, Sessions
+from nomospace.wire.admin import OPERATOR, Question, pack_answer
+from nomospace.wire.calls import Laws
+from nomospace.wire.framing import BadFrame, Framer, join
+from nomospace.wire.talk import (
+    ALIVE_FRAME,
+    ASK,
+    BYE,
+    QUESTION,
+    SEEK_PLAIN,
+    SEEN,
+    SELF,
+    TALK_BYTES_MAX,
+    VERSION,
+    WINDOW,
+    Challenge,
+    Frame,
+    Hello,
+    Proof,
+    Welcome,
+    pack_failure,
+    pack_frame,
+    pack_refusal,
+    pack_told,
+    read_asked,
+    read_call,
+    unpack_entry,
+    unpack_frame,
+)
+
+CLIENTS_MAX: Final = 10_000
+"""How many connections of clients a host has."""
+SILENT_S: Final = 30.0
+"""A connection that nothing came from for so long is dead."""
+SWEEP_S: Final = 1.0
+"""How often connections and sessions are looked after."""
+WRITE_HIGH: Final = 1 << 20
+"""From this many unsent bytes on, a connection is clogged."""
+QUESTIONS_MAX: Final = 16
+"""How many questions of one operator may wait for their answers."""
+NONCE_BYTES: Final = 32
+
+
+@dataclass(eq=False, kw_only=True)
+class NotLetIn(CallerError):
+    """A client did not prove who it is."""
+
+    code: ClassVar[str] = "node.not-let-in"
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"not let in: {self.why}; connect with identity=… or token=… "
+            "(`nomospace trust issue` makes them)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotYourAgent(CallerError):
+    """A client would speak for an agent that it is not."""
+
+    code: ClassVar[str] = "node.not-your-agent"
+    agent: str
+    proved: str
+
+    def __str__(self) -> str:
+        return f"{self.proved} may not speak for {self.agent}; connect with that agent's identity"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAnOperator(CallerError):
+    """An operator's question came from someone else."""
+
+    code: ClassVar[str] = "node.not-an-operator"
+    proved: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.proved} is no operator of this host; use a token with the scope "
+            f"{OPERATOR!r} (`nomospace trust issue token`)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherVersion(PeerError):
+    """A client and a host do not speak the same version."""
+
+    code: ClassVar[str] = "node.other-version"
+    theirs: int
+    ours: int
+
+    def __str__(self) -> str:
+        older = "the client" if self.theirs < self.ours else "the host"
+        return f"the client speaks version {self.theirs}, this host {self.ours}; upgrade {older}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyClients(Unavailable):
+    """A host has as many connections of clients as it bears."""
+
+    code: ClassVar[str] = "node.too-many-clients"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"this host has {self.limit:,} clients and takes no more; try again later"
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Who a client has proved to be: the agents that it may speak for, and whether it may look
+    into the host. `anyone` may speak for every agent.
+    """
+
+    name: str
+    agents: tuple[str, ...] = ()
+    operator: bool = False
+    anyone: bool = False
+
+    def may_be(self, agent: str) -> bool:
+        """Whether it may speak for an agent."""
+        return self.anyone or agent in self.agents
+
+
+class Door(Protocol):
+    """Judges proofs. Every method raises `NotLetIn` with what is wrong with one."""
+
+    def nobody(self) -> Principal:
+        """Who one is that shows nothing."""
+
+    def by_token(self, token: str) -> Principal:
+        """Who one is that shows a token."""
+
+    def by_handshake(self, certificate: bytes) -> Principal:
+        """Who one is whose certificate (DER) the TLS handshake has proved."""
+
+    def by_signature(
+        self, certificate: str, host: str, nonce: bytes, signature: bytes
+    ) -> Principal:
+        """Who one is that shows a certificate (PEM) and has signed a challenge of this host."""
+
+
+class OpenDoor:
+    """The door of a port without certificates: everyone is who they say they are."""
+
+    def nobody(self) -> Principal:
+        """Anyone."""
+        return Principal("anyone", operator=True, anyone=True)
+
+    def by_token(self, token: str) -> Principal:
+        """Tokens prove nothing where nothing is encrypted."""
+        raise NotLetIn(why="this port is not encrypted, and a token must not be shown on it")
+
+    def by_handshake(self, certificate: bytes) -> Principal:
+        """Nobody comes here with a handshake."""
+        raise NotLetIn(why="this port has no certificates")
+
+    def by_signature(
+        self, certificate: str, host: str, nonce: bytes, signature: bytes
+    ) -> Principal:
+        """Nobody can be held against an authority here."""
+        raise NotLetIn(why="this port knows no authority")
+
+
+class Arrival(Protocol):
+    """A connection that came in, as the port tells of it (see `listen.Arrival`)."""
+
+    @property
+    def certificate(self) -> bytes | None: ...
+    @property
+    def ip(self) -> str: ...
+    def proven(self) -> None: ...
+    def ended(self) -> None: ...
+
+
+Note = Callable[[str, dict[str, Any]], None]
+Answers = Callable[[Question], Any | Awaitable[Any]]
+"""Answers an operator's question."""
+
+
+class Clients:
+    """All connections of clients to one host.
+
+    `laws` gives the laws that requests name, `laws_of` those of an agent as (hash, name), `answers`
+    what operators ask for. `note` is told of refusals.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        host: str,
+        life: int,
+        door: Door,
+        laws: Laws,
+        laws_of: Callable[[str], Iterable[tuple[str, str]]],
+        note: Note,
+        answers: Answers | None = None,
+        domain: str | None = None,
+        clients_max: int = CLIENTS_MAX,
+        silent_s: float = SILENT_S,
+    ) -> None:
+        self.sessions = sessions
+        self.host = host
+        self.life = life
+        self.door = door
+        self.laws = laws
+        self.laws_of = laws_of
+        self.note = note
+        self.answers = answers
+        self.domain = domain or host
+        self.silent_s = silent_s
+        self._max = clients_max
+        self._links: dict[ClientLink, None] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._stopped = False
+
+    @property
+    def count(self) -> int:
+        """How many clients are connected."""
+        return len(self._links)
+
+    def receive(self, arrival: Arrival | None = None) -> ClientLink:
+        """The protocol of a connection that came in."""
+        return ClientLink(self, asyncio.get_running_loop(), arrival)
+
+    def stop(self) -> None:
+        """End all connections; the sessions stay."""
+        self._stopped = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for link in list(self._links):
+            link.drop()
+
+    def add(self, link: ClientLink) -> None:
+        """A connection is there; raises `TooManyClients`."""
+        if self._stopped or len(self._links) >= self._max:
+            raise TooManyClients(limit=self._max)
+        self._links[link] = None
+        if self._sweeper is None:
+            self._sweeper = link.loop.call_later(SWEEP_S, self._sweep, link.loop)
+
+    def remove(self, link: ClientLink) -> None:
+        """A connection is gone."""
+        self._links.pop(link, None)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for link in list(self._links):
+            if now - link.heard_at > self.silent_s:
+                link.refuse("silent", f"nothing came for {self.silent_s:g} s")
+        self.sessions.expire(now=micros(now))
+        self._sweeper = None
+        if self._links or self.sessions.all:
+            self._sweeper = loop.call_later(SWEEP_S, self._sweep, loop)
+
+
+def micros(seconds: float) -> int:
+    """The loop's time as sessions have it."""
+    return round(seconds * 1e6)
+
+
+class ClientLink(asyncio.Protocol):
+    """One connection of a client."""
+
+    __slots__ = (
+        "_arrival",
+        "_asked",
+        "_busy",
+        "_clients",
+        "_clogged",
+        "_flushing",
+        "_framer",
+        "_hello",
+        "_nonce",
+        "_open",
+        "_out",
+        "_principal",
+        "_questions",
+        "_session",
+        "_sessions",
+        "_transport",
+        "heard_at",
+        "loop",
+    )
+
+    _transport: asyncio.Transport
+
+    def __init__(
+        self, clients: Clients, loop: asyncio.AbstractEventLoop, arrival: Arrival | None
+    ) -> None:
+        self.loop = loop
+        self.heard_at = loop.time()
+        self._clients = clients
+        self._sessions = clients.sessions
+        self._arrival = arrival
+        self._framer = Framer(TALK_BYTES_MAX)
+        self._out: list[bytes] = []
+        self._busy = False  # in the middle of a read: what is sent waits for its end
+        self._flushing = False
+        self._clogged = False
+        self._open = False
+        self._hello: Hello | None = None
+        self._nonce = b""
+        self._principal: Principal | None = None
+        self._session: Session | None = None
+        self._questions: dict[asyncio.Task[None], None] = {}
+
+    # -- what sessions do with it (`sessions.Link`) -------------------------------------------
+
+    def send(self, body: bytes) -> bool:
+        """Send a frame, with all others of this turn; false when the connection is clogged."""
+        if self._clogged or not self._open:
+            return False
+        self._out.append(body)
+        if not self._busy and not self._flushing:
+            self._flushing = True
+            self.loop.call_soon(self._flush)
+        return True
+
+    def drop(self) -> None:
+        """End the connection when what was sent has gone out."""
+        if self._open:
+            self._flush()
+            self._open = False
+            self._transport.close()
+
+    def refuse(self, what: str, why: str) -> None:
+        """End the connection at once, and note why."""
+        if not self._open:
+            return
+        session = self._session
+        ip = "" if self._arrival is None else self._arrival.ip
+        agent = "" if session is None else session.agent
+        self._clients.note(what, {"ip": ip, "agent": agent, "why": why})
+        self._open = False
+        self._transport.abort()
+
+    def _flush(self) -> None:
+        self._flushing = False
+        out = self._out
+        if out and self._open:
+            self._out = []
+            self._transport.write(join(out))
+
+    # -- what the transport tells ---------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=WRITE_HIGH)
+        self._open = True
+        try:
+            self._clients.add(self)
+        except TooManyClients as error:
+            self.send(pack_refusal(error))
+            self.drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open = False
+        self._clients.remove(self)
+        for task in list(self._questions):
+            task.cancel()
+        if self._session is not None:
+            self._sessions.lost(self._session, self, now=micros(self.loop.time()))
+            self._session = None
+        if self._arrival is not None:
+            self._arrival.ended()
+
+    def pause_writing(self) -> None:
+        self._clogged = True
+
+    def resume_writing(self) -> None:
+        self._clogged = False
+        if self._session is not None:
+            self._sessions.go_on(self._session)
+
+    def data_received(self, data: bytes) -> None:
+        self.heard_at = self.loop.time()
+        self._busy = True
+        try:
+            for frame in self._framer.feed(data):
+                if self._session is not None:
+                    self._heard(self._session, unpack_frame(frame))
+                elif self._principal is not None:
+                    self._asks(unpack_frame(frame))
+                else:
+                    self._enters(frame)
+                if not self._open:
+                    return
+        except PeerError as error:
+            self.refuse("bad-frame", str(error))
+        finally:
+            self._busy = False
+        if self._out:
+            self._flush()
+
+    # -- coming in -----------------------------------------------------------------------------
+
+    def _enters(self, data: bytes) -> None:
+        said = unpack_entry(data)
+        hello = self._hello
+        try:
+            if isinstance(said, Hello) and hello is None:
+                self._hello = said
+                principal = self._judge(said)
+                if principal is not None:
+                    self._let_in(said, principal)
+            elif isinstance(said, Proof) and hello is not None:
+                clients = self._clients
+                principal = clients.door.by_signature(
+                    hello.certificate, clients.host, self._nonce, said.signature
+                )
+                self._let_in(hello, principal)
+            else:
+                raise BadFrame(why="a client says hello once, and proves itself when asked")
+        except NomospaceError as error:
+            if isinstance(error, BadFrame):
+                raise
+            ip = "" if self._arrival is None else self._arrival.ip
+            agent = said.agent if isinstance(said, Hello) else hello.agent if hello else ""
+            facts = {"ip": ip, "agent": agent, "code": error.code, "why": str(error)}
+            self._clients.note("client-refused", facts)
+            self.send(pack_refusal(error))
+            self.drop()
+
+    def _judge(self, hello: Hello) -> Principal | None:
+        """Who it is; `None` when it has to sign something first."""
+        door = self._clients.door
+        if hello.version != VERSION:
+            raise OtherVersion(theirs=hello.version, ours=VERSION)
+        if hello.token:
+            return door.by_token(hello.token)
+        if hello.certificate:
+            self._nonce = secrets.token_bytes(NONCE_BYTES)
+            self.send(pack_frame(Challenge(self._clients.host, self._nonce)))
+            return None
+        shown = None if self._arrival is None else self._arrival.certificate
+        return door.nobody() if shown is None else door.by_handshake(shown)
+
+    def _let_in(self, hello: Hello, principal: Principal) -> None:
+        clients = self._clients
+        agent = hello.agent
+        if agent == SELF:
+            if len(principal.agents) != 1:
+                raise NotLetIn(why=f"{principal.name} is not one agent; name the one to be")
+            agent = principal.agents[0]
+        elif agent and "@" not in agent:
+            agent = f"{agent}@{clients.domain}"
+        session, known = None, False
+        if agent:
+            if not principal.may_be(agent):
+                raise NotYourAgent(agent=agent, proved=principal.name)
+            session, known = self._sessions.open(
+                hello.session,
+                agent,
+                self,
+                seen=hello.seen,
+                alongside=hello.alongside,
+                now=micros(self.loop.time()),
+            )
+        elif not principal.operator:
+            raise NotAnOperator(proved=principal.name)
+        self._principal = principal
+        self._session = session
+        if self._arrival is not None:
+            self._arrival.proven()
+        grace_s = self._sessions.grace_us / 1e6
+        laws = tuple(clients.laws_of(agent)) if agent else ()
+        welcome = Welcome(VERSION, clients.host, clients.life, agent, known, grace_s, WINDOW, laws)
+        self.send(pack_frame(welcome))
+        if session is not None:
+            self._sessions.resend(session)
+
+    # -- frames --------------------------------------------------------------------------------
+
+    def _heard(self, session: Session, frame: Frame) -> None:
+        kind = frame[0]
+        if SEEK_PLAIN <= kind <= ASK:
+            sessions = self._sessions
+            try:
+                seq, seen, request = read_call(frame, self._clients.laws)
+            except (CallerError, LawError) as error:
+                sessions.refuse(session, frame[1], error)
+                return
+            outbox = session.outbox
+            if outbox and outbox[0][0] <= seen:
+                sessions.seen(session, seen)
+            sessions.ask(session, seq, request)
+        else:
+            self._asks(frame)
+
+    def _asks(self, frame: Frame) -> None:
+        kind, session = frame[0], self._session
+        if kind == SEEN and len(frame) == 2 and frame[1].__class__ is int:
+            if session is not None:
+                self._sessions.seen(session, frame[1])
+            self.send(ALIVE_FRAME)
+        elif kind == QUESTION:
+            self._question(*read_asked(frame))
+        elif kind == BYE:
+            if session is not None:
+                self._sessions.end(session)
+            self.drop()
+        else:
+            raise BadFrame(why=f"{kind} is no kind of frame that a client sends now")
+
+    def _question(self, seq: int, question: Question) -> None:
+        principal, answers = self._principal, self._clients.answers
+        assert principal is not None
+        if not principal.operator:
+            error = NotAnOperator(proved=principal.name)
+            facts = {"who": principal.name, "question": type(question).__name__, "code": error.code}
+            self._clients.note("client-refused", facts)
+            self.send(pack_failure(0, seq, error))
+        elif answers is None or len(self._questions) >= QUESTIONS_MAX:
+            self.send(pack_failure(0, seq, TooManyClients(limit=QUESTIONS_MAX)))
+        else:
+            task = self.loop.create_task(self._answer(seq, answers, question))
+            self._questions[task] = None
+            task.add_done_callback(lambda task: self._questions.pop(task, None))
+
+    async def _answer(self, seq: int, answers: Answers, question: Question) -> None:
+        try:
+            answer = answers(question)
+            if isinstance(answer, Awaitable):
+                answer = await answer
+            self.send(pack_told(seq, pack_answer(answer)))
+        except NomospaceError as error:
+            self.send(pack_failure(0, seq, error))

@@ -1,0 +1,151 @@
+"""What operators ask a running host, and the answers: for the command line and for consoles.
+
+Questions change nothing, so they have no part in sessions: one whose answer is lost is asked again.
+Only a client with the scope `operator` may ask them. Each question is a struct with a tag, and
+`ANSWERS` says what it is answered with; new questions are added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.wire.framing import BadFrame
+from nomospace.wire.packing import Unfit, pack, unpack
+
+TAIL_MAX: Final = 10_000
+"""The most lines that one answer has."""
+OPERATOR: Final = "operator"
+"""The scope that these questions need."""
+
+
+class Agents(msgspec.Struct, frozen=True, tag="agents"):
+    """Which agents are on the host? Up to `limit`, those after an id, in order."""
+
+    after: str = ""
+    limit: int = 1_000
+
+
+class AgentLine(msgspec.Struct, frozen=True):
+    """An agent: the program it runs (`@client` when it is elsewhere), its laws by name."""
+
+    id: str
+    program: str = ""
+    laws: tuple[str, ...] = ()
+    clients: int = 0
+
+
+class Spaces(msgspec.Struct, frozen=True, tag="spaces"):
+    """Which spaces are on the host?"""
+
+
+class SpaceLine(msgspec.Struct, frozen=True):
+    """A space: the hash of its law if it has one, how many tuples are here, and who shares it."""
+
+    name: str
+    law: str
+    tuples: int
+    agents: tuple[str, ...]
+
+
+class Stats(msgspec.Struct, frozen=True, tag="stats"):
+    """How is the host?"""
+
+
+class StatsLine(msgspec.Struct, frozen=True):
+    """A host in figures."""
+
+    host: str
+    life: int
+    members: tuple[str, ...]
+    agents: int
+    spaces: int
+    tuples: int
+    sessions: int
+    clients: int
+    figures: dict[str, float] = {}
+
+
+class Where(msgspec.Struct, frozen=True, tag="where"):
+    """Where is an agent?"""
+
+    agent: str
+
+
+class WhereLine(msgspec.Struct, frozen=True):
+    """The host that an agent is at, as far as is known; empty when it is not."""
+
+    agent: str
+    host: str
+    connected: bool
+
+
+class Tail(msgspec.Struct, frozen=True, tag="tail"):
+    """What does the journal say? Records after a number; the last `limit` when that is 0."""
+
+    after: int = 0
+    limit: int = 100
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record of the journal: its number, its table and its columns."""
+
+    seq: int
+    table: str
+    columns: dict[str, Any]
+
+
+class Doctor(msgspec.Struct, frozen=True, tag="doctor"):
+    """Is anything wrong?"""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that is looked at: what was found, and the command that mends it."""
+
+    what: str
+    good: bool
+    found: str
+    mend: str = ""
+
+
+Question: TypeAlias = Agents | Spaces | Stats | Where | Tail | Doctor
+"""What an operator may ask."""
+
+ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
+    Agents: list[AgentLine],
+    Spaces: list[SpaceLine],
+    Stats: StatsLine,
+    Where: WhereLine,
+    Tail: list[Record],
+    Doctor: list[Finding],
+}
+
+
+def read_question(raw: Any) -> Question:
+    """The question that came; raises `BadFrame`.
+
+    >>> read_question({"type": "where", "agent": "ann@ward"})
+    Where(agent='ann@ward')
+    """
+    try:
+        return msgspec.convert(raw, Question)  # type: ignore[no-any-return]
+    except msgspec.ValidationError as error:
+        raise BadFrame(why=str(error)) from None
+
+
+def pack_answer(answer: Any) -> bytes:
+    """An answer as bytes of its own.
+
+    >>> read_answer(Where("ann@ward"), pack_answer(WhereLine("ann@ward", "icu", True)))
+    WhereLine(agent='ann@ward', host='icu', connected=True)
+    """
+    return pack(answer)
+
+
+def read_answer(question: Question, data: bytes) -> Any:
+    """The answer to a question; raises `BadFrame`."""
+    try:
+        return msgspec.convert(unpack(data), ANSWERS[type(question)])
+    except (Unfit, msgspec.ValidationError) as error:
+        raise BadFrame(why=str(error)) from None
