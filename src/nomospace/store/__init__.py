@@ -1,1 +1,45 @@
-"""Durable state and journal of a host: memory, SQLite and PostgreSQL behind one interface."""
+"""Durable state: what a host keeps through a crash, in memory, SQLite or PostgreSQL.
+
+`open_store` gives the store that a URL names; `Store` is what all of them can do. Acknowledged
+means on disk: `commit` returns when its steps are there, and a damaged row is named, never dropped.
+"""
+
+from nomospace.store.interface import (
+    BadStoreUrl,
+    Beginning,
+    Entry,
+    Finding,
+    Header,
+    Kept,
+    Step,
+    Store,
+    StoreDamaged,
+    StoreFull,
+    StoreInUse,
+    StoreNotEmpty,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from nomospace.store.memory import MemoryStore
+from nomospace.store.opening import open_store
+from nomospace.store.sqlite import SqliteStore
+
+__all__ = [
+    "BadStoreUrl",
+    "Beginning",
+    "Entry",
+    "Finding",
+    "Header",
+    "Kept",
+    "MemoryStore",
+    "SqliteStore",
+    "Step",
+    "Store",
+    "StoreDamaged",
+    "StoreFull",
+    "StoreInUse",
+    "StoreNotEmpty",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "open_store",
+]

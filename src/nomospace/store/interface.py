@@ -4,10 +4,10 @@ A store keeps three things that must not come apart: the state of a host (`host.
 waits for agents whose clients are elsewhere (`Kept`), and the records of the journal. `Step` has
 all three of one step of the core, and steps are kept whole or not at all.
 
-All calls block and are made from one thread. `commit` returns when its steps are on disk. If it
-raises `StoreFull` or `StoreUnavailable`, nothing of it will be kept unless it is tried again; so
-the same steps must be tried again, more may follow them, and no step is kept twice, also when the
-connection broke before the database could say what became of them.
+Calls block, and one is made after the other; only `flush` may run beside those that read. `commit`
+(`stage`, then `flush`) returns when its steps are on disk. If it raises `StoreFull` or
+`StoreUnavailable`, the same steps must be tried again, and more may follow them; no step is kept
+twice, also when the connection broke before the database could say what became of them.
 """
 
 from __future__ import annotations
@@ -69,6 +69,15 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{where}: {self.what}"
 
 
+class Header(msgspec.Struct, frozen=True):
+    """Where a host is in its life; `journal` is the last record that its segments have."""
+
+    life: int
+    last_at: int
+    clock: tuple[int, ...]
+    journal: int
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A journal record as the store has it: `seq` counts a host's records from 1."""
 
@@ -77,7 +86,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Store(Protocol):
-    """Where a host keeps what must survive it. One thread makes all calls."""
+    """Where a host keeps what must survive it."""
 
     @property
     def where(self) -> str:
@@ -89,6 +98,9 @@ class Store(Protocol):
         Without `tuples` they are left for `rows`, so that a large store is quick to open. Raises
         `StoreInUse`, `StoreDamaged`, `StoreTooNew`, `StoreUnavailable`.
         """
+
+    def attach(self) -> None:
+        """Look at a store that a host may have open: to read, to `dump`, to `prune`."""
 
     def rows(self, after: int, limit: int) -> tuple[list[TuplePut], int | None]:
         """The tuples that were there when this life began and still are, chunk by chunk.
@@ -130,6 +142,12 @@ class Store(Protocol):
 
     def prune(self, upto: int) -> None:
         """Forget journal records up to a number: a sealed segment has them."""
+
+    def dump(self) -> Iterator[Header | Step]:
+        """Everything as it was at one moment: a header, then steps that make it."""
+
+    def found(self, header: Header) -> None:
+        """Let an empty store go on from a header, in its first life; raises `StoreNotEmpty`."""
 
     def inspect(self) -> Iterator[Finding]:
         """Look at everything, and tell what is not as it should be."""
@@ -214,6 +232,20 @@ class StoreInUse(Unavailable):
         return (
             f"the store {self.where} is in use by {self.holder}; stop that host, or give this one "
             "a store of its own"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StoreNotEmpty(CallerError):
+    """A store that was to be filled from a backup has something in it."""
+
+    code: ClassVar[str] = "store.not-empty"
+    where: str
+
+    def __str__(self) -> str:
+        return (
+            f"the store {self.where} is not empty, and a backup is restored into an empty one; "
+            "name a new store"
         )
 
 

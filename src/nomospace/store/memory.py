@@ -12,7 +12,17 @@ from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store.interface import Beginning, Entry, Finding, Kept, Step, check_limit
+from nomospace.store.copying import changes_of
+from nomospace.store.interface import (
+    Beginning,
+    Entry,
+    Finding,
+    Header,
+    Kept,
+    Step,
+    StoreNotEmpty,
+    check_limit,
+)
 from nomospace.terms import Template
 
 
@@ -47,13 +57,18 @@ class MemoryStore:
     def begin(self, *, tuples: bool = True) -> Beginning:
         """Begin the next life."""
         self.life += 1
-        self._loading = [(space, key) for space, held in self.durable.tuples.items() for key in held]
+        self._loading = [
+            (space, key) for space, held in self.durable.tuples.items() for key in held
+        ]
         durable = self.durable
         if not tuples:
             durable = Durable()
             durable.__dict__.update(self.durable.__dict__, tuples={})
         outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
         return Beginning(self.life, durable, outbox, self.last_at, self.clock)
+
+    def attach(self) -> None:
+        """It is at hand as it is."""
 
     def rows(self, after: int, limit: int) -> tuple[list[TuplePut], int | None]:
         """Tuples of the beginning that are still there, space by space."""
@@ -114,6 +129,22 @@ class MemoryStore:
         """Forget records up to a number."""
         for seq in [seq for seq in self._entries if seq <= upto]:
             del self._entries[seq]
+
+    def dump(self) -> Iterator[Header | Step]:
+        """Everything as it is now."""
+        sealed = min(self._entries, default=self._last_seq + 1) - 1
+        yield Header(self.life, self.last_at, self.clock, sealed)
+        outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
+        yield Step(tuple(changes_of(self.durable)), outbox, tuple(self._entries.values()))
+        for space, held in self.durable.tuples.items():
+            yield Step(tuple([TuplePut(space, row) for row in held.values()]))
+
+    def found(self, header: Header) -> None:
+        """Go on from a header."""
+        if self.life > 1 or self.last_at:
+            raise StoreNotEmpty(where=self.where)
+        self.life, self.last_at, self.clock = header.life, header.last_at, header.clock
+        self._last_seq = header.journal
 
     def inspect(self) -> Iterator[Finding]:
         """Memory is as it is."""

@@ -1,0 +1,268 @@
+"""Changes to rows: what the steps of one commit mean for the tables of a database.
+
+Statements are many and rows are few, so rows of one statement go together. Changes to different
+tables do not disturb each other, so only the order within a table is kept. Tuples come and go in
+the same commit so often that they are sorted out beforehand: those that went are deleted, then
+those that are there are put; one that did both is never written.
+
+A batch changes nothing outside itself. If the commit fails, it is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.host.changes import (
+    AgentCame,
+    AgentWent,
+    FloorRaised,
+    LawLearnt,
+    MemberJoined,
+    MemberRuled,
+    Opened,
+    ParcelGiven,
+    ParcelPlaced,
+    ParcelTaken,
+    ProgramKept,
+    RoutingChanged,
+    RoutingFolded,
+    StateKept,
+    TransferGiven,
+    TransferPlaced,
+    TransferTaken,
+    TupleGone,
+    TuplePut,
+)
+from nomospace.store.guarded import guard
+from nomospace.store.interface import Step
+from nomospace.store.schema import TABLE_OF
+from nomospace.terms import Term
+from nomospace.wire.changes import encode_change, encode_row, encode_ruling, encode_snapshot
+
+Params: TypeAlias = tuple[Any, ...]
+Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
+"""What a tuple's fields give for the columns that an engine finds it by."""
+TupleKey: TypeAlias = tuple[str, str, int]
+
+
+class Counters(msgspec.Struct):
+    """The last numbers that a store gave to tuples, routing changes and journal records."""
+
+    tuple_n: int = 0
+    routing_n: int = 0
+    journal: int = 0
+    floor: int = 0
+
+
+class Batch:
+    """The rows of one commit.
+
+    >>> batch = Batch(Counters(), columns=lambda fields: fields)
+    >>> batch.add(Step((AgentCame("ann@x", 0), AgentCame("bob@x", 0), AgentWent("ann@x"))))
+    >>> [(name, len(rows)) for name, rows in batch.runs()][:2]
+    [('agent came', 2), ('agent went', 1)]
+    """
+
+    def __init__(self, counters: Counters, columns: Columns) -> None:
+        self.counters = msgspec.structs.replace(counters)
+        self.left: dict[str, None] = {}
+        """Agents that went."""
+        self.begun: dict[tuple[str, str], None] = {}
+        """Memberships that began, after any that they take the place of."""
+        self.ruled: dict[tuple[str, str], int] = {}
+        """Memberships, and how many rulings each has more, since it began if it did."""
+        self._columns = columns
+        self._runs: dict[str, list[tuple[str, list[Params]]]] = {}
+        self._puts: dict[TupleKey, Params] = {}
+        self._gone: dict[TupleKey, None] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, step: Step) -> None:
+        """One more step, after the others."""
+        for change in step.changes:
+            _ADD[change.__class__](self, change)
+        for kept in step.outbox:
+            self._do("kept", (kept.agent, kept.number, guard(kept.body)))
+        for record in step.records:
+            self.counters.journal += 1
+            self._do("recorded", (self.counters.journal, guard(record)))
+
+    def trim(self, agent: str, number: int) -> None:
+        """Forget what was kept for an agent up to a number."""
+        self._do("trimmed", (agent, number))
+
+    def runs(self) -> list[tuple[str, list[Params]]]:
+        """Statements by name with their rows, in an order in which they may be carried out."""
+        self._settle_counts()
+        runs = [run for table in self._runs.values() for run in table]
+        if self._gone:
+            runs.append(("tuple gone", list(self._gone)))
+        if self._puts:
+            runs.append(("tuple put", list(self._puts.values())))
+        return runs
+
+    def _do(self, name: str, row: Params) -> None:
+        runs = self._runs.setdefault(TABLE_OF[name], [])
+        if runs and runs[-1][0] == name:
+            runs[-1][1].append(row)
+        else:
+            runs.append((name, [row]))
+
+    def _settle_counts(self) -> None:
+        for agent, count in self._counts.items():
+            self._do("agent counts", (count, agent, count))
+        self._counts.clear()
+
+    # -- tuples ------------------------------------------------------------------------------
+
+    def _tuple_put(self, change: TuplePut) -> None:
+        row = change.row
+        space, writer, count, fields = change.space, row.writer, row.count, row.fields
+        key = (space, writer, count)
+        old = self._puts.get(key)
+        if old is None:
+            self.counters.tuple_n += 1
+            place = self.counters.tuple_n
+        else:
+            place = old[0]
+        self._puts[key] = (
+            place,
+            *key,
+            len(fields),
+            *self._columns(fields),
+            guard(encode_row(row)),
+        )
+        if self._counts.get(writer, -1) < count:
+            self._counts[writer] = count
+
+    def _tuple_gone(self, change: TupleGone) -> None:
+        key = (change.space, *change.id)
+        self._puts.pop(key, None)
+        self._gone[key] = None
+
+    # -- agents ------------------------------------------------------------------------------
+
+    def _agent_came(self, change: AgentCame) -> None:
+        self._settle_counts()
+        self._do("agent came", (change.agent, change.count))
+
+    def _agent_went(self, change: AgentWent) -> None:
+        self._settle_counts()
+        agent = change.agent
+        for name in ("agent went", "program gone", "spaces gone", "members gone", "rulings gone"):
+            self._do(name, (agent,))
+        self.left[agent] = None
+        for members in (self.begun, self.ruled):
+            for key in [key for key in members if key[0] == agent]:
+                del members[key]
+
+    def _program_kept(self, change: ProgramKept) -> None:
+        agent = change.agent
+        if not change.program:
+            self._do("program gone", (agent,))
+            return
+        bare = msgspec.structs.replace(change, state=None)
+        state = StateKept(agent, change.state)
+        row = (agent, guard(encode_change(bare)), guard(encode_change(state)))
+        self._do("program kept", row)
+
+    def _state_kept(self, change: StateKept) -> None:
+        self._do("state kept", (guard(encode_change(change)), change.agent))
+
+    def _opened(self, change: Opened) -> None:
+        self._do("space opened", (change.agent, change.space, guard(encode_change(change))))
+
+    # -- memberships -------------------------------------------------------------------------
+
+    def _member_joined(self, change: MemberJoined) -> None:
+        snapshot = change.snapshot
+        home, law = snapshot.home, snapshot.law
+        self._do("member joined", (home, law, guard(encode_snapshot(snapshot))))
+        self._do("rulings over", (home, law))
+        self.begun[home, law] = None
+        self.ruled[home, law] = 0
+
+    def _member_ruled(self, change: MemberRuled) -> None:
+        ruling = change.ruling
+        home, law = ruling.home, ruling.law
+        self._do("ruled", (home, law, ruling.seq, guard(encode_ruling(ruling))))
+        self.ruled[home, law] = self.ruled.get((home, law), 0) + 1
+
+    # -- what is under way -------------------------------------------------------------------
+
+    def _given(self, change: TransferGiven | ParcelGiven) -> None:
+        book = BOOKS[change.__class__]
+        body = guard(encode_change(change))
+        self._do("given", (book, change.peer, change.number, body))
+        self._do("last given", (book, change.peer, change.number))
+
+    def _taken(self, change: TransferTaken | ParcelTaken) -> None:
+        self._do("taken", (BOOKS[change.__class__], change.peer, change.number))
+
+    def _placed(self, change: TransferPlaced | ParcelPlaced) -> None:
+        self._do("last got", (BOOKS[change.__class__], change.peer, change.number))
+
+    def _routing_changed(self, change: RoutingChanged) -> None:
+        self._routed(change.core, guard(encode_change(change)))
+
+    def _routing_folded(self, change: RoutingFolded) -> None:
+        self._do("routing over", (change.core,))
+        self._routed(change.core, None)
+        for one in change.changes:
+            self._routing_changed(RoutingChanged(change.core, one))
+
+    def _routed(self, core: str, body: bytes | None) -> None:
+        self.counters.routing_n += 1
+        self._do("routing changed", (core, self.counters.routing_n, body))
+
+    def _law_learnt(self, change: LawLearnt) -> None:
+        self._do("law learnt", (change.text.hash, guard(encode_change(change))))
+
+    def _floor_raised(self, change: FloorRaised) -> None:
+        self.counters.floor = max(self.counters.floor, change.number)
+
+
+TRANSFERS: Final = "transfers"
+PARCELS: Final = "parcels"
+BOOKS: Final[dict[type, str]] = {
+    TransferGiven: TRANSFERS,
+    TransferTaken: TRANSFERS,
+    TransferPlaced: TRANSFERS,
+    ParcelGiven: PARCELS,
+    ParcelTaken: PARCELS,
+    ParcelPlaced: PARCELS,
+}
+"""The book that a change is in."""
+
+_ADD: Final[dict[type, Any]] = {
+    AgentCame: Batch._agent_came,
+    AgentWent: Batch._agent_went,
+    ProgramKept: Batch._program_kept,
+    StateKept: Batch._state_kept,
+    Opened: Batch._opened,
+    TuplePut: Batch._tuple_put,
+    TupleGone: Batch._tuple_gone,
+    TransferGiven: Batch._given,
+    TransferTaken: Batch._taken,
+    TransferPlaced: Batch._placed,
+    ParcelGiven: Batch._given,
+    ParcelTaken: Batch._taken,
+    ParcelPlaced: Batch._placed,
+    RoutingChanged: Batch._routing_changed,
+    RoutingFolded: Batch._routing_folded,
+    LawLearnt: Batch._law_learnt,
+    MemberJoined: Batch._member_joined,
+    MemberRuled: Batch._member_ruled,
+    FloorRaised: Batch._floor_raised,
+}
+
+
+def batch_of(steps: Iterable[Step], counters: Counters, columns: Columns) -> Batch:
+    """The rows of these steps."""
+    batch = Batch(counters, columns)
+    for step in steps:
+        batch.add(step)
+    return batch

@@ -1,0 +1,152 @@
+"""The tables that SQL engines keep, and the statements that fill them.
+
+One text serves SQLite and PostgreSQL: the few words that differ stand in braces, and `?` becomes
+the engine's own placeholder. A body is a record of `wire.changes` with a checksum behind it
+(`guarded`). What is looked for stands in columns of its own, beside the body that has it too;
+`Store.inspect` compares the two.
+
+| table | a row is |
+| --- | --- |
+| `state` | the host: its life, the number of its last commit, the time of it, the floor of views |
+| `agents`, `programs`, `spaces` | an agent, what it runs, an interface space of it |
+| `tuples` | a tuple; `n` is the order of writing, `f0` to `f3` what the first fields are found by |
+| `members`, `rulings` | a membership as it once was, and a ruling since |
+| `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
+| `routing`, `laws` | a change of a daemon or server (or, without a body, its beginning); a law |
+| `outbox` | something for an agent's client |
+| `journal` | a record that no segment has yet |
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION: Final = 1
+"""The version of the tables that this nomospace writes."""
+
+COLUMNS: Final = 4
+"""So many fields of a tuple have a column of their own."""
+
+TUPLES: Final = """
+CREATE TABLE tuples (
+    n {int} NOT NULL PRIMARY KEY, space TEXT NOT NULL, writer TEXT NOT NULL, count {int} NOT NULL,
+    arity {int} NOT NULL, f0 {key}, f1 {key}, f2 {key}, f3 {key}, {extra} body {blob} NOT NULL
+);
+CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count);
+CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)
+"""
+
+OTHERS: Final = """
+CREATE TABLE state (
+    one {int} NOT NULL PRIMARY KEY CHECK (one = 1), version {int} NOT NULL, life {int} NOT NULL,
+    batch {int} NOT NULL, last_at {int} NOT NULL, clock TEXT NOT NULL, floor {int} NOT NULL,
+    journal {int} NOT NULL
+);
+CREATE TABLE agents (agent TEXT NOT NULL PRIMARY KEY, count {int} NOT NULL) {lean};
+CREATE TABLE programs (
+    agent TEXT NOT NULL PRIMARY KEY, body {blob} NOT NULL, state {blob} NOT NULL
+);
+CREATE TABLE spaces (
+    agent TEXT NOT NULL, space TEXT NOT NULL, body {blob} NOT NULL, PRIMARY KEY (agent, space)
+) {lean};
+CREATE TABLE members (
+    home TEXT NOT NULL, law TEXT NOT NULL, body {blob} NOT NULL, PRIMARY KEY (home, law)
+);
+CREATE TABLE rulings (
+    home TEXT NOT NULL, law TEXT NOT NULL, seq {int} NOT NULL, body {blob} NOT NULL,
+    PRIMARY KEY (home, law, seq)
+) {lean};
+CREATE TABLE given (
+    book TEXT NOT NULL, peer TEXT NOT NULL, number {int} NOT NULL, body {blob} NOT NULL,
+    PRIMARY KEY (book, peer, number)
+) {lean};
+CREATE TABLE peers (
+    book TEXT NOT NULL, peer TEXT NOT NULL, given {int}, got {int}, PRIMARY KEY (book, peer)
+) {lean};
+CREATE TABLE routing (
+    core TEXT NOT NULL, n {int} NOT NULL, body {blob}, PRIMARY KEY (core, n)
+) {lean};
+CREATE TABLE laws (hash TEXT NOT NULL PRIMARY KEY, body {blob} NOT NULL);
+CREATE TABLE outbox (
+    agent TEXT NOT NULL, number {int} NOT NULL, body {blob} NOT NULL, PRIMARY KEY (agent, number)
+) {lean};
+CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)
+"""
+
+FIRST_STATE: Final = (
+    "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal)"
+    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0)"
+)
+
+
+def _put(table: str, columns: str, key: str) -> str:
+    """A row that takes the place of an older one."""
+    names = columns.split()
+    news = [f"{name} = excluded.{name}" for name in names if name not in key.split()]
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        f" ON CONFLICT ({', '.join(key.split())}) DO UPDATE SET {', '.join(news)}"
+    )
+
+
+_BY_TABLE: Final[dict[str, dict[str, str]]] = {
+    "agents": {
+        "agent came": (
+            "INSERT INTO agents (agent, count) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE"
+            " SET count = excluded.count WHERE excluded.count > agents.count"
+        ),
+        "agent counts": "UPDATE agents SET count = ? WHERE agent = ? AND count < ?",
+        "agent went": "DELETE FROM agents WHERE agent = ?",
+    },
+    "programs": {
+        "program kept": _put("programs", "agent body state", "agent"),
+        "program gone": "DELETE FROM programs WHERE agent = ?",
+        "state kept": "UPDATE programs SET state = ? WHERE agent = ?",
+    },
+    "spaces": {
+        "space opened": _put("spaces", "agent space body", "agent space"),
+        "spaces gone": "DELETE FROM spaces WHERE agent = ?",
+    },
+    "tuples": {
+        "tuple gone": "DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?",
+    },
+    "members": {
+        "member joined": _put("members", "home law body", "home law"),
+        "members gone": "DELETE FROM members WHERE home = ?",
+    },
+    "rulings": {
+        "ruled": "INSERT INTO rulings (home, law, seq, body) VALUES (?, ?, ?, ?)",
+        "rulings over": "DELETE FROM rulings WHERE home = ? AND law = ?",
+        "rulings gone": "DELETE FROM rulings WHERE home = ?",
+    },
+    "given": {
+        "given": _put("given", "book peer number body", "book peer number"),
+        "taken": "DELETE FROM given WHERE book = ? AND peer = ? AND number <= ?",
+    },
+    "peers": {
+        "last given": _put("peers", "book peer given", "book peer"),
+        "last got": _put("peers", "book peer got", "book peer"),
+    },
+    "routing": {
+        "routing changed": "INSERT INTO routing (core, n, body) VALUES (?, ?, ?)",
+        "routing over": "DELETE FROM routing WHERE core = ?",
+    },
+    "laws": {"law learnt": _put("laws", "hash body", "hash")},
+    "outbox": {
+        "kept": _put("outbox", "agent number body", "agent number"),
+        "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",
+    },
+    "journal": {"recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)"},
+}
+
+STATEMENTS: Final = {name: sql for names in _BY_TABLE.values() for name, sql in names.items()}
+"""What a batch (`store.batch`) may ask for, by name; `tuple put` is the engine's own."""
+TABLE_OF: Final = {name: table for table, names in _BY_TABLE.items() for name in names}
+"""The table that a statement is about."""
+
+
+def put_tuple(extra: str = "") -> str:
+    """The statement `tuple put`, for an engine with further columns for matching."""
+    columns = f"n space writer count arity f0 f1 f2 f3 {extra} body"
+    put = _put("tuples", columns, "space writer count")
+    return put.replace("n = excluded.n, ", "", 1)  # a tuple that is replaced keeps its place

@@ -1,0 +1,339 @@
+"""A store in a file: SQLite in WAL mode with full sync, the default.
+
+A commit is one transaction and one sync of the log, however many steps it has. Readers (backups,
+the sealing of journal segments, `nomospace journal`) work beside the host without holding it up.
+
+A lock file beside the database, held by the kernel for as long as the process lives, keeps a
+second host out and says who the first one is.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from nomospace.errors import NomospaceError
+from nomospace.store.asking_sqlite import columns, condition
+from nomospace.store.batch import Params
+from nomospace.store.guarded import Altered, unguard
+from nomospace.store.interface import (
+    Finding,
+    Step,
+    StoreDamaged,
+    StoreFull,
+    StoreInUse,
+    StoreTooNew,
+)
+from nomospace.store.schema import FIRST_STATE, OTHERS, STATEMENTS, TUPLES, VERSION, put_tuple
+from nomospace.store.sql import SqlStore
+from nomospace.terms import Template
+from nomospace.wire.changes import BadRecord, decode_row
+
+BUSY_S: Final = 5.0
+"""How long one writer waits for another; the others' transactions are short."""
+_WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "key": "", "extra": "", "lean": "WITHOUT ROWID"}
+_SQL: Final = {**STATEMENTS, "tuple put": put_tuple()}
+_CHUNK: Final = 1_000
+
+
+class SqliteStore(SqlStore):
+    """A host's state in one file.
+
+    >>> import tempfile
+    >>> from nomospace.host.changes import AgentCame
+    >>> from nomospace.store import SqliteStore, Step
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for _ in range(2):
+    ...         store = SqliteStore(Path(folder) / "ward.db")
+    ...         beginning = store.begin()
+    ...         print(beginning.life, beginning.durable.agents)
+    ...         store.commit([Step((AgentCame("ann@ward", 3),))], at=17)
+    ...         store.close()
+    1 {}
+    2 {'ann@ward': 3}
+    """
+
+    columns = staticmethod(columns)
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._lock: int | None = None
+        self._asked: Template | None = None
+        self._fault: StoreDamaged | None = None
+
+    @property
+    def where(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    # -- opening -------------------------------------------------------------------------------
+
+    def _open(self, *, alone: bool) -> None:
+        if alone:
+            self._take()
+        if self._writer is not None:
+            return
+        with self._told():
+            self._writer = writer = self._connected()
+            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("PRAGMA synchronous = FULL")
+            self._reader = reader = self._connected()
+            reader.create_function("fits", 1, self._fits, deterministic=True)
+            version = self._version()
+        if version is None or version < VERSION:
+            held = self._lock is not None
+            self._take()
+            self._bring_up_to_date(version)
+            if not held:
+                self._release()
+        elif version > VERSION:
+            raise StoreTooNew(where=self.where, version=version, known=VERSION)
+
+    def _connected(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            self.path,
+            timeout=BUSY_S,
+            isolation_level=None,
+            check_same_thread=False,  # `stage` and `flush` take turns in two threads
+            cached_statements=256,
+        )
+
+    def _version(self) -> int | None:
+        """The version of the tables; `None` where there are none."""
+        names = [name for (name,) in self._ask("SELECT name FROM sqlite_master")]
+        if not names:
+            return None
+        if "state" not in names:
+            raise self._damaged("state", "", "it is missing: the file is some other database")
+        for (version,) in self._ask("SELECT version FROM state"):
+            return int(version)
+        raise self._damaged("state", "", "it has no row")
+
+    def _bring_up_to_date(self, version: int | None) -> None:
+        with self._transaction():
+            if version is None:
+                self._script(OTHERS + ";" + TUPLES)
+                self._do(FIRST_STATE)
+                return
+            for older in range(version, VERSION):
+                _MIGRATIONS[older](self)
+            self._do("UPDATE state SET version = ? WHERE one = 1", (VERSION,))
+
+    def _script(self, text: str) -> None:
+        """Statements in the running transaction, which `executescript` would end."""
+        for statement in text.format(**_WORDS).split(";"):
+            self._do(statement)
+
+    def _take(self) -> None:
+        """Take the store for this process alone."""
+        if self._lock is not None:
+            return
+        beside = self.path.with_name(self.path.name + ".lock")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._of_os(error) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            os.close(lock)
+            raise StoreInUse(
+                where=self.where, holder=f"process {holder}" if holder else "a process"
+            ) from None
+        try:
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(lock)
+            raise self._of_os(error) from None
+        self._lock = lock
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            with suppress(OSError):
+                os.ftruncate(lock, 0)
+            os.close(lock)
+
+    def close(self) -> None:
+        """Let go of the file; what is staged and not flushed is dropped."""
+        connections, self._writer, self._reader = (self._writer, self._reader), None, None
+        for connection in connections:
+            if connection is not None:
+                connection.close()
+        self._release()
+        self._dropped()
+        self._begun = False
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        """Write all these steps in one transaction, which `flush` ends."""
+        staged = self._gather(steps, at)
+        try:
+            with self._told():
+                self._write_with.execute("BEGIN IMMEDIATE")
+                self._write(staged)
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def flush(self) -> None:
+        """End the transaction, and wait for the disk."""
+        staged = self._staged
+        assert staged is not None, "something is staged before it is flushed"
+        try:
+            with self._told():
+                self._write_with.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._kept(staged)
+
+    def _roll_back(self) -> None:
+        self._dropped()
+        if self._writer is not None and self._writer.in_transaction:  # some errors end it
+            with suppress(sqlite3.Error):
+                self._writer.execute("ROLLBACK")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        assert self._staged is None, "what is staged has the transaction"
+        with self._told():
+            self._write_with.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._write_with.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    @property
+    def _write_with(self) -> sqlite3.Connection:
+        if self._writer is None:
+            raise self._unavailable("it is closed")
+        return self._writer
+
+    def _do(self, sql: str, params: Params = ()) -> None:
+        self._write_with.execute(sql, params)
+
+    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[Any]:
+        return self._write_with.execute(sql, params)
+
+    def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
+        many = self._write_with.executemany
+        for name, rows in runs:
+            many(_SQL[name], rows)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        reader = self._reader
+        if reader is None:
+            raise self._unavailable("it is closed")
+        with self._told():
+            reader.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error):  # it was closed meanwhile
+                    reader.execute("ROLLBACK")  # nothing was written
+
+    def _ask(self, sql: str, params: Params = ()) -> Iterable[Any]:
+        assert self._reader is not None
+        return self._reader.execute(sql, params)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            fault, self._fault = self._fault, None
+            raise fault or self._translated(error) from error
+
+    def _translated(self, error: sqlite3.Error) -> NomospaceError:
+        """An error of SQLite as one of ours; what is neither disk nor file is a bug, and stays."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            return StoreFull(where=self.where, why=str(error))
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return StoreDamaged(where=self.where, table="the file", key="", why=str(error))
+        if code in _PASSING:
+            return self._unavailable(str(error))
+        raise error
+
+    def _of_os(self, error: OSError) -> NomospaceError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return StoreFull(where=self.where, why=error.strerror or str(error))
+        return self._unavailable(error.strerror or str(error))
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def _question(self, space: str, template: Template, limit: int) -> Iterable[Any]:
+        asked = condition(space, template)
+        self._asked = template
+        return self._ask(
+            f"SELECT body FROM tuples WHERE {asked.sql} ORDER BY n LIMIT ?",
+            (*asked.params, limit),
+        )
+
+    def _fits(self, blob: bytes) -> bool:
+        """What SQL cannot say of a template, asked of one row by the database itself."""
+        assert self._asked is not None
+        try:
+            return self._asked.matches(decode_row(unguard(blob)).fields)
+        except (Altered, BadRecord) as error:
+            self._fault = self._damaged("tuples", "", error)
+            raise
+
+    def _inspect_engine(self) -> Iterator[Finding]:
+        try:
+            found = [str(line) for (line,) in self._ask("PRAGMA quick_check(100)")]
+        except sqlite3.Error as error:
+            found = [str(error)]
+        return iter([Finding("the file", "", line) for line in found if line != "ok"])
+
+
+_PASSING: Final = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_NOMEM,
+)
+"""Errors that may pass, or that an operator mends while the host waits."""
+
+
+def _from_0(store: SqliteStore) -> None:
+    """Version 0 had no columns to match by, and no note of clocks."""
+    store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
+    store._do("ALTER TABLE tuples RENAME TO tuples_0")
+    store._do("DROP INDEX tuples_id")
+    store._script(TUPLES)
+    rows = iter(store._ask_inside("SELECT n, space, writer, count, body FROM tuples_0 ORDER BY n"))
+    while chunk := list(islice(rows, _CHUNK)):
+        made = []
+        for n, space, writer, count, blob in chunk:
+            fields = store._read("tuples", str(n), decode_row, blob).fields
+            made.append((n, space, writer, count, len(fields), *columns(fields), blob))
+        store._carry_out([("tuple put", made)])
+    store._do("DROP TABLE tuples_0")
+
+
+_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {0: _from_0}
+"""What brings a store from each older version to the next, inside one transaction."""
