@@ -79,8 +79,8 @@ class UntrustedIssuer(BadCertificate):
 
     def __str__(self) -> str:
         return (
-            f"the {self.about} says it is by {self.issuer!r}, but the authority with fingerprint "
-            f"{self.authority} did not sign it; have it issued by that authority"
+            f"the {self.about} says it is by {self.issuer!r}, but was not signed by "
+            f"{self.authority}; have it issued by that authority"
         )
 
 
@@ -246,7 +246,8 @@ def check_certificate(
     claim = data if isinstance(data, Claim) else read_claim(data)
     about = claim.about
     if not claim.signed_by(issuer):
-        raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=issuer.fingerprint)
+        authority = f"the authority with fingerprint {issuer.fingerprint}"
+        raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=authority)
     if claim.kind != kind.kind:
         raise WrongPurpose(about=about, wanted=kind.kind)
     if now > claim.not_after:
