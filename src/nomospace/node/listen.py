@@ -321,7 +321,7 @@ class Listener:
 
     def _shook_in_vain(self, arrival: Arrival, what: str, why: str) -> None:
         if arrival in self._known:  # its transport has closed the socket
-            self.notes(what, ip=arrival.ip, why=why)
+            self.notes(what, ip=arrival.ip, why=why or "the other side ended it")
             self._forget(arrival)
 
     def _settle(self, arrival: Arrival, transport: asyncio.Transport) -> None:

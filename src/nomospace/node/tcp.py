@@ -62,6 +62,8 @@ PENDING_FRAMES_MAX: Final = 256
 """Frames that wait while one host is dialled."""
 TICK_S: Final = 1.0
 """How often connections are looked after."""
+CHECK_S: Final = 30.0
+"""How often certificates of linked hosts are looked at again."""
 STOP_S: Final = 1.0
 """How long a stop waits for what was sent to go out."""
 
@@ -99,6 +101,7 @@ class TcpLinks:
         self._dials: dict[asyncio.Task[None], None] = {}
         self._pending: dict[str, list[bytes]] = {}
         self._calls = 0
+        self._checked_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._running = False
         self._notes: Notes
@@ -154,6 +157,7 @@ class TcpLinks:
         self._loop = asyncio.get_running_loop()
         self._notes = Notes(self._on_note, self._loop.time)
         self._running = True
+        self._checked_at = self._loop.time()
         for address in self._seeds:
             self._book.add_seed(address, now=self._loop.time())
         self._tick()
@@ -215,7 +219,10 @@ class TcpLinks:
     def _tick(self) -> None:
         self._timer = None
         now = self._loop.time()
-        if self.identity is not None and self.identity.poll():
+        if self.identity is not None and (
+            self.identity.poll() or now - self._checked_at > CHECK_S  # certificates run out
+        ):
+            self._checked_at = now
             self._check_again(self.identity)
         for peer in list(self._all):
             self._look_after(peer, now)

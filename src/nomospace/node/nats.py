@@ -1,0 +1,330 @@
+"""Links between hosts over a NATS server, for installations where not everyone can dial everyone.
+
+A host listens on two subjects: `<net>.host.<name>`, its own, and `<net>.all`. What one turn of the
+event loop sends to one receiver goes out as one message, or as few as the server's largest payload
+allows. The server is not trusted: see `envelopes`. Without certificates only a server on the
+loopback is used.
+
+While the server is away nothing is sent: frames are dropped and counted, since all that speaks over
+links sends again, and what is old by then would only be in the way. The client library connects
+again by itself and listens on the same subjects.
+
+Bounds: `BUFFER_BYTES_MAX` wait to be published; past it new frames are dropped. The library is
+imported when the links start, so that hosts that do not use NATS do not pay for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from nomospace.client import check_name
+from nomospace.errors import CallerError, PeerError
+from nomospace.node.addresses import Address, BadAddress
+from nomospace.node.envelopes import NONCE_BYTES, BadEnvelope, Mailroom
+from nomospace.node.framed import BUFFER_BYTES_MAX
+from nomospace.node.identity import Identity, NotItsName
+from nomospace.node.network import Hear, NameTaken
+from nomospace.node.notes import Notes, OnNote
+from nomospace.wire import decode_frame, encode_frame
+
+INCOMING_BYTES_MAX: Final = 64 << 20
+"""What may wait to be read; past it the library drops messages."""
+INCOMING_MAX: Final = 65_536
+RECONNECT_S: Final = 0.25
+"""Between two tries to reach the server."""
+CONNECT_S: Final = 2
+PING_S: Final = 10
+"""How often the connection to the server is tried when nothing comes."""
+TICK_S: Final = 1.0
+CHECK_S: Final = 30.0
+"""How often certificates of known hosts are looked at again."""
+STOP_S: Final = 2.0
+PORT: Final = 4222
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def subject_of(net: str, host: str) -> str:
+    """The subject of a host; names that a subject cannot have are written in hexadecimal.
+
+    >>> subject_of("nomos", "ward-3"), subject_of("nomos", "ward.3")
+    ('nomos.host.ward-3', 'nomos.hex.776172642e33')
+    """
+    if _PLAIN.fullmatch(host):
+        return f"{net}.host.{host}"
+    return f"{net}.hex.{host.encode().hex()}"
+
+
+class NatsLinks:
+    """The links of one host over the NATS server at `url`, in the net of that name."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        identity: Identity | None,
+        net: str = "nomos",
+        on_note: OnNote | None = None,
+        life: int | None = None,
+    ) -> None:
+        self.name = check_name("a host", name)
+        if identity is not None and identity.name != name:
+            raise NotItsName(name=name, certified=identity.name)
+        if not _PLAIN.fullmatch(net):
+            raise BadAddress(text=net[:80], why="a net is named with letters, digits, - and _")
+        server = _server(url)
+        if identity is None:
+            server.check_loopback()
+        self.url = url
+        self.identity = identity
+        self._net = net
+        self._on_note = on_note
+        life = time.time_ns() // 1000 if life is None else life
+        self._mail = Mailroom(
+            name,
+            net=net,
+            life=life,
+            nonce=lambda: secrets.token_bytes(NONCE_BYTES),
+            key=None if identity is None else identity.key,
+            certificate=b"" if identity is None else identity.certificate.der,
+            check=None if identity is None else identity.check_host,
+        )
+        self._hear: Hear | None = None
+        self._client: Any = None
+        self._out: dict[str, list[bytes]] = {}
+        self._ready: list[tuple[str, bytes]] = []
+        self._waiting = 0
+        self._wake: asyncio.Event
+        self._flushing = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._checked_at = 0.0
+        self._away = False
+        """Whether the server is known to be away."""
+        self._loop: asyncio.AbstractEventLoop
+        self._notes: Notes
+        self._counts = {
+            "frames_in": 0,
+            "frames_out": 0,
+            "bytes_in": 0,
+            "bytes_out": 0,
+            "dropped": 0,
+        }
+
+    # -- what hosts use ----------------------------------------------------------------------
+
+    def join(self, name: str, hear: Hear) -> None:
+        """The host of this process hears with this function."""
+        if name != self.name or self._hear is not None:
+            raise NameTaken(name=name)
+        self._hear = hear
+
+    def leave(self, name: str) -> None:
+        """The host of this process hears no more."""
+        if name == self.name:
+            self._hear = None
+
+    def neighbours(self) -> tuple[str, ...]:
+        """The hosts that were heard lately."""
+        return self._mail.neighbours(self._loop.time()) if self._tasks else ()
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server is there."""
+        return self._client is not None and bool(self._client.is_connected)
+
+    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+        """Send a frame to a host, or to all; it may get lost."""
+        if not self.connected or self._waiting >= BUFFER_BYTES_MAX:
+            self._counts["dropped"] += 1
+            return
+        try:
+            data = encode_frame(frame)
+        except CallerError as error:  # it is larger than a frame may be
+            self._counts["dropped"] += 1
+            self._notes("frame-dropped", why=str(error))
+            return
+        self._out.setdefault(to or "", []).append(data)
+        self._waiting += len(data)
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    def counts(self) -> dict[str, int]:
+        """Frames and bytes in and out, and frames dropped, since the start."""
+        return dict(self._counts)
+
+    # -- its life ----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin to connect; the server may come later."""
+        self._loop = asyncio.get_running_loop()
+        self._notes = Notes(self._on_note, self._loop.time)
+        self._wake = asyncio.Event()
+        self._checked_at = self._loop.time()
+        for work in (self._connect, self._publish, self._tick):
+            self._tasks.append(self._loop.create_task(work()))
+
+    async def stop(self) -> None:
+        """Publish what waits and end the connection."""
+        if not self._tasks:
+            return
+        self._flush()
+        until = self._loop.time() + STOP_S
+        while self._ready and self.connected and self._loop.time() < until:
+            await asyncio.sleep(0.005)
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=STOP_S)
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(Exception):  # the server may be gone; there is nothing left to save
+                async with asyncio.timeout(STOP_S):
+                    await client.close()
+
+    async def _connect(self) -> None:
+        import nats.aio.client
+
+        client = nats.aio.client.Client()
+        self._client = client
+        await client.connect(
+            self.url,
+            name=f"nomospace host {self.name}",
+            error_cb=self._on_error,
+            disconnected_cb=self._on_disconnected,
+            reconnected_cb=self._on_reconnected,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=RECONNECT_S,  # type: ignore[arg-type]
+            connect_timeout=CONNECT_S,
+            ping_interval=PING_S,
+            no_echo=True,
+        )
+        for subject in (subject_of(self._net, self.name), f"{self._net}.all"):
+            await client.subscribe(
+                subject,
+                cb=self._on_message,
+                pending_msgs_limit=INCOMING_MAX,
+                pending_bytes_limit=INCOMING_BYTES_MAX,
+            )
+        self._away = False
+        self._notes("server-reached", url=_shown(self.url))
+
+    async def _on_error(self, error: Exception) -> None:
+        if self._away:
+            return  # it is tried again and again: once is enough
+        self._away = not self.connected
+        self._notes("server-trouble", url=_shown(self.url), why=str(error) or type(error).__name__)
+
+    async def _on_disconnected(self) -> None:
+        if self._tasks:  # else we have left it
+            self._notes("server-lost", url=_shown(self.url))
+
+    async def _on_reconnected(self) -> None:
+        self._away = False
+        self._notes("server-reached", url=_shown(self.url))
+
+    # -- out ---------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        """The turn is over: pack what it brought."""
+        self._flushing = False
+        out, self._out = self._out, {}
+        for to, frames in out.items():
+            if not self.connected:
+                self._counts["dropped"] += len(frames)
+                self._waiting -= sum(map(len, frames))
+                continue
+            subject = subject_of(self._net, to) if to else f"{self._net}.all"
+            self._counts["frames_out"] += len(frames)
+            self._waiting -= sum(map(len, frames))
+            for data in self._mail.pack(to, frames, int(self._client.max_payload)):
+                self._enqueue(subject, data)
+
+    def _enqueue(self, subject: str, data: bytes) -> None:
+        self._ready.append((subject, data))
+        self._waiting += len(data)
+        self._wake.set()
+
+    async def _publish(self) -> None:
+        from nats.errors import Error
+
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            ready, self._ready = self._ready, []
+            for subject, data in ready:
+                self._waiting -= len(data)
+                try:
+                    if self.connected:
+                        await self._client.publish(subject, data)
+                        self._counts["bytes_out"] += len(data)
+                except (Error, OSError) as error:
+                    self._notes("not-published", why=str(error) or type(error).__name__)
+
+    # -- in ----------------------------------------------------------------------------------
+
+    async def _on_message(self, message: Any) -> None:
+        data: bytes = message.data
+        self._counts["bytes_in"] += len(data)
+        try:
+            sender, frames, back = self._mail.open(data, self._loop.time())
+            for to, answer in back:
+                if self._waiting < BUFFER_BYTES_MAX:
+                    self._enqueue(subject_of(self._net, to), answer)
+            self._counts["frames_in"] += len(frames)
+            for frame in frames:
+                if self._hear is not None:
+                    self._hear(sender, decode_frame(frame))
+        except BadEnvelope as error:
+            self._notes(error.what, host=error.sender, why=error.why)
+            if error.what == "forged":
+                self._ask(error.sender)
+        except PeerError as error:
+            self._notes("bad-frame", why=str(error))
+
+    def _ask(self, host: str) -> None:
+        """Its key may have been renewed: ask who it is, now and then."""
+        question = self._mail.ask(host, self._loop.time())
+        if question is not None:
+            self._enqueue(subject_of(self._net, host), question)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            now = self._loop.time()
+            self._notes.settle(now)
+            identity = self.identity
+            if identity is None:
+                continue
+            changed = identity.poll()
+            if changed:
+                self._mail.renew(identity.key, identity.certificate.der)
+            if changed or now - self._checked_at > CHECK_S:
+                self._checked_at = now
+                for error in self._mail.check_again():
+                    self._notes(error.what, host=error.sender, why=error.why)
+
+
+def _server(url: str) -> Address:
+    """The address of the server in a URL."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("nats", "tls") or not parts.hostname:
+        raise BadAddress(text=_shown(url)[:80], why="a NATS server is nats://host:port")
+    try:
+        return Address(parts.hostname, parts.port or PORT)
+    except ValueError:
+        raise BadAddress(text=_shown(url)[:80], why="its port is no number") from None
+
+
+def _shown(url: str) -> str:
+    """A URL without the password it may hold."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
