@@ -1,0 +1,192 @@
+"""Numbers about a host, in the form that Prometheus reads.
+
+Counting must cost nothing where it is hot: a count is an addition in a dictionary, and what others
+count already (frames of a transport, lengths of queues) is only read when somebody looks. The
+library that writes the format is imported then too.
+
+All numbers are in `KNOWN`, with their meaning; their names on the page begin with `nomospace_`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from nomospace.node.addresses import Address
+
+SERIES_MAX: Final = 1_000
+"""How many labels one number can have; further ones count as `other`."""
+REQUEST_BYTES_MAX: Final = 8_192
+REQUEST_S: Final = 5.0
+SERVED_MAX: Final = 16
+"""How many are served at once."""
+BUCKETS_S: Final = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
+
+
+class Meaning(NamedTuple):
+    """What a number is: `counter`, `gauge` or `histogram`, its label if it has one, in words."""
+
+    kind: str
+    label: str
+    help: str
+
+
+KNOWN: Final[Mapping[str, Meaning]] = {
+    "frames_in": Meaning("counter", "", "frames that came from other hosts"),
+    "frames_out": Meaning("counter", "", "frames that went to other hosts"),
+    "bytes_in": Meaning("counter", "", "bytes that came from other hosts"),
+    "bytes_out": Meaning("counter", "", "bytes that went to other hosts"),
+    "frames_dropped": Meaning("counter", "", "frames that were not sent: a slow or absent peer"),
+    "notes": Meaning("counter", "what", "what happened beside the way, refusals among it"),
+    "calls": Meaning("counter", "kind", "calls of agents, by kind"),
+    "refusals": Meaning("counter", "code", "calls that were answered with an error, by code"),
+    "steps": Meaning("counter", "", "steps of the host's core"),
+    "step_seconds": Meaning("histogram", "", "how long a step of the core takes"),
+    "commits": Meaning("counter", "", "transactions of the store"),
+    "commit_seconds": Meaning("histogram", "", "how long a transaction of the store takes"),
+    "commit_steps": Meaning("counter", "", "steps that were kept, many in one transaction"),
+    "connections": Meaning("gauge", "", "connections to the host's port"),
+    "strangers": Meaning("gauge", "", "connections that have not said who they are"),
+    "neighbours": Meaning("gauge", "", "hosts that this one is linked with"),
+    "members": Meaning("gauge", "", "hosts of the group"),
+    "agents": Meaning("gauge", "", "agents that are here"),
+    "sessions": Meaning("gauge", "", "sessions of remote agents"),
+    "queue": Meaning("gauge", "what", "how much waits, by queue"),
+    "tuples": Meaning("gauge", "space", "tuples that are here, by space"),
+}
+
+
+class _Times:
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS_S) + 1)
+        self.total = 0.0
+
+
+class Metrics:
+    """The numbers of one host.
+
+    >>> metrics = Metrics("ward-3")
+    >>> metrics.count("calls", "take")
+    >>> metrics.watch("members", lambda: 3)
+    >>> text = metrics.render().decode()
+    >>> 'nomospace_calls_total{host="ward-3",kind="take"} 1.0' in text
+    True
+    >>> 'nomospace_members{host="ward-3"} 3.0' in text
+    True
+    """
+
+    __slots__ = ("_counts", "_host", "_times", "_watched")
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._counts: dict[str, dict[str, int]] = {}
+        self._times: dict[str, _Times] = {}
+        self._watched: dict[str, Callable[[], float | Mapping[str, float]]] = {}
+        for name, meaning in KNOWN.items():
+            if meaning.kind == "counter":
+                self._counts[name] = {} if meaning.label else {"": 0}
+            elif meaning.kind == "histogram":
+                self._times[name] = _Times()
+
+    def count(self, name: str, label: str = "", amount: int = 1) -> None:
+        """Add to a counter."""
+        series = self._counts[name]
+        if label in series:
+            series[label] += amount
+        elif len(series) < SERIES_MAX:
+            series[label] = amount
+        else:
+            series["other"] = series.get("other", 0) + amount
+
+    def observe(self, name: str, seconds: float) -> None:
+        """Note how long something took."""
+        times = self._times[name]
+        times.counts[bisect_left(BUCKETS_S, seconds)] += 1
+        times.total += seconds
+
+    def watch(self, name: str, read: Callable[[], float | Mapping[str, float]]) -> None:
+        """Read a number when somebody looks: one, or with a label one for each."""
+        assert name in KNOWN, f"{name} has no meaning yet"
+        self._watched[name] = read
+
+    def render(self) -> bytes:
+        """All numbers as text, for whoever scrapes them."""
+        from prometheus_client import CollectorRegistry
+        from prometheus_client.exposition import generate_latest
+
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return bytes(generate_latest(registry))
+
+    def collect(self) -> Iterator[Any]:
+        """The numbers as the library takes them."""
+        from prometheus_client import core
+
+        for name, meaning in KNOWN.items():
+            full, labels = f"nomospace_{name}", ["host"] + [meaning.label] * bool(meaning.label)
+            if meaning.kind == "histogram":
+                histogram = core.HistogramMetricFamily(full, meaning.help, labels=labels)
+                times = self._times[name]
+                histogram.add_metric([self._host], list(_heaped(times.counts)), times.total)
+                yield histogram
+                continue
+            values: Mapping[str, float] = self._counts.get(name, {})
+            if name in self._watched:
+                found = self._watched[name]()
+                values = found if isinstance(found, Mapping) else {"": found}
+            make = core.CounterMetricFamily if meaning.kind == "counter" else core.GaugeMetricFamily
+            family = make(full, meaning.help, labels=labels)
+            for label, value in values.items():
+                family.add_metric([self._host, label][: len(labels)], value)
+            yield family
+
+
+def _heaped(counts: list[int]) -> Iterator[tuple[str, int]]:
+    """Each bucket counts all that are below it."""
+    total = 0
+    for bound, count in zip([*map(repr, BUCKETS_S), "+Inf"], counts, strict=True):
+        total += count
+        yield bound, total
+
+
+async def serve_metrics(address: str, metrics: Metrics) -> asyncio.Server:
+    """Serve `GET /metrics` on an address of its own; the caller closes the server.
+
+    The numbers tell names of spaces and hosts: give an address that only the scraper can reach.
+    """
+    place = Address.parse(address)
+    room = asyncio.Semaphore(SERVED_MAX)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if room.locked():
+                return
+            async with room, asyncio.timeout(REQUEST_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(_answer(head, metrics))
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # it is the scraper's to ask again
+        finally:
+            writer.close()
+
+    return await asyncio.start_server(serve, *place, limit=REQUEST_BYTES_MAX)
+
+
+def _answer(head: bytes, metrics: Metrics) -> bytes:
+    words = head.split(b"\r\n", 1)[0].split(b" ")
+    if len(words) == 3 and words[0] == b"GET" and words[1].partition(b"?")[0] == b"/metrics":
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+        status, kind, body = "200 OK", CONTENT_TYPE_LATEST, metrics.render()
+    else:
+        status, kind, body = "404 Not Found", "text/plain", b"ask for GET /metrics\n"
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    ).encode()
+    return head + body
