@@ -29,6 +29,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "up": Command("nomospace.cli.up", "app", "Show a hospital at work, live in the terminal."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
+    "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
     "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),
     "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),

@@ -138,7 +138,7 @@ class Authority:
         if len(addresses) > ADDRESSES_MAX:
             raise CannotIssue(what=repr(name), why=f"it has more than {ADDRESSES_MAX} addresses")
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        names = [_address(address) for address in addresses]
+        names = [read_address(address) for address in addresses]
         return self._issue("host", name, key, usages, serial, now, days, names)
 
     def issue_controller(
@@ -275,7 +275,12 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
     )
 
 
-def _address(text: str) -> x509.GeneralName:
+def read_address(text: str) -> x509.GeneralName:
+    """An address of a host, as its certificate has it; raises `CannotIssue`.
+
+    >>> read_address("127.0.0.1"), read_address("ward-1.example.")
+    (<IPAddress(value=127.0.0.1)>, <DNSName(value='ward-1.example')>)
+    """
     try:
         return x509.IPAddress(ip_address(text))
     except ValueError:

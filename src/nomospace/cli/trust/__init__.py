@@ -1,0 +1,230 @@
+"""`nomospace trust`: an authority, and the certificates and tokens that it answers for.
+
+Everything lives in one folder (`files` has its layout), given by `--folder` or by the variable
+NOMOSPACE_TRUST. The room `nomospace.trust` makes and checks certificates; chance, the clock and the
+files are here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nomospace.cli import SAID_NO
+from nomospace.cli.law import Unusable
+from nomospace.cli.trust import issue
+from nomospace.cli.trust.files import (
+    REVOKED,
+    TOKENS,
+    Folder,
+    Seat,
+    now_us,
+    read_certificate,
+)
+from nomospace.cli.trust.words import (
+    MARKUP,
+    TRUST,
+    AddressOption,
+    DaysOption,
+    FolderOption,
+    JsonOption,
+    elsewhere,
+    facts_of,
+    facts_of_token,
+    say,
+    tell,
+)
+from nomospace.client import check_name
+from nomospace.trust.authority import read_address
+from nomospace.trust.moments import shown
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    help="""Keys and certificates: who is a host, who may enforce laws, who has which role.
+
+    Begin with `nomospace trust init`, which makes an authority; then issue a certificate to each
+    host. docs/hosts/trust.md says what each certificate is good for.
+    """,
+)
+app.add_typer(issue.app, name="issue")
+
+HOST_DAYS = 365
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to make it.")] = TRUST,
+    *,
+    name: Annotated[str, typer.Option(help="The authority's name.")] = "admin",
+    host: Annotated[
+        str, typer.Option(help="Issue what this host needs as well, in the same go.")
+    ] = "",
+    address: AddressOption = None,
+    days: DaysOption = 3650,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an authority: all that it issued is void.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an authority: whom the hosts of an installation go by.
+
+    Its key, authority.key, can issue anything in its name. Keep it where the operator is; hosts
+    need authority.pem only.
+    """
+    if address and not host:
+        raise Unusable(what="--address", why="say with --host which host is found there")
+    if host:  # before anything is made
+        check_name("a host", host)
+        for text in address or ():
+            read_address(text)
+    facts = issue.found_authority(folder, name, days, force=force)
+    opened = Folder.open(folder)
+    opened.write_tokens(opened.tokens())
+    issued: list[dict[str, Any]] = []
+    if host:
+        making = {"renew": False, "force": force}
+        issued = [
+            issue.certify_host(opened, host, address, HOST_DAYS, **making),
+            issue.certify_controller(opened, host, HOST_DAYS, **making),
+        ]
+    if as_json:
+        print(json.dumps({**facts, "issued": issued}, indent=2))
+        return
+    for one in (facts, *issued):
+        tell(one, as_json=False)
+    print(f"keep {folder / 'authority.key'} to yourself: whoever has it can issue anything")
+    if host:
+        print(f"next: nomospace host run --name {host} --trust {folder}")
+    else:
+        print(f"next: nomospace trust issue host NAME{elsewhere(folder)}")
+
+
+@app.command()
+def revoke(
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="A serial, a certificate file, or a token's id.")
+    ],
+    *,
+    authority: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose serial, where the folder cannot tell.")
+    ] = "",
+    folder: FolderOption = TRUST,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a serial that no file here has.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a certificate or a token back, for good.
+
+    Hosts go by it once they have the new revoked.crl.pem (or tokens.toml); copy it to them.
+    """
+    opened = Folder.open(folder)
+    tokens = opened.tokens()
+    if any(one.id == what for one in tokens):
+        opened.write_tokens(tokens.without(what))
+        path = opened.path / TOKENS
+        facts: dict[str, Any] = {"token": what, "file": str(path), "already": False}
+        say(f"token {what} counts no longer; give hosts the new {path}", facts, as_json=as_json)
+        return
+    seat, serial, about = _meant(opened, what, authority, force=force)
+    held, path = seat.revoked(), seat.folder / REVOKED
+    already = held.revoked.get(serial)
+    if already is None:
+        held = seat.revoke(serial, now=now_us())
+        words = f"the {about} (serial {serial:x}) counts no longer; give hosts the new {path}"
+    else:
+        words = f"the {about} (serial {serial:x}) was revoked on {shown(already)}"
+    facts = {
+        "serial": f"{serial:x}",
+        "number": held.number,
+        "file": str(path),
+        "already": already is not None,
+    }
+    say(words, facts, as_json=as_json)
+
+
+def _meant(opened: Folder, what: str, authority: str, *, force: bool) -> tuple[Seat, int, str]:
+    """The authority, the serial and a few words of the certificate that is to be revoked."""
+    path, judge = Path(what), opened.judge()
+    if path.is_file():
+        claim = read_certificate(path)
+        seat = judge.issuer(claim)
+        if seat is None or claim.kind == "authority":
+            raise Unusable(what=what, why=f"no authority of {opened.path} can take it back")
+        return seat, claim.serial, claim.about
+    try:
+        serial = int(what, 16)
+    except ValueError:
+        raise Unusable(what=what, why="there is no such file, serial or token") from None
+    for _, claim in opened.certificates():
+        seat = judge.issuer(claim) if claim.serial == serial else None
+        if seat is not None and authority in ("", seat.name):
+            return seat, serial, claim.about
+    if not force or serial <= 0:
+        why = f"no certificate in {opened.path} has this serial; --force revokes it nevertheless"
+        raise Unusable(what=what, why=why)
+    return opened.seat(authority), serial, "certificate"
+
+
+@app.command()
+def show(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A certificate; none shows the folder.")
+    ] = None,
+    *,
+    folder: FolderOption = TRUST,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a certificate says and whether it counts, or what a folder holds.
+
+    Exit code 1 when the certificate does not count: it ran out, was revoked, or no authority of
+    the folder has issued it.
+    """
+    opened = Folder.open(folder)
+    if file is None:
+        _show_folder(opened, as_json=as_json)
+        return
+    claim = read_certificate(file)
+    state = opened.judge().state(claim)
+    facts = {**facts_of(claim, file), "state": state}
+    lines = [
+        f"{name.replace('_', ' '):<11} {', '.join(value) if isinstance(value, list) else value}"
+        for name, value in facts.items()
+    ]
+    say("\n".join(lines), facts, as_json=as_json)
+    if state != "counts":
+        raise typer.Exit(SAID_NO)
+
+
+def _show_folder(opened: Folder, *, as_json: bool) -> None:
+    judge = opened.judge()
+    authorities = []
+    for seat in judge.seats:
+        held = seat.revoked()
+        facts = facts_of(seat.claim, seat.folder / "authority.pem")
+        facts |= {"fingerprint": seat.public.fingerprint, "revoked": len(held.revoked)}
+        authorities.append({**facts, "list_number": held.number})
+    rows = [
+        {**facts_of(claim, path), "state": judge.state(claim)}
+        for path, claim in opened.certificates()
+    ]
+    tokens = [facts_of_token(token, now=judge.now) for token in opened.tokens()]
+    if as_json:
+        all_facts = {"authorities": authorities, "certificates": rows, "tokens": tokens}
+        print(json.dumps(all_facts, indent=2))
+        return
+    for one in authorities:
+        print(f"authority {one['subject']}: until {one['not_after']}, {one['revoked']} revoked")
+        print(f"  {one['key']}")
+    for row in rows:
+        about = f"{row['kind']:<10}  {row['subject']:<20}  {row['state']:<8}"
+        said = f"  {', '.join(row['attributes'])}" if "attributes" in row else ""
+        print(f"{about}  until {row['not_after']}  {row['serial']}{said}")
+    for token in tokens:
+        about = f"{'token':<10}  {', '.join(token['agents']):<20}  {token['state']:<8}"
+        print(f"{about}  until {token['not_after']}  {token['id']}  {', '.join(token['scopes'])}")

@@ -1,0 +1,292 @@
+"""`nomospace trust issue`: certificates and tokens, and the authorities that answer for them."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nomospace.cli.law import Unusable
+from nomospace.cli.trust.files import (
+    REVOKED,
+    Folder,
+    Pair,
+    now_us,
+    part_of,
+    read_certificate,
+    write,
+)
+from nomospace.cli.trust.words import (
+    LOOPBACK,
+    MARKUP,
+    TRUST,
+    AddressOption,
+    DaysOption,
+    FolderOption,
+    JsonOption,
+    elsewhere,
+    facts_of,
+    facts_of_token,
+    say,
+    tell,
+)
+from nomospace.client import check_name
+from nomospace.terms import term
+from nomospace.trust.authority import Authority, make_authority, new_serial
+from nomospace.trust.certificates import AgentCertificate, check_certificate, read_claim
+from nomospace.trust.keys import PublicKey, SecretKey
+from nomospace.trust.tokens import ID_BYTES, SECRET_BYTES, make_token
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    help="Issue a certificate or a token.",
+)
+
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace keys that are there.")]
+RenewOption = Annotated[bool, typer.Option("--renew", help="A new certificate for the same key.")]
+
+
+@app.command()
+def host(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The host's name, as in ward-1.")],
+    *,
+    address: AddressOption = None,
+    days: DaysOption = 365,
+    folder: FolderOption = TRUST,
+    renew: RenewOption = False,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Certify a host: hosts show this certificate to each other, and to clients.
+
+    Other hosts go by its name; clients by the addresses: one that dials ward-1.example wants a
+    certificate for ward-1.example.
+    """
+    opened = Folder.open(folder)
+    tell(certify_host(opened, name, address, days, renew=renew, force=force), as_json=as_json)
+    if not as_json and not opened.host(name, "controller").certificate.exists():
+        print(f"next: nomospace trust issue controller {name}{elsewhere(folder)}")
+
+
+@app.command()
+def controller(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The host whose controllers seal.")],
+    *,
+    days: DaysOption = 365,
+    folder: FolderOption = TRUST,
+    renew: RenewOption = False,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Certify the controllers of a host, under laws that name this authority's key as cAuthority.
+
+    Whoever has this key can speak for every member of such a community. Issue it to hosts that you
+    answer for, and never to the process of an agent.
+    """
+    facts = certify_controller(Folder.open(folder), host, days, renew=renew, force=force)
+    tell(facts, as_json=as_json)
+
+
+@app.command()
+def agent(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The agent, as in ann@ward-1.")],
+    *,
+    days: DaysOption = 365,
+    folder: FolderOption = TRUST,
+    renew: RenewOption = False,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Certify an agent: with its key it proves to hosts who it is."""
+
+    def make(by: Authority, public: PublicKey) -> bytes:
+        return by.issue_agent(id_, public, serial=new_serial(), now=now_us(), days=days)
+
+    _check_agent(id_)
+    opened = Folder.open(folder)
+    pair = opened.agent(id_)
+    key = pair.free(force=force, renew=renew)
+    tell(_certify(opened, pair, key, make), as_json=as_json)
+
+
+@app.command()
+def role(
+    id_: Annotated[str, typer.Argument(metavar="AGENT", help="The agent, as in ann@ward-1.")],
+    *,
+    attribute: Annotated[
+        list[str], typer.Option(help="A term, as in 'role(doctor)'; again for more, in order.")
+    ],
+    authority: Annotated[
+        str, typer.Option(metavar="NAME", help="Who says so; the folder's own authority if none.")
+    ] = "",
+    certificate: Annotated[
+        Path | None, typer.Option(help="The agent's agent.pem, if it is not in the folder.")
+    ] = None,
+    days: DaysOption = 90,
+    folder: FolderOption = TRUST,
+    as_json: JsonOption = False,
+) -> None:
+    """Certify what an agent is, for laws that go by it.
+
+    A law that names the authority's key, authority(admin, "ed25519:…"), hears of it as
+    certified([issuer(admin), subject(Self), attributes([role(doctor)])]) when the agent presents
+    the certificate, and of its end as revoked([…]).
+    """
+    _check_agent(id_)
+    said = tuple([term(text) for text in attribute])
+    opened = Folder.open(folder)
+    path = certificate or opened.agent(id_).certificate
+    if not path.exists():
+        why = "a role needs the agent's key: `nomospace trust issue agent` first, or --certificate"
+        raise Unusable(what=str(path), why=why)
+    claim, judge = read_certificate(path), opened.judge()
+    if certificate is None:
+        check_certificate(
+            claim,
+            AgentCertificate,
+            issuer=opened.seat().public,
+            now=judge.now,
+            revocations=judge.revocations,
+            subject=id_,
+        )
+    elif (claim.kind, claim.subject) != ("agent", id_):
+        raise Unusable(what=str(path), why=f"it is a {claim.about}")
+    serial = new_serial()
+    by = opened.seat(authority).open()
+    made = by.issue_role(id_, claim.key, said, serial=serial, now=judge.now, days=days)
+    target = opened.role(id_, serial)
+    write(target, made)
+    tell(facts_of(read_claim(made), target), as_json=as_json)
+
+
+@app.command()
+def authority(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The authority's name.")],
+    *,
+    days: DaysOption = 3650,
+    folder: FolderOption = TRUST,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a further authority, with a key of its own, for roles that somebody else answers for.
+
+    Nobody takes its word about hosts, controllers or agents: only a law that names its key does,
+    about roles.
+    """
+    check_name("an authority", name)
+    opened = Folder.open(folder)
+    if opened.seat().name == name:
+        raise Unusable(what=name, why="the folder's own authority has this name already")
+    place = opened.path / "authorities" / part_of(name)
+    tell(found_authority(place, name, days, force=force), as_json=as_json)
+
+
+@app.command()
+def token(
+    agents: Annotated[
+        list[str], typer.Argument(metavar="AGENT...", help="The agents it may speak for.")
+    ],
+    *,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="agent (if none is given) or operator; again for both.")
+    ] = None,
+    days: DaysOption = 90,
+    folder: FolderOption = TRUST,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for a script, and show it once.
+
+    Hosts keep its hash only. With --scope operator its bearer may look into a host and see
+    whatever the host knows.
+    """
+    for one in agents:
+        _check_agent(one)
+    opened, now = Folder.open(folder), now_us()
+    text, kept = make_token(
+        agents,
+        scopes=scope or ("agent",),
+        identifier=secrets.token_bytes(ID_BYTES),
+        secret=secrets.token_bytes(SECRET_BYTES),
+        now=now,
+        days=days,
+    )
+    opened.write_tokens(opened.tokens().with_token(kept))
+    facts = facts_of_token(kept, now=now)
+    say(text, {"token": text, **facts}, as_json=as_json)
+    if not as_json:  # apart from the token, which goes into a pipe or a variable
+        what = f"token {kept.id} for {', '.join(kept.agents)} ({', '.join(kept.scopes)})"
+        print(f"{what}, until {facts['not_after']}; it is not shown again", file=sys.stderr)
+
+
+# -- making ------------------------------------------------------------------------------------
+
+
+def found_authority(folder: Path, name: str, days: int, *, force: bool) -> dict[str, Any]:
+    """Make an authority with its files in a folder; what was made."""
+    pair = Pair.at(folder, "authority")
+    if (pair.certificate.exists() or pair.key.exists()) and not force:
+        why = "an authority is there already; --force makes all void that it has issued"
+        raise Unusable(what=str(pair.certificate), why=why)
+    now, key = now_us(), SecretKey.generate()
+    made = make_authority(name, key, serial=new_serial(), now=now, days=days)
+    pair.write(made.pem, key)
+    write(folder / REVOKED, made.revoke({}, number=1, now=now))
+    facts = facts_of(read_claim(made.pem), pair.certificate, pair.key, folder / REVOKED)
+    return {**facts, "fingerprint": made.public.fingerprint}
+
+
+def certify_host(
+    opened: Folder, name: str, addresses: list[str] | None, days: int, *, renew: bool, force: bool
+) -> dict[str, Any]:
+    """Issue a host certificate; what was made. A renewed one keeps its addresses."""
+    check_name("a host", name)
+    pair = opened.host(name, "host")
+    key = pair.free(force=force, renew=renew)
+    kept = read_certificate(pair.certificate).addresses if renew else LOOPBACK
+    where = tuple(addresses or kept)
+
+    def make(by: Authority, public: PublicKey) -> bytes:
+        serial, now = new_serial(), now_us()
+        return by.issue_host(name, public, addresses=where, serial=serial, now=now, days=days)
+
+    return _certify(opened, pair, key, make)
+
+
+def certify_controller(
+    opened: Folder, name: str, days: int, *, renew: bool, force: bool
+) -> dict[str, Any]:
+    """Issue a controller certificate; what was made."""
+    check_name("a host", name)
+
+    def make(by: Authority, public: PublicKey) -> bytes:
+        return by.issue_controller(name, public, serial=new_serial(), now=now_us(), days=days)
+
+    pair = opened.host(name, "controller")
+    return _certify(opened, pair, pair.free(force=force, renew=renew), make)
+
+
+def _certify(
+    opened: Folder,
+    pair: Pair,
+    key: SecretKey | None,
+    make: Callable[[Authority, PublicKey], bytes],
+) -> dict[str, Any]:
+    """Let the folder's authority certify a key, or a new one."""
+    key = key or SecretKey.generate()
+    made = make(opened.seat().open(), key.public)
+    pair.write(made, key)
+    return facts_of(read_claim(made), pair.certificate, pair.key)
+
+
+def _check_agent(text: str) -> None:
+    name, at, domain = text.rpartition("@")
+    if not at:
+        raise Unusable(what=text, why="an agent's id is name@domain, as in ann@ward-1")
+    check_name("an agent", name)
+    check_name("a domain", domain)
