@@ -475,8 +475,10 @@ class ClientLink(asyncio.Protocol):
         if agent:
             if not principal.may_be(agent):
                 raise NotYourAgent(agent=agent, proved=principal.name)
+            if not 16 <= len(hello.session) <= 64:
+                raise BadFrame(why="a session has a name of 16 to 64 characters")
             session, known = self._sessions.open(
-                hello.session,
+                f"{agent} {hello.session}",  # nobody can name the session of another agent
                 agent,
                 self,
                 seen=hello.seen,

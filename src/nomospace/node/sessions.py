@@ -313,11 +313,9 @@ class Sessions:
         `TooManySessions`, and what the host has against the agent.
         """
         session = self._all.get(key)
-        known = session is not None and session.agent == agent
-        if session is None or not known:
+        known = session is not None
+        if session is None:
             self._gate.seat(agent)
-            if session is not None:
-                self.end(session)
             if not alongside:
                 for other in list(self._of.get(agent, {}).values()):
                     if other.link is None and not other.alongside:
@@ -504,7 +502,7 @@ class Sessions:
         for effect in effects:
             kind = effect.__class__
             if kind is Answer:
-                asked = ops.pop(effect.op, None)  # type: ignore[union-attr]
+                asked = ops.pop(effect.op, None)  # type: ignore[union-attr,arg-type]
                 if asked is None:
                     rest.append(effect)
                     continue

@@ -1,0 +1,375 @@
+"""How a client comes to its host: addresses, certificates, and the words before the first call.
+
+`nomos://host:port` is TLS 1.3, and the host must show a certificate of the authority that the
+client trusts, made out for that address. `nomos+plain://127.0.0.1:port` is for the same machine.
+A client that has an identity signs the host's challenge with its key; the host's certificate is
+part of what is signed, so an answer is of no use on any other connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import ClassVar, Final
+from urllib.parse import urlsplit
+
+from nomospace.errors import CallerError, PeerError, Unavailable
+from nomospace.trust.certificates import read_claim
+from nomospace.trust.keys import SecretKey
+from nomospace.trust.proof import channel_of, prove
+from nomospace.wire.framing import Framer, join
+from nomospace.wire.talk import (
+    TALK_BYTES_MAX,
+    Challenge,
+    Hello,
+    Proof,
+    Welcome,
+    pack_frame,
+    unpack_answer,
+)
+
+ALPN: Final = "nomos-client/1"
+PORT: Final = 7411
+"""The port of hosts, where an address names none."""
+DIAL_S: Final = 10.0
+"""How long one attempt to reach a host may take, proof of identity included."""
+FILE_BYTES_MAX: Final = 1 << 20
+
+
+@dataclass(eq=False, kw_only=True)
+class BadUrl(CallerError):
+    """Text that is no address of a host for clients."""
+
+    code: ClassVar[str] = "client.bad-url"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.url!r} is no address of a host: {self.why}; write nomos://ward-3:{PORT}"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadIdentity(CallerError):
+    """What should prove who a client is cannot."""
+
+    code: ClassVar[str] = "client.bad-identity"
+    place: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.place} is no identity: {self.why}; `nomospace trust issue agent` makes one"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoTrust(CallerError):
+    """A client does not know which authority to go by."""
+
+    code: ClassVar[str] = "client.no-trust"
+    url: str
+
+    def __str__(self) -> str:
+        return (
+            f"nobody says which authority {self.url} must be certified by; give trust='…/"
+            "authority.pem', the file that `nomospace trust init` made"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class Unreachable(Unavailable):
+    """A host cannot be reached."""
+
+    code: ClassVar[str] = "client.unreachable"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.url} cannot be reached: {self.why}; look whether it runs, and its address"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotItsHost(PeerError):
+    """Whoever answers at an address cannot show that it is the host there."""
+
+    code: ClassVar[str] = "client.not-its-host"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"who answers at {self.url} is not the host there: {self.why}; have its certificate "
+            "issued for this address, or trust the authority that issued it"
+        )
+
+
+@dataclass(frozen=True)
+class AgentIdentity:
+    """An agent's certificate (PEM) and key."""
+
+    agent: str
+    certificate: str
+    key: SecretKey
+
+    @classmethod
+    def load(cls, place: str | Path) -> AgentIdentity:
+        """The identity in a folder with `agent.pem` and `agent.key`; raises `BadIdentity`."""
+        folder = Path(place)
+        try:
+            pem = _read(folder / "agent.pem")
+            key = SecretKey.from_pem(_read(folder / "agent.key"))
+            return cls(read_claim(pem).subject, pem.decode(), key)
+        except OSError as error:
+            raise BadIdentity(place=str(place), why=error.strerror or str(error)) from None
+        except (CallerError, PeerError, UnicodeDecodeError) as error:
+            raise BadIdentity(place=str(place), why=str(error)) from None
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(FILE_BYTES_MAX)
+
+
+class Url:
+    """An address of a host for clients.
+
+    >>> Url("nomos://ward-3"), Url("nomos+plain://[::1]:4000").host
+    (nomos://ward-3:7411, '::1')
+    >>> Url("nomos+plain://ward-3:7411")
+    Traceback (most recent call last):
+    nomospace.client.dialling.BadUrl: 'nomos+plain://ward-3:7411' is no address of a host: ...
+    """
+
+    __slots__ = ("host", "port", "secure")
+
+    def __init__(self, text: str) -> None:
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError as error:
+            raise BadUrl(url=text[:200], why=str(error)) from None
+        if parts.scheme not in ("nomos", "nomos+plain"):
+            raise BadUrl(url=text[:200], why="it begins neither with nomos:// nor nomos+plain://")
+        if not parts.hostname or parts.path.strip("/") or parts.query or parts.username:
+            raise BadUrl(url=text[:200], why="it is a machine and a port, and nothing else")
+        self.host = parts.hostname
+        self.port = PORT if port is None else port
+        self.secure = parts.scheme == "nomos"
+        if not self.secure and not _is_loopback(self.host):
+            why = "without certificates only this machine can be spoken to, as 127.0.0.1"
+            raise BadUrl(url=text[:200], why=why)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'nomos' if self.secure else 'nomos+plain'}://{host}:{self.port}"
+
+    __repr__ = __str__
+
+    def at(self, address: str) -> Url:
+        """Another host's address, spoken to in the same way."""
+        return Url(f"{'nomos' if self.secure else 'nomos+plain'}://{address}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def trust_context(authority: Path) -> ssl.SSLContext:
+    """For connections to hosts that an authority (its certificate, or its folder) certifies."""
+    file = authority / "authority.pem" if authority.is_dir() else authority
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols([ALPN])
+    try:
+        context.load_verify_locations(file)
+    except OSError as error:  # `ssl.SSLError` is one
+        raise BadIdentity(place=str(file), why=error.strerror or str(error)) from None
+    return context
+
+
+class Talk(asyncio.Protocol):
+    """One connection to a host: whole frames in, one write for each turn of the loop out."""
+
+    __slots__ = ("_flushing", "_framer", "_hear", "_lost", "_out", "frames", "heard_at", "loop",
+                 "open", "sent_at", "transport", "waiter")  # fmt: skip
+
+    transport: asyncio.Transport
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.open = False
+        self.heard_at = self.sent_at = loop.time()
+        self.frames: list[bytes] = []
+        """What came before anyone wanted to hear it."""
+        self.waiter: asyncio.Future[None] | None = None
+        self._framer = Framer(TALK_BYTES_MAX)
+        self._out: list[bytes] = []
+        self._flushing = False
+        self._hear: Callable[[list[bytes]], None] | None = None
+        self._lost: Callable[[Talk], None] | None = None
+
+    def attach(self, hear: Callable[[list[bytes]], None], lost: Callable[[Talk], None]) -> None:
+        """From now on, `hear` gets what comes; `lost` is told when the connection is gone."""
+        self._hear, self._lost = hear, lost
+        frames, self.frames = self.frames, []
+        if frames:
+            hear(frames)
+        if not self.open:
+            lost(self)
+
+    def send(self, body: bytes) -> None:
+        """Send a frame, with all others of this turn."""
+        self._out.append(body)
+        if not self._flushing:
+            self._flushing = True
+            self.loop.call_soon(self._flush)
+
+    def send_now(self, body: bytes) -> None:
+        """Send a frame before this turn is over, as nothing else will be sent in it."""
+        if self._out:
+            self._out.append(body)
+        elif self.open:
+            self.sent_at = self.loop.time()
+            self.transport.write(join([body]))
+
+    def _flush(self) -> None:
+        self._flushing = False
+        out, self._out = self._out, []
+        if out and self.open:
+            self.sent_at = self.loop.time()
+            self.transport.write(join(out))
+
+    async def next_frame(self) -> bytes:
+        """The next frame, before `attach`; raises `ConnectionResetError` when there is none."""
+        while not self.frames:
+            if not self.open:
+                raise ConnectionResetError("the connection was closed")
+            self.waiter = self.loop.create_future()
+            await self.waiter
+        return self.frames.pop(0)
+
+    def close(self) -> None:
+        """End the connection when what was sent has gone out."""
+        self._lost = None
+        self._flush()
+        if self.open:
+            self.open = False
+            self.transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        if self.open:
+            self.transport.abort()
+
+    # -- what the transport tells ----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.open = True
+
+    def data_received(self, data: bytes) -> None:
+        self.heard_at = self.loop.time()
+        try:
+            frames = self._framer.feed(data)
+            if self._hear is not None:
+                self._hear(frames)
+                return
+        except PeerError:
+            self.transport.abort()
+            return
+        self.frames += frames
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.open = False
+        self._wake()
+        if self._lost is not None:
+            self._lost(self)
+
+    def _wake(self) -> None:
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+
+class Dialler:
+    """Reaches hosts in the name of one client."""
+
+    def __init__(
+        self, *, identity: AgentIdentity | None, token: str, trust: ssl.SSLContext | None
+    ) -> None:
+        self.identity = identity
+        self._token = token
+        self._trust = trust
+
+    async def dial(self, url: Url, hello: Hello, *, timeout_s: float) -> tuple[Talk, Welcome]:
+        """Connect and be let in; raises `Unreachable`, `NotItsHost`, and what the host refuses."""
+        try:
+            async with asyncio.timeout(min(timeout_s, DIAL_S)):
+                talk = await self._connect(url)
+                return talk, await self._enter(talk, url, hello)
+        except TimeoutError:
+            why = f"no answer within {min(timeout_s, DIAL_S):g} s"
+            raise Unreachable(url=str(url), why=why) from None
+        except ssl.SSLCertVerificationError as error:
+            raise NotItsHost(url=str(url), why=error.verify_message) from None
+        except OSError as error:
+            raise Unreachable(url=str(url), why=error.strerror or str(error)) from None
+
+    async def _connect(self, url: Url) -> Talk:
+        loop = asyncio.get_running_loop()
+        if not url.secure:
+            _, talk = await loop.create_connection(lambda: Talk(loop), url.host, url.port)
+            talk.send_now(ALPN.encode())
+            return talk
+        if self._trust is None:
+            raise NoTrust(url=str(url))
+        _, talk = await loop.create_connection(
+            lambda: Talk(loop), url.host, url.port, ssl=self._trust
+        )
+        return talk
+
+    async def _enter(self, talk: Talk, url: Url, hello: Hello) -> Welcome:
+        try:
+            talk.send_now(pack_frame(hello))
+            answer = unpack_answer(await talk.next_frame())
+            if isinstance(answer, Challenge):
+                talk.send_now(pack_frame(Proof(self._sign(talk, answer))))
+                answer = unpack_answer(await talk.next_frame())
+            if isinstance(answer, Challenge):
+                raise NotItsHost(url=str(url), why="it challenges without end")
+        except BaseException:
+            talk.close()
+            raise
+        return answer
+
+    def _sign(self, talk: Talk, challenge: Challenge) -> bytes:
+        identity = self.identity
+        assert identity is not None, "only a certificate brings a challenge"
+        tls = talk.transport.get_extra_info("ssl_object")
+        shown = tls.getpeercert(binary_form=True) if tls is not None else b""
+        return prove(
+            identity.key,
+            agent=identity.agent,
+            host=challenge.host,
+            channel=channel_of(shown),
+            nonce=challenge.nonce,
+        )
+
+    def hello(self, hello: Hello) -> Hello:
+        """A greeting with what proves who this client is."""
+        identity = self.identity
+        return Hello(
+            hello.version,
+            hello.session,
+            hello.agent,
+            hello.seen,
+            hello.alongside,
+            self._token,
+            "" if identity is None or self._token else identity.certificate,
+        )

@@ -1,0 +1,295 @@
+"""A host in another process, as an agent's author sees it: `nomospace.connect`.
+
+It has the face of a host as far as agents go: `agent` gives agents, and all that they can do on a
+host in the same process they can do here, but for two things. A strong reaction runs inside the
+host's step, so its listener cannot be elsewhere; and a program runs where it is launched. In
+return, a plain agent can `move`: its client follows it.
+
+Every agent has a connection of its own, which is made again when it breaks (see `session`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import msgspec
+
+from nomospace.client.agent import Agent, check_name
+from nomospace.client.connection import Closed, Report
+from nomospace.client.dialling import AgentIdentity, Dialler, Talk, Unreachable, Url, trust_context
+from nomospace.client.reactions import LISTENER_TIMEOUT_S
+from nomospace.client.session import RECONNECT_S, Session
+from nomospace.client.tuples import seconds
+from nomospace.wire.admin import Question, read_answer
+from nomospace.wire.talk import (
+    FAILURE,
+    SELF,
+    TOLD,
+    VERSION,
+    WINDOW,
+    Hello,
+    pack_question,
+    read_error,
+    unpack_frame,
+)
+
+ANSWER_S: Final = 30.0
+"""How long an answer to an operator's question may take."""
+
+_log = logging.getLogger("nomospace.client")
+
+
+class LawName(msgspec.Struct, frozen=True):
+    """A law that an agent is under, as far as its client knows it."""
+
+    hash: str
+    name: str
+
+
+class RemoteAgent(Agent):
+    """An agent on a host in another process. Made by `RemoteHost.agent`."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session, *, listener_timeout: float) -> None:
+        super().__init__(session, listener_timeout=listener_timeout)
+        self._session = session
+        for law, name in session.laws:
+            self.resume(LawName(law, name))
+
+    @property
+    def host(self) -> str:
+        """The name of the host that it is at."""
+        return self._session.host
+
+    async def move(self, to: str) -> None:
+        """Go to another host of the group, with spaces, tuples and memberships; this code follows.
+
+        Its reactions are registered anew there, and what waits goes on waiting there. Raises
+        `MoveRefused` when it stays, and `MovedOn` when it is there but nobody knows the address.
+        """
+        await self._session.move(check_name("a host", to))
+
+
+class RemoteHost:
+    """A host in another process: `async with` ends the agents' connections. Made by `connect`."""
+
+    def __init__(
+        self,
+        url: Url,
+        dialler: Dialler,
+        *,
+        hosts: dict[str, Url],
+        reconnect_s: float,
+        window: int,
+        alongside: bool,
+        listener_timeout: float,
+        on_report: Callable[[Report], None] | None,
+    ) -> None:
+        self.url = url
+        self.on_report = on_report
+        self._dialler = dialler
+        self._hosts = hosts
+        self._reconnect_s = reconnect_s
+        self._window = window
+        self._alongside = alongside
+        self._listener_timeout = listener_timeout
+        self._agents: dict[str, RemoteAgent] = {}
+        self._making = asyncio.Lock()
+        self._asking: _Asking | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<host at {self.url}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def agent(self, name: str | None = None) -> Agent:
+        """An agent of the host: the one of this client's identity or token, or the one named.
+
+        A name is one at the host's own domain; an id (`nurse@ward-3`) may be of an agent that has
+        come to the host. Raises `Unreachable`, `NotItsHost`, and what the host refuses it with.
+        Asking again gives the same agent.
+        """
+        if self._closed:
+            raise Closed(what=f"the connection to {self.url}")
+        asked = SELF if name is None else name
+        if "@" not in asked:
+            check_name("an agent", asked)
+        async with self._making:
+            agent = self._agents.get(asked)
+            if agent is None or agent._session.ended:
+                agent = self._agents[asked] = await self._make(asked)
+        return agent
+
+    async def _make(self, asked: str) -> RemoteAgent:
+        session = Session(
+            self._dialler,
+            self.url,
+            asked,
+            alongside=self._alongside,
+            reconnect_s=self._reconnect_s,
+            window=self._window,
+            hosts=self._hosts,
+            on_report=self._report,
+        )
+        await session.start(timeout_s=self._reconnect_s)
+        agent = RemoteAgent(session, listener_timeout=self._listener_timeout)
+        session.on_end = agent.stop
+        return agent
+
+    async def ask(self, question: Question) -> Any:
+        """Ask an operator's question (`nomospace.wire.admin`); needs a token of that scope."""
+        if self._closed:
+            raise Closed(what=f"the connection to {self.url}")
+        async with self._making:
+            if self._asking is None or not self._asking.open:
+                self._asking = await _Asking.begin(self._dialler, self.url)
+        return await self._asking.ask(question)
+
+    async def close(self) -> None:
+        """End all connections; the agents and what is theirs stay on the host."""
+        self._closed = True
+        agents, self._agents = self._agents, {}
+        for agent in agents.values():
+            await agent.close()
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
+
+    def _report(self, report: Report) -> None:
+        if self.on_report is None:
+            _log.warning("%s: %s", self.url, report, exc_info=report.error)
+            return
+        try:
+            self.on_report(report)
+        except Exception:
+            _log.exception("%s: on_report failed on %s", self.url, report)
+
+
+class _Asking:
+    """A connection for an operator's questions. They change nothing: one that is lost is asked
+    again by whoever wants to know.
+    """
+
+    def __init__(self, talk: Talk, url: Url) -> None:
+        self._talk = talk
+        self._url = url
+        self._seq = 0
+        self._waiting: dict[int, asyncio.Future[list[Any]]] = {}
+
+    @classmethod
+    async def begin(cls, dialler: Dialler, url: Url) -> Self:
+        """Connect as an operator."""
+        hello = dialler.hello(Hello(VERSION, "", ""))
+        talk, _ = await dialler.dial(url, hello, timeout_s=ANSWER_S)
+        made = cls(talk, url)
+        talk.attach(made._heard, made._lost)
+        return made
+
+    @property
+    def open(self) -> bool:
+        """Whether the connection is there."""
+        return self._talk.open
+
+    async def ask(self, question: Question) -> Any:
+        """The answer to a question."""
+        self._seq = seq = self._seq + 1
+        future = self._waiting[seq] = asyncio.get_running_loop().create_future()
+        self._talk.send(pack_question(seq, question))
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                frame = await future
+        except TimeoutError:
+            why = f"no answer to a question within {ANSWER_S:g} s"
+            raise Unreachable(url=str(self._url), why=why) from None
+        finally:
+            self._waiting.pop(seq, None)
+        if frame[0] == FAILURE:
+            raise read_error(frame[3])
+        return read_answer(question, frame[2])
+
+    def _heard(self, frames: list[bytes]) -> None:
+        for data in frames:
+            frame = unpack_frame(data)
+            if frame[0] in (TOLD, FAILURE):
+                future = self._waiting.get(frame[1] if frame[0] == TOLD else frame[2])
+                if future is not None and not future.done():
+                    future.set_result(frame)
+
+    def _lost(self, talk: Talk) -> None:
+        for future in self._waiting.values():
+            if not future.done():
+                why = "the connection broke before the answer came"
+                future.set_exception(Unreachable(url=str(self._url), why=why))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._talk.close()
+
+
+def connect(
+    url: str,
+    *,
+    identity: AgentIdentity | str | Path | None = None,
+    token: str = "",
+    trust: str | Path | None = None,
+    hosts: Mapping[str, str] | None = None,
+    reconnect_s: float = RECONNECT_S,
+    window: int = WINDOW,
+    alongside: bool = False,
+    listener_timeout: float = LISTENER_TIMEOUT_S,
+    on_report: Callable[[Report], None] | None = None,
+) -> RemoteHost:
+    """A host in another process, at `nomos://machine:port`, for `async with`.
+
+    `identity` is the folder with an agent's certificate and key, or `token` a token, as `nomospace
+    trust issue` makes them; `trust` is the authority that the host must be certified by (its file,
+    or the trust folder; by default the one that the identity's folder lies in). A host on the same
+    machine that was started without certificates is `nomos+plain://127.0.0.1:port`.
+
+    A connection that breaks is made again, and nothing is lost or done twice by that; what waits
+    goes on waiting. After `reconnect_s` without the host, what is under way raises `HostLost`.
+    `window` calls of an agent may be under way; more wait for their turn. `hosts` says where other
+    hosts are, for agents that move, if the host itself does not know.
+
+    An agent may be held by several clients. A new one ends those that have lost their connections,
+    as a program that is started again should not compete with what is left of it; `alongside` lets
+    them be.
+
+    >>> connect("nomos+plain://127.0.0.1:7411")
+    <host at nomos+plain://127.0.0.1:7411>
+    """
+    where = Url(url)
+    who = identity
+    place = None if trust is None else Path(trust)
+    if who is not None and not isinstance(who, AgentIdentity):
+        folder = Path(who)
+        who = AgentIdentity.load(folder)
+        if place is None and (folder.parent.parent / "authority.pem").is_file():
+            place = folder.parent.parent / "authority.pem"
+    context = trust_context(place) if where.secure and place is not None else None
+    return RemoteHost(
+        where,
+        Dialler(identity=who, token=token, trust=context),
+        hosts={name: Url(at) for name, at in (hosts or {}).items()},
+        reconnect_s=seconds("reconnect_s", reconnect_s, zero=True),
+        window=max(1, min(window, WINDOW)),
+        alongside=alongside,
+        listener_timeout=listener_timeout,
+        on_report=on_report,
+    )
