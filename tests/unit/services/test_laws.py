@@ -7,6 +7,7 @@ from nomospace.law import load
 from nomospace.services import laws as library_of
 from nomospace.services.laws import (
     BadLawName,
+    LawShelved,
     LawTooLarge,
     Library,
     LibraryFull,
@@ -53,7 +54,7 @@ def test_the_text_of_a_hash_is_never_replaced() -> None:
 
 def test_what_was_written_down_makes_the_same_library() -> None:
     library = Library()
-    changes = []
+    changes: list[LawShelved] = []
     for text in (ONE, TWO, SAME):
         change = library.put("echo", text, now=len(changes), by="ops")
         assert change is not None
