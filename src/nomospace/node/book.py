@@ -154,11 +154,7 @@ class Book:
 
     def retire(self, address: str) -> None:
         """Never dial this again: it is this host itself."""
-        entry = self._entries.get(address)
-        if entry is not None:
-            entry.state = "RESTING"
-            entry.name = ""
-            entry.seed = False
+        self._entries.pop(address, None)
 
     def failed(self, address: str, *, now: float) -> None:
         """Nobody answered there, or not the one who is wanted."""

@@ -103,6 +103,7 @@ class TcpLinks:
         self._calls = 0
         self._checked_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self._running = False
         self._notes: Notes
         self._loop: asyncio.AbstractEventLoop
@@ -211,9 +212,10 @@ class TcpLinks:
         now = self._loop.time()
         due = self._book.next_due() if len(self._dials) < DIALS_MAX else None
         at = now + TICK_S if due is None else min(now + TICK_S, max(due, now))
-        if self._timer is None or at < self._timer.when():
+        if self._timer is None or at < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
+            self._timer_at = at
             self._timer = self._loop.call_at(at, self._tick)
 
     def _tick(self) -> None:
@@ -298,8 +300,9 @@ class TcpLinks:
             return
         if name == self.name:
             if peer.life == self._life:
-                self._book.retire(peer.dialled)
-                peer.abort()
+                if peer.dialled:  # else the other end, which is ours too, ends it
+                    self._book.retire(peer.dialled)
+                    peer.abort()
             else:
                 self.complain(peer, "name-twice", f"another host runs as {name!r}")
             return
