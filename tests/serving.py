@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self, cast
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Event, LawText
@@ -139,8 +139,8 @@ class _Preface(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not every loop derives its transports from the class of that name.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._said += data
@@ -157,9 +157,7 @@ class _Preface(asyncio.Protocol):
 async def serve(host: ServedHost, port: int = 0) -> AsyncIterator[str]:
     """A port of a host for clients; gives its address."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: _Preface(lambda: host.clients.receive()), "127.0.0.1", port
-    )
+    server = await loop.create_server(lambda: _Preface(host.clients.receive), "127.0.0.1", port)
     at = server.sockets[0].getsockname()[1]
     try:
         yield f"nomos+plain://127.0.0.1:{at}"
@@ -188,7 +186,7 @@ class Proxy:
     def url(self) -> str:
         return f"nomos+plain://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    async def __aenter__(self) -> Proxy:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._come, "127.0.0.1", 0)
         return self
 

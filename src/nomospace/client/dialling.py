@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 from urllib.parse import urlsplit
 
 from nomospace.errors import CallerError, PeerError, Unavailable
@@ -269,8 +269,8 @@ class Talk(asyncio.Protocol):
     # -- what the transport tells ----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # Not every loop derives its transports from the class of that name.
+        self.transport = cast("asyncio.Transport", transport)
         self.open = True
 
     def data_received(self, data: bytes) -> None:

@@ -18,7 +18,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, cast
 
 import msgspec
 
@@ -370,9 +370,9 @@ class ClientLink(asyncio.Protocol):
     # -- what the transport tells ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(high=WRITE_HIGH)
+        # Not every loop derives its transports from the class of that name.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=WRITE_HIGH)
         self._open = True
         try:
             self._clients.add(self)
