@@ -8,6 +8,8 @@ from tests.mutants.mutant import Mutant, Worlds
 
 FEDERATION: Final = Worlds("federation", 25)
 MODEL: Final = "tests/models/test_space.py"
+COST: Final = "tests/unit/host/test_cost_of_a_move.py"
+DIRECTORY: Final = "tests/unit/host/test_directory.py"
 KEPT: Final = "tests/unit/host/test_kept_tuples.py"
 LAWS_HERE: Final = "tests/unit/host/test_governing.py"
 MESSAGES: Final = Worlds("messages", 30)
@@ -278,6 +280,7 @@ SPACES: Final = (
         "",
         FEDERATION,
     ),
+    # Groups change often enough in the worlds to hide these: each new view begins all over.
     Mutant(
         "an agent that left a peer is still known to be there",
         GROUP,
@@ -285,14 +288,14 @@ SPACES: Final = (
                 self._find_again(agent)
 """,
         "            pass\n",
-        FEDERATION,
+        DIRECTORY,
     ),
     Mutant(
         "a waiter is not watched for at a peer where its space is shared later",
         GROUP,
         "        host.seeking.follow(spaces, agents)\n",
         "",
-        FEDERATION,
+        DIRECTORY,
     ),
     Mutant(
         "a misplaced tuple stays where it is when its agent comes to a peer",
@@ -301,7 +304,21 @@ SPACES: Final = (
                 self._ship_to(peer, level, one.agent)
 """,
         "            pass\n",
-        FEDERATION,
+        DIRECTORY,
+    ),
+    Mutant(
+        "what found no room at a peer is forgotten",
+        GROUP,
+        "            self._crowded[peer] = None\n",
+        "",
+        DIRECTORY,
+    ),
+    Mutant(
+        "all that waits is looked at when one agent moves",
+        GROUP,
+        "        host.seeking.follow(spaces, agents)\n",
+        "        host.seeking.respread()\n",
+        COST,
     ),
     # -- a host and its tuples -------------------------------------------------------------
     Mutant(

@@ -16,7 +16,7 @@ COUNTED = ("take more than one network message", "takes in the mean")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routing, "MESSAGES_A_MOVE", (10, 100))
-    monkeypatch.setattr(routing, "BESIDE", {"routing cores": (10, 200), "whole hosts": (10, 200)})
+    monkeypatch.setattr(routing, "BESIDE", {"routing cores": (10, 200), "engaged hosts": (10, 200)})
 
 
 @pytest.mark.usefixtures("small")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PER_US = 1e3
 MESSAGES_A_MOVE = (3, 10, 30, 100, 300, 1_000)
-BESIDE = {"routing cores": (10, 100_000), "whole hosts": (10, 1_000)}
+BESIDE = {"routing cores": (10, 100_000), "engaged hosts": (10, 10_000)}
 FLAT = 1.25
 
 
@@ -169,7 +169,7 @@ def _good_guess(run: Run) -> Row:
 
 
 def _move(run: Run) -> Iterator[Row]:
-    for what, make in (("routing cores", _crossing), ("whole hosts", _handover)):
+    for what, make in (("routing cores", _crossing), ("engaged hosts", _handover)):
         few, many = BESIDE[what]
         if run.quick:
             many //= 10
@@ -208,33 +208,19 @@ def _crossing(others: int) -> Any:
 
 
 def _handover(others: int) -> Any:
-    """The same between two hosts, with all that an agent carries."""
-    from nomospace.host import Arrive, Call, Heard, Host, Transmit
-    from nomospace.host.calls import Move
-    from nomospace.protocols.policy import Announced
+    """The same between two engaged hosts, where every agent shares a space and waits for a job."""
+    from nomospace.bench.pair import Pair
 
-    hosts = {name: Host(name, life=1, now=0, policy=Announced()) for name in "ab"}
-    for name, host in hosts.items():
+    pair = Pair()
+    for name in pair.hosts:
         for number in range(others):
-            host.handle(Arrive(f"x{number}@{name}"), now=0)
-    hosts["a"].handle(Arrive("ann@a"), now=0)
-    ops = iter(range(1, 1 << 60))
-
-    def tell(name: str, event: Any) -> None:
-        waiting = [(name, event)]
-        while waiting:
-            at, what = waiting.pop(0)
-            waiting += [
-                (effect.to, Heard(at, effect.frame))
-                for effect in hosts[at].handle(what, now=0)
-                if isinstance(effect, Transmit) and effect.to in hosts
-            ]
+            pair.settle(f"x{number}@{name}", f"jobs of x{number}")
+    pair.settle("ann@a", "jobs of ann")
+    pair.engage()
 
     def go() -> None:
-        tell("a", Call(next(ops), "ann@a", Move("b")))
-        assert "ann@a" in hosts["b"].holding.residents
-        tell("b", Call(next(ops), "ann@a", Move("a")))
-        assert "ann@a" in hosts["a"].holding.residents
+        pair.move("ann@a", "a", "b")
+        pair.move("ann@a", "b", "a")
 
     return go
 

@@ -1,0 +1,116 @@
+"""A move costs the same however many other agents there are: counted in bytecodes, not in time.
+
+Bytecodes show every loop of Python over other agents, their spaces, waits and reactions. What the
+interpreter does inside one call in C they do not show; `nomospace bench routing` has the time.
+"""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from nomospace.bench.pair import JOB, Pair
+from nomospace.host.calls import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
+from nomospace.law import load
+from nomospace.protocols.spaces import Announced, Sharing
+from nomospace.protocols.streams import Streams
+
+FEW, MANY = 10, 500
+MORE = 1.1
+"""How much more a move may cost beside many: dictionaries of another size, other paths of C."""
+
+LAW = load("law(open).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n")
+
+
+def own_space(pair: Pair, agent: str) -> None:
+    pair.settle(agent, f"jobs of {agent.partition('@')[0]}")
+
+
+def one_space(pair: Pair, agent: str) -> None:
+    pair.settle(agent, "jobs")
+
+
+def reactions(pair: Pair, agent: str) -> None:
+    """Each looks at what another agent holds, and at what all of them hold."""
+    pair.settle(agent, "jobs")
+    name = agent.partition("@")[2]
+    for at in ("", "x1@a"):
+        pair.call(name, agent, React("jobs", JOB, ONCE_PER_TUPLE, WEAK, at))
+
+
+def under_law(pair: Pair, agent: str) -> None:
+    """Each is a member, and has a take under way that its law has seen."""
+    name = agent.partition("@")[2]
+    pair.settle(agent, f"jobs of {agent}")
+    for request in (
+        Adopt(LAW),
+        Open("desk", LAW),
+        Share(("desk",)),
+        Seek("desk", "take", JOB),
+    ):
+        pair.call(name, agent, request)
+
+
+def beside(others: int, make: Callable[[Pair, str], None]) -> Pair:
+    """Two engaged hosts with so many agents each, and ann, who has moved once already."""
+    pair = Pair()
+    for name in "ab":
+        for number in range(others):
+            make(pair, f"x{number}@{name}")
+    make(pair, "ann@a")
+    pair.engage()
+    there_and_back(pair)
+    return pair
+
+
+def there_and_back(pair: Pair) -> None:
+    pair.move("ann@a", "a", "b")
+    pair.move("ann@a", "b", "a")
+
+
+def bytecodes(run: Callable[[], None]) -> int:
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        if event == "opcode":
+            count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("make", [own_space, one_space, reactions, under_law])
+def test_a_move_costs_the_same_beside_many(make: Callable[[Pair, str], None]) -> None:
+    few, many = beside(FEW, make), beside(MANY, make)
+    floor = bytecodes(lambda: there_and_back(few))
+    assert floor > 1_000
+    assert bytecodes(lambda: there_and_back(many)) <= MORE * floor
+
+
+def test_what_is_told_of_a_move_are_the_lines_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = beside(FEW, own_space)
+    told: list[Announced] = []
+    send = Streams.send
+
+    def listen(streams: Streams, peer: str, body: Any, *, now: int) -> Any:
+        if isinstance(body, Announced):
+            told.append(body)
+        return send(streams, peer, body, now=now)
+
+    monkeypatch.setattr(Streams, "send", listen)
+    pair.move("ann@a", "a", "b")
+    lines = (Sharing("jobs of ann", "", "ann@a"),)
+    went, came = told
+    assert (went.came, went.went, went.shared, went.parted) == ((), ("ann@a",), (), lines)
+    assert (came.came, came.went, came.shared, came.parted) == (("ann@a",), (), lines, ())
