@@ -42,6 +42,7 @@ def test_a_law_permits_refuses_and_says_why(play: Play) -> None:
             assert not ruling.refused
         ruling = await mine.send(t.publish("news"), to="bob@ward")
         assert ruling.refused
+        assert "R1: did not fire" in ruling.explain()
         for _ in range(2):
             assert await next_letter(theirs) == ("ann@ward", t.publish("news"))
 

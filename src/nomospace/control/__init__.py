@@ -28,6 +28,7 @@ from nomospace.control.membership import (
     first_state,
 )
 from nomospace.control.redo import redo
+from nomospace.control.told import Told, tell
 
 __all__ = [
     "TICK",
@@ -46,6 +47,7 @@ __all__ = [
     "Signal",
     "Snapshot",
     "Tick",
+    "Told",
     "TooOld",
     "adopt",
     "arrived",
@@ -55,4 +57,5 @@ __all__ = [
     "first_state",
     "redo",
     "sent",
+    "tell",
 ]

@@ -28,7 +28,7 @@ from nomospace.law.tree import (
     nodes_of,
     variables_in,
 )
-from nomospace.terms import show
+from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
 
@@ -103,7 +103,7 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
     """
     level = disclose or member.law.tree.disclose
     event = ruling.event
-    verdict = _verdict(ruling)
+    verdict = verdict_on(ruling, level)
     if level == "none":
         return Explanation(show(event.term), verdict, (), (), ())
     state, obligations = member.before(ruling.seq)
@@ -117,8 +117,8 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
     tell_facts = level == "all"
     stories = tuple(_story(trace, ruling, tell_facts) for trace in traces)
     if not tell_facts:  # an operation on the state shows what is in the state
-        shown = [op for op in ruling.operations if getattr(op, "name", op) in _TELLABLE]
-        return Explanation(show(event.term), verdict, stories, tuple(map(show, shown)), ())
+        shown = tuple(map(show, disclosed(ruling, level)))
+        return Explanation(show(event.term), verdict, stories, shown, ())
     operations = tuple(map(show, ruling.operations))
     return Explanation(show(event.term), verdict, stories, operations, ruling.unmet)
 
@@ -126,7 +126,19 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
 _TELLABLE = ("forward", "multicast", "deliver", "release", "quit")
 
 
-def _verdict(ruling: Ruling) -> str:
+def disclosed(ruling: Ruling, level: str) -> tuple[Term, ...]:
+    """The operations of a ruling that its home agent may know."""
+    if level == "all":
+        return ruling.operations
+    if level == "none":
+        return ()
+    return tuple([op for op in ruling.operations if getattr(op, "name", op) in _TELLABLE])
+
+
+def verdict_on(ruling: Ruling, level: str = "all") -> str:
+    """What became of an event, in one line; under `none` without the rule."""
+    if level == "none" and ruling.rule is not None and ruling.stopped is None:
+        ruling = msgspec.structs.replace(ruling, rule="the law")
     if ruling.stopped is not None:
         reasons = {
             "budget": "the evaluation went past its budget",

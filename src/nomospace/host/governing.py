@@ -24,12 +24,13 @@ from nomospace.control import (
     Record,
     Ruling,
     Snapshot,
+    Told,
     adopt,
     arrived,
     certificate,
-    explain,
     first_state,
     sent,
+    tell,
 )
 from nomospace.control import Effect as ControlEffect
 from nomospace.errors import NomospaceError
@@ -105,13 +106,14 @@ class Governing:
         """A law that is at hand here."""
         return self._laws.get(law)
 
-    def adopt(self, agent: str, request: Adopt) -> Ruling:
-        """Bind an agent to a law; the ruling on its adoption."""
+    def adopt(self, agent: str, request: Adopt) -> Told:
+        """Bind an agent to a law; what it may know of the ruling on its adoption."""
         law = request.law
         if (agent, law.hash) in self._members:
             raise AlreadyMember(agent=agent, law=law.hash)
         roll = self._host.enrols(agent, law.hash)
-        return self._adopt(agent, law, request.args, roll=roll)
+        ruling = self._adopt(agent, law, request.args, roll=roll)
+        return tell(self._members[agent, law.hash], ruling)
 
     def _adopt(
         self,
@@ -432,16 +434,17 @@ class Governing:
 
     # -- the agents' operations ------------------------------------------------------------
 
-    def send(self, agent: str, request: Tell) -> Ruling:
-        """A message of an agent to another, or to a space."""
+    def send(self, agent: str, request: Tell) -> Told:
+        """A message of an agent to another, or to a space; what it may know of the ruling."""
         member = self.member(agent, request.law)
-        ruling = self.rule(member, sent(agent, request.message, request.to))
+        told = tell(member, self.rule(member, sent(agent, request.message, request.to)))
         self.drain()
-        return ruling
+        return told
 
     def refusal(self, member: Membership, ruling: Ruling) -> Refused:
         """The error that a refused operation is answered with."""
-        return Refused(ruling=ruling, why=explain(member, ruling).text)
+        told = tell(member, ruling)
+        return Refused(ruling=told, why=told.explain())
 
 
 def _text(law: CompiledLaw) -> LawText:

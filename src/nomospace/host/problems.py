@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nomospace.control import Ruling
+from nomospace.control import Told
 from nomospace.errors import CallerError, Unavailable
 
 
@@ -273,7 +273,7 @@ class Refused(CallerError):
     """The law of a space lets an operation not pass."""
 
     code: ClassVar[str] = "law.refused"
-    ruling: Ruling
+    ruling: Told
     why: str
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, TypeAlias, get_args
 
 import msgspec
 
-from nomospace.control import Ruling
+from nomospace.control import Told
 from nomospace.errors import CallerError
 from nomospace.host.calls import (
     STRONG,
@@ -47,9 +47,10 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Found
 from nomospace.host.reacting import Listed
 from nomospace.law import CompiledLaw
-from nomospace.terms import encode, freeze_tuple
+from nomospace.terms import ANY, encode, freeze_tuple
 from nomospace.terms.templates import Template
 from nomospace.wire.packing import Unfit, unpack
+from nomospace.wire.shapes import brief
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all, thaw_data
 
@@ -257,7 +258,7 @@ def _from_list(raw: list[Any], kinds: dict[Any, Any]) -> Any:
     tag = raw[0] if raw else None
     kind = kinds.get(tag) if tag.__class__ is str else None
     if kind is None:
-        raise Unfit(f"{repr(tag)[:40]} is no known kind of call or answer")
+        raise Unfit(f"{brief(tag)} is no known kind of call or answer")
     try:
         return msgspec.convert(raw, kind)
     except (msgspec.ValidationError, OverflowError) as error:
@@ -294,6 +295,7 @@ def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
 
 
 _templates: dict[bytes, Template] = {}
+_ANY: Final = {"f": "formal", "a": ["any"]}
 
 
 def _read_template(pattern: bytes) -> Template:
@@ -303,7 +305,7 @@ def _read_template(pattern: bytes) -> Template:
     raw = unpack(pattern)
     if raw.__class__ is not list:
         raise Unfit("a template that is no list")
-    template = Template.of(thaw_all(raw))
+    template = Template.of([ANY if part == _ANY else thaw(part) for part in raw])
     if len(pattern) <= TEMPLATE_BYTES_MAX:
         if len(_templates) >= TEMPLATES_MAX:
             _templates.clear()
@@ -399,7 +401,7 @@ class WireListing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="l
     reactions: tuple[WireListed, ...]
 
 
-WireValue: TypeAlias = Found | bool | int | str | WireFounds | Ruling | WireListing | None
+WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListing | None
 """An answer as native code writes and reads it."""
 
 
@@ -410,7 +412,7 @@ def encode_value(value: Any) -> WireValue:
     WireFounds(founds=())
     """
     kind = value.__class__
-    if kind is Found or value is None or kind is bool or kind is str or kind is Ruling:
+    if kind is Found or value is None or kind is bool or kind is str or kind is Told:
         return value  # type: ignore[no-any-return]
     if kind is tuple:
         if value and value[0].__class__ is Listed:
@@ -437,7 +439,7 @@ def _lower_listed(one: Listed) -> WireListed:
 
 
 _VALUES: Final = {
-    kind.__struct_config__.tag: kind for kind in (Found, WireFounds, Ruling, WireListing)
+    kind.__struct_config__.tag: kind for kind in (Found, WireFounds, Told, WireListing)
 }
 
 
@@ -458,8 +460,8 @@ def decode_value(raw: Any) -> Any:
         for found in value.founds:
             _set(found, "fields", thaw_all(found.fields))
         return value.founds
-    if isinstance(value, Ruling):
-        finish = SHAPES.finish_of(Ruling)
+    if isinstance(value, Told):
+        finish = SHAPES.finish_of(Told)
         return value if finish is None else finish(value)
     if isinstance(value, WireListing):
         return tuple([_read_listed(one) for one in value.reactions])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args
 
-from nomospace.control import Event, Ruling, Snapshot
+from nomospace.control import Event, Ruling, Snapshot, Told
 from nomospace.host import calls, changes, effects
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
 from nomospace.host.posting import Rejected
@@ -107,6 +107,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     # -- rulings
     (Event, "args"): TERM,
     (Ruling, "operations"): OPERATION,
+    (Told, "operations"): OPERATION,
     (Ruling, "delta"): TERM,
     (Snapshot, "state"): TERM,
     (Snapshot, "obligations"): TERM,

@@ -1,0 +1,85 @@
+"""What an agent is told of a ruling on what it sent: as much as its law discloses, no more.
+
+A ruling shows the control state: what it changed, and often what it found there. An agent may not
+read its control state unless the law says so (`000_…` 3.1), so it never holds the ruling itself.
+Why nothing went out is told with the answer, because that is when an agent asks; a ruling that
+forwards says which rule did it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from nomospace.control.events import Ruling
+from nomospace.control.explain import disclosed, explain, verdict_on
+from nomospace.control.membership import Membership, TooOld
+from nomospace.terms import Term, show
+
+
+class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
+    """The answer to a message or an adoption. `print(told.explain())` says why it is as it is.
+
+    `refused` is a message that went nowhere and changed nothing; `held` one that went nowhere yet.
+    `rule` and `operations` are what the law discloses of them.
+    """
+
+    seq: int
+    at: int
+    home: str
+    law: str
+    kind: str
+    """Of the event: `sent`, `adopted`."""
+    rule: str | None
+    refused: bool
+    held: bool
+    operations: tuple[Term, ...]
+    stopped: str | None
+    verdict: str
+    story: str = ""
+
+    def explain(self) -> str:
+        """The reasons in words: which rules were tried, and what failed."""
+        if self.story:
+            return self.story
+        shown = [f"    {show(operation)}" for operation in self.operations]
+        return "\n".join([self.verdict, *(["  ruling:", *shown] if shown else [])])
+
+
+def tell(member: Membership, ruling: Ruling) -> Told:
+    """What the agent of a membership may know of a ruling.
+
+    >>> from nomospace.control import adopt, sent
+    >>> from nomospace.law import load
+    >>> mute = load("law(mute). R1. sent(X, hum(M), Y) :- loud@CS, do(forward).")
+    >>> ann, _ = adopt(mute, "ann@ward", (), now=0)
+    >>> [record] = ann.handle(sent("ann@ward", "hum", "bob@ward"), now=0)
+    >>> told = tell(ann, record.ruling)
+    >>> told.refused, told.rule
+    (True, None)
+    >>> print(told.explain())
+    sent('ann@ward',hum,'bob@ward')
+      refused: no rule lets it through
+      R1: its head does not match the event
+    """
+    level = member.law.tree.disclose
+    refused, held = ruling.refused, ruling.held
+    story = ""
+    if refused or held or ruling.stopped is not None:
+        try:
+            story = explain(member, ruling).text
+        except TooOld:  # thousands of rulings came of this one message
+            story = verdict_on(ruling, level)
+    return Told(
+        ruling.seq,
+        ruling.at,
+        ruling.home,
+        ruling.law,
+        ruling.event.kind,
+        None if level == "none" else ruling.rule,
+        refused,
+        held,
+        disclosed(ruling, level),
+        ruling.stopped,
+        verdict_on(ruling, level),
+        story,
+    )
