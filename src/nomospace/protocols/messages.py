@@ -64,14 +64,14 @@ class Relay(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay")
     body: Any
 
 
-class Prepare(msgspec.Struct, frozen=True, gc=False, tag="prepare"):
+class Prepare(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="prepare"):
     """The leader asks the members of a view to come: stop, and say that you are ready."""
 
     id: ViewId
     members: tuple[str, ...]
 
 
-class Ready(msgspec.Struct, frozen=True, gc=False, tag="ready"):
+class Ready(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ready"):
     """A member has stopped. It comes from an installed view, with its entry of the directory."""
 
     id: ViewId
@@ -79,14 +79,14 @@ class Ready(msgspec.Struct, frozen=True, gc=False, tag="ready"):
     entry: Any
 
 
-class Nack(msgspec.Struct, frozen=True, gc=False, tag="nack"):
+class Nack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="nack"):
     """A member will not come: it has promised itself to `promised`, or has given up waiting."""
 
     id: ViewId
     promised: ViewId
 
 
-class Commit(msgspec.Struct, frozen=True, gc=False, tag="commit"):
+class Commit(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="commit"):
     """All are ready. Every member gets the same words: each one's last view and entry."""
 
     id: ViewId
@@ -95,7 +95,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False, tag="commit"):
     entries: dict[str, Any]
 
 
-class Abort(msgspec.Struct, frozen=True, gc=False, tag="abort"):
+class Abort(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="abort"):
     """The proposal is dead; go on in the view you had."""
 
     id: ViewId

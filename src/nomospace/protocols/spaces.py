@@ -62,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     edition: int = 0
 
 
-class Announced(msgspec.Struct, frozen=True, gc=False, tag="announced"):
+class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):
     """What has changed in the sender's lines since the edition before this one.
 
     Only what is different in the end is told: who came and left again in one step is not in it. In
@@ -77,13 +77,13 @@ class Announced(msgspec.Struct, frozen=True, gc=False, tag="announced"):
     parted: tuple[Sharing, ...] = ()
 
 
-class Met(msgspec.Struct, frozen=True, gc=False, tag="met"):
+class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):
     """The sender has said all that a view calls for; what follows is daily business."""
 
     view: ViewId
 
 
-class Watch(msgspec.Struct, frozen=True, gc=False, tag="watch"):
+class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch"):
     """An agent waits for a tuple: to read it, or to take it (perhaps under a lease).
 
     `message` is the operation as laws see it, for a governed space; else `None`.
@@ -101,13 +101,13 @@ class Watch(msgspec.Struct, frozen=True, gc=False, tag="watch"):
     message: Any = None
 
 
-class Unwatch(msgspec.Struct, frozen=True, gc=False, tag="unwatch"):
+class Unwatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwatch"):
     """The agent waits no longer."""
 
     key: Key
 
 
-class Ask(msgspec.Struct, frozen=True, gc=False, tag="ask"):
+class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
     """Read or take at once what there is, one or all."""
 
     key: Key
@@ -123,7 +123,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False, tag="ask"):
     message: Any = None
 
 
-class Shown(msgspec.Struct, frozen=True, gc=False, tag="shown"):
+class Shown(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="shown"):
     """What a read found; nothing for an `Ask` that found none, whatever it was for.
 
     `message` is the answer as the manager's law let it go.
@@ -134,28 +134,28 @@ class Shown(msgspec.Struct, frozen=True, gc=False, tag="shown"):
     message: Any = None
 
 
-class Offer(msgspec.Struct, frozen=True, gc=False, tag="offer"):
+class Offer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="offer"):
     """There is a tuple for a waiting take; it stays free until it is claimed."""
 
     key: Key
     id: Id
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False, tag="claim"):
+class Claim(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="claim"):
     """Give the offered tuple."""
 
     key: Key
     id: Id
 
 
-class Denied(msgspec.Struct, frozen=True, gc=False, tag="denied"):
+class Denied(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="denied"):
     """Somebody was quicker; the watch goes on."""
 
     key: Key
     id: Id
 
 
-class Lent(msgspec.Struct, frozen=True, gc=False, tag="lent"):
+class Lent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lent"):
     """The claimed tuple, under a lease that runs at its host."""
 
     key: Key
@@ -164,7 +164,7 @@ class Lent(msgspec.Struct, frozen=True, gc=False, tag="lent"):
     message: Any = None
 
 
-class Settled(msgspec.Struct, frozen=True, gc=False, tag="settled"):
+class Settled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settled"):
     """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks.
 
     `agent` and `space` are the taker's: who guesses the name of a lease has no say in it.
@@ -177,14 +177,14 @@ class Settled(msgspec.Struct, frozen=True, gc=False, tag="settled"):
     space: str = ""
 
 
-class Closed(msgspec.Struct, frozen=True, gc=False, tag="closed"):
+class Closed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed"):
     """The lease was ended as `Settled` asked (`counts`), or was over before."""
 
     key: Key
     counts: bool
 
 
-class ReactWatch(msgspec.Struct, frozen=True, gc=False, tag="react"):
+class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
     """Tell of every tuple that a weak reaction is for; `spans` are those it knows."""
 
     key: Key
@@ -199,13 +199,13 @@ class ReactWatch(msgspec.Struct, frozen=True, gc=False, tag="react"):
     message: Any = None
 
 
-class UnreactWatch(msgspec.Struct, frozen=True, gc=False, tag="unreact"):
+class UnreactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unreact"):
     """Tell no more."""
 
     key: Key
 
 
-class Reacted(msgspec.Struct, frozen=True, gc=False, tag="reacted"):
+class Reacted(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="reacted"):
     """A tuple for a weak reaction."""
 
     key: Key
@@ -213,7 +213,7 @@ class Reacted(msgspec.Struct, frozen=True, gc=False, tag="reacted"):
     message: Any = None
 
 
-class Mailed(msgspec.Struct, frozen=True, gc=False, tag="mailed"):
+class Mailed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mailed"):
     """A message of a community for a member at the receiver's."""
 
     law: str

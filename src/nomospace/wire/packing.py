@@ -5,9 +5,11 @@ than this one is refused by that byte alone; older versions are read by whoever 
 
 Reading is native and bounded: no value is larger than a small multiple of the bytes it came in.
 Python gives native code little room for nesting, so what is nested deeper (a term may be) is read
-once more by `read_deep`, which keeps a stack of its own. Two extensions belong to terms: an integer
-past 64 bits is type 1 with its decimal digits, as `nomospace.terms.encode` has it, and a variable
-that a law left unbound in an operation is type 2 with its name.
+once more by `read_deep`, and written by `pack_deep`, which keep a stack of their own.
+
+Two extensions belong to terms: an integer past 64 bits is type 1 with its decimal digits, as
+`nomospace.terms.encode` has it, and a variable that a law left unbound in an operation is type 2
+with its name.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Var
+from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Compound, Var
 
 DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 64
 """How deep a value may be nested: a compound is a map and an array, and frames hold terms."""
@@ -46,7 +48,8 @@ def _extension(code: int, data: memoryview) -> Any:
         digits = bytes(data)
         if digits.removeprefix(b"-").isdigit():
             made = int(digits)
-            if str(made).encode() == digits and made not in _INT64:
+            canonical = str(made).encode() == digits and made not in _INT64
+            if canonical and made.bit_length() <= INT_BITS_MAX:
                 return made
         raise Unfit("an integer that is not written as it must be")
     if code == VARIABLE and len(data) <= _VARIABLE_MAX:
@@ -72,6 +75,44 @@ def unpack(data: bytes | memoryview) -> Any:
         return read_deep(data)
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unfit(str(error)) from None
+
+
+def pack_deep(value: Any) -> bytes:
+    """`pack` for terms and plain data of any depth, with integers of any size; no structs.
+
+    >>> pack_deep({"left": (Compound("room", (3,)),)}).hex()
+    '81a46c6566749182a166a4726f6f6da1619103'
+    """
+    out = bytearray()
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        kind = item.__class__
+        if kind is Compound:
+            out += b"\x82\xa1f" + pack(item.name) + b"\xa1a"
+            item = item.args
+            kind = tuple
+        if kind is tuple or kind is list:
+            out += _count(len(item), 0x90, 0xDC)
+            todo.extend(reversed(item))
+        elif kind is dict:
+            out += _count(len(item), 0x80, 0xDE)
+            for name, part in reversed(item.items()):
+                todo += (part, name)
+        elif kind is int and item not in _INT64:
+            out += pack(msgspec.msgpack.Ext(BIG_INT, str(item).encode()))
+        else:
+            out += pack(item)
+    return bytes(out)
+
+
+def _count(count: int, short: int, long: int) -> bytes:
+    """The head of a list or map of so many parts."""
+    if count < 16:
+        return bytes([short + count])
+    if count < 1 << 16:
+        return bytes([long]) + count.to_bytes(2, "big")
+    return bytes([long + 1]) + count.to_bytes(4, "big")
 
 
 def read_deep(data: bytes | memoryview) -> Any:

@@ -20,10 +20,9 @@ from typing import Any, Final, Protocol, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
-from nomospace.terms import Term, encode
 from nomospace.terms.templates import Template
-from nomospace.wire.packing import Unfit
-from nomospace.wire.values import thaw, thaw_all, thaw_data, thaw_operation, variables_out
+from nomospace.wire.packing import Unfit, pack_deep
+from nomospace.wire.values import thaw, thaw_all, thaw_data, thaw_operation
 
 Step: TypeAlias = Callable[[Any], Any]
 Struct: TypeAlias = type[msgspec.Struct]
@@ -46,8 +45,8 @@ class Slot(Protocol):
         """The structs that may stand here."""
 
 
-class Terms:
-    """A term; one that may hold variables, if `holes`."""
+class Plain:
+    """A term or other plain data, which one function makes of what was read."""
 
     __slots__ = ("_read",)
 
@@ -64,31 +63,16 @@ class Terms:
         return ()
 
 
-def _raw(term: Term) -> msgspec.Raw:
-    """A term written without native code's limits, for native code to copy."""
-    return msgspec.Raw(encode(variables_out(term)))
+def _raw(value: Any) -> msgspec.Raw:
+    """A value written without native code's limits, for native code to copy."""
+    return msgspec.Raw(pack_deep(value))
 
 
-TERM: Final = Terms(thaw)
-OPERATION: Final = Terms(thaw_operation)
-
-
-class Plain:
-    """Plain data: what a term may be, and dictionaries with names as keys."""
-
-    __slots__ = ()
-
-    def reader(self, shapes: Shapes) -> Step:
-        return thaw_data
-
-    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
-        return None
-
-    def holds(self) -> tuple[Struct, ...]:
-        return ()
-
-
-DATA: Final = Plain()
+TERM: Final = Plain(thaw)
+OPERATION: Final = Plain(thaw_operation)
+"""A term that may hold variables."""
+DATA: Final = Plain(thaw_data)
+"""What a term may be, and dictionaries with names as keys."""
 
 
 class Tagged:
@@ -104,17 +88,16 @@ class Tagged:
         for each in classes:
             tag = each.__struct_config__.tag
             assert isinstance(tag, str), f"{each.__name__} needs a tag to be told from others"
+            assert each.__struct_config__.array_like, f"the tag of {each.__name__} stands first"
             assert tag not in self._by_tag, f"two kinds of {what} have the tag {tag!r}"
             self._by_tag[tag] = each
 
     def kind(self, raw: Any) -> Struct:
         """The struct that something read is, by its tag."""
         tag = raw[0] if raw.__class__ is list and raw else None
-        if raw.__class__ is dict:
-            tag = raw.get("type")
         found = self._by_tag.get(tag) if tag.__class__ is str else None
         if found is None:
-            raise Unfit(f"{_brief(tag)} is no known kind of {self._what}")
+            raise Unfit(f"{brief(tag)} is no known kind of {self._what}")
         return found
 
     def reader(self, shapes: Shapes) -> Step:
@@ -224,9 +207,11 @@ def _convert(raw: Any, wanted: Any) -> Any:
         raise Unfit(str(error)) from None
 
 
-def _brief(value: Any) -> str:
-    words = repr(value)
-    return words if len(words) <= 40 else f"{words[:37]}..."
+def brief(value: Any) -> str:
+    """A few words for something that a peer sent, whatever it is."""
+    if value.__class__ is not str:
+        return f"a {type(value).__name__}"
+    return repr(value) if len(value) <= 40 else f"{value[:37]!r}..."
 
 
 def structs_in(annotation: Any) -> list[Struct]:

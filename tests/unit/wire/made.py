@@ -1,0 +1,115 @@
+"""Instances of everything that travels, made from annotations and the table of slots."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+from hypothesis import strategies as st
+
+from nomospace.terms import Compound
+from nomospace.terms.templates import ANY, Template, between
+from nomospace.wire.shapes import DATA, OPERATION, TERM, Letter, Of, Slot, Tagged
+from nomospace.wire.slots import SLOTS
+
+TEXTS = st.text(max_size=6)
+NAMES = st.sampled_from(["ann@ward", "bob@lab", "ward", ""])
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+ATOMS = st.one_of(
+    st.none(),
+    st.booleans(),
+    NUMBERS,
+    st.integers(-(2**80), 2**80),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number or 0.0),
+    TEXTS,
+    st.binary(max_size=6),
+)
+TERMS = st.recursive(
+    ATOMS,
+    lambda parts: st.one_of(
+        st.lists(parts, max_size=3).map(tuple),
+        st.builds(Compound, TEXTS, st.lists(parts, min_size=1, max_size=3).map(tuple)),
+    ),
+    max_leaves=6,
+).filter(lambda term: "[|]" not in str(term))
+FIELDS = st.lists(TERMS, min_size=1, max_size=4).map(tuple)
+PATTERNS = st.lists(
+    st.one_of(ATOMS, st.just(ANY), st.sampled_from([int, str, list]), st.just(between(1, 9))),
+    min_size=1,
+    max_size=4,
+)
+PLAIN = st.one_of(
+    st.none(),
+    st.binary(max_size=20),
+    TERMS,
+    st.dictionaries(st.text(min_size=2), TERMS, max_size=3),
+)
+
+
+def of(annotation: Any, slot: Slot | None = None, depth: int = 0) -> st.SearchStrategy[Any]:
+    """Values that an annotation allows, with what a slot says in the place of `Any`."""
+    if annotation is Any:
+        assert slot is not None
+        return in_slot(slot, depth)
+    if annotation is Template:
+        return PATTERNS.map(Template.of)
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return instances(annotation, depth)
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is tuple and args[-1] is ...:
+        return st.lists(of(args[0], slot, depth), max_size=2).map(tuple)
+    if origin is tuple:
+        return st.tuples(*[of(part, slot, depth) for part in args])
+    if origin is list:
+        return st.lists(of(args[0], slot, depth), max_size=2)
+    if origin is dict:
+        return st.dictionaries(of(args[0]), of(args[1], slot, depth), max_size=2)
+    if origin in (Union, types.UnionType):
+        if any(get_origin(part) is Callable for part in args):
+            return st.none()
+        return st.one_of(*[of(part, slot, depth) for part in args])
+    plain: dict[Any, st.SearchStrategy[Any]] = {
+        str: st.one_of(NAMES, TEXTS),
+        int: NUMBERS,
+        float: st.floats(allow_nan=False),
+        bool: st.booleans(),
+        bytes: st.binary(max_size=8),
+        type(None): st.none(),
+    }
+    return plain[annotation]
+
+
+def in_slot(slot: Slot, depth: int) -> st.SearchStrategy[Any]:
+    """Values that a slot allows; frames in frames only so deep."""
+    if slot is TERM or slot is OPERATION:
+        return TERMS
+    if slot is DATA:
+        return PLAIN
+    if isinstance(slot, Of):
+        return of(slot.type, None, depth + 1)
+    if isinstance(slot, Letter):
+        letters = st.tuples(TEXTS, NAMES, TERMS)
+        return st.one_of(letters, instances(slot.struct, depth + 1))
+    assert isinstance(slot, Tagged)
+    kinds = [each for each in slot.holds() if depth < 3 or not opens_again(each)]
+    return st.sampled_from(kinds).flatmap(lambda kind: instances(kind, depth + 1))
+
+
+def opens_again(struct: type[msgspec.Struct]) -> bool:
+    """Whether a struct may hold structs without end."""
+    return any(
+        isinstance(SLOTS.get((struct, f.name)), Tagged) for f in msgspec.structs.fields(struct)
+    )
+
+
+@cache
+def instances(struct: type[msgspec.Struct], depth: int = 0) -> st.SearchStrategy[Any]:
+    """Instances of a struct, as they may travel."""
+    parts = [
+        of(field.type, SLOTS.get((struct, field.name)), depth)
+        for field in msgspec.structs.fields(struct)
+    ]
+    return st.builds(struct, *parts)
