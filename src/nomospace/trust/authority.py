@@ -116,7 +116,7 @@ class Authority:
         """
         secret, claim = SecretKey.from_pem(key), read_claim(certificate)
         if claim.kind != "authority":
-            raise NotYourKey(why=f"the certificate is a {claim.about}")
+            raise NotYourKey(why=f"the certificate is the {claim.about}")
         if claim.key != secret.public:
             raise NotYourKey(why="the key is not that of the certificate")
         return cls(claim.x509, secret)

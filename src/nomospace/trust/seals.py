@@ -124,7 +124,7 @@ class Signer:
     def __init__(self, key: SecretKey, certificate: bytes) -> None:
         claim = read_claim(certificate)
         if claim.kind != "controller":
-            raise CannotSeal(why=f"the certificate is a {claim.about}")
+            raise CannotSeal(why=f"the certificate is the {claim.about}")
         if claim.key != key.public:
             raise CannotSeal(why="the key is not that of the certificate")
         self._key = key

@@ -318,7 +318,7 @@ def test_an_authority_opens_with_its_own_key_only() -> None:
     assert Authority.open(ADMIN.pem, key(1).pem()).public == ADMIN.public
     with pytest.raises(NotYourKey, match="the key is not that of the certificate"):
         Authority.open(ADMIN.pem, HOST.pem())
-    with pytest.raises(NotYourKey, match="is a host certificate of 'ward-1'"):
+    with pytest.raises(NotYourKey, match="is the host certificate of 'ward-1'"):
         Authority.open(host(), HOST.pem())
 
 

@@ -245,7 +245,7 @@ def test_a_certificate_for_something_else() -> None:
     """A host, an agent and a role are no controllers, also with a signature that is right."""
     (digest,) = digests(1)
     for data, secret in [(host(), HOST), (agent(), ANN), (role(), ANN), (ADMIN.pem, key(1))]:
-        with pytest.raises(CannotSeal, match="the certificate is a"):
+        with pytest.raises(CannotSeal, match="the certificate is the"):
             Signer(secret, data)
     signer = Signer(CONTROLLER, controller())
     signer._key = HOST

@@ -132,7 +132,7 @@ class Seat:
         path = folder / AUTHORITY
         claim = read_certificate(path)
         if claim.kind != "authority":
-            raise Unusable(what=str(path), why=f"it is a {claim.about}")
+            raise Unusable(what=str(path), why=f"it is the {claim.about}")
         return cls(folder, claim)
 
     @property

@@ -156,7 +156,7 @@ def role(
             subject=id_,
         )
     elif (claim.kind, claim.subject) != ("agent", id_):
-        raise Unusable(what=str(path), why=f"it is a {claim.about}")
+        raise Unusable(what=str(path), why=f"it is the {claim.about}")
     serial = new_serial()
     by = opened.seat(authority).open()
     made = by.issue_role(id_, claim.key, said, serial=serial, now=judge.now, days=days)
