@@ -298,7 +298,9 @@ class Sessions:
                 session.high = max(session.high, seq)
                 session.kept = one.number
                 # Whether it was sent nobody knows, so nothing in it is ever given back.
-                self._place(session, (one.number, one.body, seq, None))
+                session.outbox.append((one.number, one.body, seq, None))
+                session.weight += len(one.body)
+                session.answers += seq > 0
             session.absent_since = now
             self._absent[key] = session
         for key in pushes:  # of sessions that had ended
@@ -442,12 +444,12 @@ class Sessions:
 
     def ask(self, session: Session, seq: int, request: Request) -> None:
         """A call of the client: do it, unless it is known. Raises `WindowBroken`."""
-        if seq > session.high:
-            session.high = seq
-        elif session.knows(seq):
+        if seq <= session.high and session.knows(seq):
             return
         if session.moved_to:
             return  # it is asked again where the agent is now
+        if seq > session.high:
+            session.high = seq
         if len(session.calls) + session.answers + len(session.deferred) >= CALLS_MAX:
             raise WindowBroken(agent=session.agent, limit=CALLS_MAX)
         if session.deferred or session.weight > OUTBOX_BYTES_MAX:
@@ -457,15 +459,11 @@ class Sessions:
 
     def _begin(self, session: Session, seq: int, request: Request) -> None:
         kind = request.__class__
-        if kind is Cancel:
-            request = Cancel(session.calls.get(request.op, 0))  # type: ignore[union-attr]
-        elif kind is Move:
-            # What it waits for and its reactions end here, and its client asks for them there.
-            assert isinstance(request, Move)
-            request = Move(request.to, CLIENT_PROGRAM)
-        elif kind is Launch or kind is Save:
-            self.refuse(session, seq, NotForClients(what=kind.__name__.lower()))
-            return
+        if kind in _TRANSLATED:
+            translated = self._translated(session, seq, request)
+            if translated is None:
+                return
+            request = translated
         self._op = op = self._op + 1
         session.calls[seq] = op
         self._ops[op] = (session, seq, request)
@@ -476,6 +474,16 @@ class Sessions:
                 raise  # it was answered, and what went wrong is something else
             del session.calls[seq]
             self.refuse(session, seq, error)
+
+    def _translated(self, session: Session, seq: int, request: Request) -> Request | None:
+        """A call as the core is to have it; `None` when it is refused."""
+        if isinstance(request, Cancel):
+            return Cancel(session.calls.get(request.op, 0))
+        if isinstance(request, Move):
+            # What it waits for and its reactions end here, and its client asks for them there.
+            return Move(request.to, CLIENT_PROGRAM)
+        self.refuse(session, seq, NotForClients(what=type(request).__name__.lower()))
+        return None
 
     def refuse(self, session: Session, seq: int, error: NomospaceError) -> None:
         """Answer a call that has done nothing with an error, outside of all numbers."""
@@ -496,6 +504,13 @@ class Sessions:
         transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
         down before, it hands it to `release`.
         """
+        if len(effects) == 1 and effects[0].__class__ is Answer:  # most steps
+            asked = self._ops.pop(effects[0].op, None)
+            if asked is not None:
+                only = Outgoing()
+                self._answered(only, asked, effects[0])
+                effects[:] = [only]
+            return ()
         out: Outgoing | None = None
         ops = self._ops
         rest: list[Effect | Outgoing] = []
@@ -539,19 +554,16 @@ class Sessions:
                 continue
             if kept:
                 session.kept = number
-            self._place(session, push)
+            session.outbox.append(push)
+            session.weight += len(body)
+            if seq:
+                session.answers += 1
             link = session.link
             if link is not None and not session.clogged:
                 if link.send(body):
                     session.sent = session.shown = number
                 else:
                     session.clogged = True
-
-    def _place(self, session: Session, push: Push) -> None:
-        session.outbox.append(push)
-        session.weight += len(push[1])
-        if push[2]:
-            session.answers += 1
 
     def _answered(self, out: Outgoing, asked: tuple[Session, int, Request], answer: Answer) -> None:
         session, seq, request = asked
@@ -688,5 +700,7 @@ class Sessions:
             self._inside(session, OutMany(request.space, tuple([one.fields for one in taken])))
 
 
+_TRANSLATED: Final = frozenset({Cancel, Move, Launch, Save})
+"""Calls that the core does not get as they are."""
 _OTHERS: Final = frozenset({Fire, Mail, Left, Came})
 """What may be for clients, besides answers."""
