@@ -300,9 +300,6 @@ def test_revoked_by_file_and_by_serial(capsys: Say, folder: Path) -> None:
 
 
 def test_a_host_learns_of_it(capsys: Say, folder: Path) -> None:
-    from nomospace.cli.trust.issue import found_authority
-from nomospace.node.identity import NoIdentity
-
     run(capsys, "issue", "host", "ward-1")
     assert Identity(folder, "ward-1").name == "ward-1"
     run(capsys, "revoke", "trust/hosts/ward-1/host.pem")
