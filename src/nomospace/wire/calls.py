@@ -26,33 +26,33 @@ from nomospace.control import Told
 from nomospace.errors import CallerError
 from nomospace.host.calls import (
     STRONG,
-    Adjust,
     Adopt,
-    Cancel,
-    Launch,
     LawText,
-    Move,
     Open,
     Out,
     OutMany,
     React,
-    Reactions,
     Request,
-    Save,
     Seek,
-    Settle,
-    Share,
-    Tell,
 )
 from nomospace.host.effects import Found
 from nomospace.host.reacting import Listed
 from nomospace.law import CompiledLaw
 from nomospace.terms import ANY, encode, freeze_tuple
 from nomospace.terms.templates import Template
+from nomospace.wire.forms import (
+    WireAdopt,
+    WireFounds,
+    WireListed,
+    WireListing,
+    WireOpen,
+    WireReact,
+    WireSeek,
+)
 from nomospace.wire.packing import Unfit, unpack
 from nomospace.wire.shapes import brief
 from nomospace.wire.slots import SHAPES
-from nomospace.wire.values import thaw, thaw_all, thaw_data
+from nomospace.wire.values import thaw, thaw_all
 
 CALL_BYTES_MAX: Final = 4 << 20
 """The largest frame between a client and its host, in bytes."""
@@ -121,61 +121,8 @@ class BadCall(CallerError):
 # -- requests ----------------------------------------------------------------------------------
 
 
-class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
-    """A `Seek`, with the bytes of its template."""
-
-    space: str
-    how: str
-    pattern: bytes
-    at: str = ""
-    dest: str = ""
-    lease_us: int = 0
-
-
-class WireReact(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
-    """A `React`, with the bytes of its template and without a listener."""
-
-    space: str
-    pattern: bytes
-    mode: str
-    strength: str
-    at: str = ""
-    dest: str = ""
-
-
-class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open"):
-    """An `Open`, with the hash of its law, or with its text too."""
-
-    space: str
-    law: str | LawText | None
-    durable: bool
-
-
-class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):
-    """An `Adopt`, with the hash of its law, or with its text too."""
-
-    law: str | LawText
-    args: tuple[Any, ...]
-
-
-WireRequest: TypeAlias = (
-    Out
-    | WireSeek
-    | Settle
-    | OutMany
-    | Cancel
-    | Share
-    | WireOpen
-    | WireReact
-    | Adjust
-    | Reactions
-    | WireAdopt
-    | Tell
-    | Move
-    | Launch
-    | Save
-)
-"""A request as native code writes and reads it."""
+WireRequest: TypeAlias = msgspec.Struct
+"""A request as native code writes and reads it: itself, or its form (`forms`)."""
 
 Laws: TypeAlias = Callable[[str | LawText], CompiledLaw]
 """Gives the law that a hash, or a text with its hash, names. It should keep what it has compiled.
@@ -193,7 +140,7 @@ def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
     Cancel(op=7)
     """
     lower = _LOWER.get(request.__class__)
-    lowered: WireRequest = request if lower is None else lower(request, texts)  # type: ignore[assignment]
+    lowered: WireRequest = request if lower is None else lower(request, texts)
     return lowered
 
 
@@ -243,11 +190,12 @@ def decode_request(raw: Any, laws: Laws) -> Request:
     Settle(space='jobs', lease='l7', done=True)
     """
     request = _from_list(raw, _REQUESTS) if raw.__class__ is list else raw
-    read = _READ.get(request.__class__)
-    if read is None:
+    kind = request.__class__
+    if kind not in _KINDS:
         raise Unfit(f"a {type(raw).__name__} is no request")
+    read = _READ.get(kind)
     try:
-        made: Request = read(request, laws)
+        made: Request = read(request, laws) if read is not None else _finish(request)
     except Unfit as error:
         raise BadCall(what=type(request).__name__.lower(), why=str(error)) from None
     return made
@@ -265,7 +213,19 @@ def _from_list(raw: list[Any], kinds: dict[Any, Any]) -> Any:
         raise Unfit(str(error)) from None
 
 
-_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in get_args(WireRequest)}
+def _finish(made: Any) -> Any:
+    finish = SHAPES.finish_of(made.__class__)
+    return made if finish is None else finish(made)
+
+
+_FORMS: Final[dict[Any, Any]] = {
+    Seek: WireSeek,
+    React: WireReact,
+    Open: WireOpen,
+    Adopt: WireAdopt,
+}
+_KINDS: Final = {_FORMS.get(kind, kind): None for kind in get_args(Request)}
+_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in _KINDS}
 
 
 def _read_out(out: Out, laws: Laws) -> Out:
@@ -329,30 +289,6 @@ def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:
     return Adopt(laws(request.law), thaw_all(request.args))
 
 
-def _read_tell(tell: Tell, laws: Laws) -> Tell:
-    _set(tell, "message", thaw(tell.message))
-    return tell
-
-
-def _read_move(move: Move, laws: Laws) -> Move:
-    _set(move, "state", thaw_data(move.state))
-    _set(move, "code", thaw_data(move.code))
-    for unread in move.mail:
-        _set(unread, "message", thaw(unread.message))
-    return move
-
-
-def _read_program(request: Launch | Save, laws: Laws) -> Launch | Save:
-    _set(request, "state", thaw_data(request.state))
-    if isinstance(request, Launch):
-        _set(request, "code", thaw_data(request.code))
-    return request
-
-
-def _as_it_is(request: Any, laws: Laws) -> Any:
-    return request
-
-
 _READ: Final[dict[type, Callable[[Any, Laws], Any]]] = {
     Out: _read_out,
     OutMany: _read_out_many,
@@ -360,45 +296,11 @@ _READ: Final[dict[type, Callable[[Any, Laws], Any]]] = {
     WireReact: _read_react,
     WireOpen: _read_open,
     WireAdopt: _read_adopt,
-    Tell: _read_tell,
-    Move: _read_move,
-    Launch: _read_program,
-    Save: _read_program,
-    Settle: _as_it_is,
-    Cancel: _as_it_is,
-    Share: _as_it_is,
-    Adjust: _as_it_is,
-    Reactions: _as_it_is,
 }
+"""How requests are read that need more than what their annotations and slots say."""
 
 
 # -- answers -----------------------------------------------------------------------------------
-
-
-class WireFounds(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="founds"):
-    """All that a bulk form found."""
-
-    founds: tuple[Found, ...]
-
-
-class WireListed(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A `Listed`, with the bytes of its template."""
-
-    id: str
-    space: str
-    pattern: bytes
-    mode: str
-    strength: str
-    at: str
-    dest: str
-    enabled: bool
-    fired: int
-
-
-class WireListing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="listing"):
-    """The reactions of an agent."""
-
-    reactions: tuple[WireListed, ...]
 
 
 WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListing | None
@@ -461,8 +363,7 @@ def decode_value(raw: Any) -> Any:
             _set(found, "fields", thaw_all(found.fields))
         return value.founds
     if isinstance(value, Told):
-        finish = SHAPES.finish_of(Told)
-        return value if finish is None else finish(value)
+        return _finish(value)
     if isinstance(value, WireListing):
         return tuple([_read_listed(one) for one in value.reactions])
     raise Unfit(f"a {kind.__name__} is no answer")

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final, TypeAlias, get_type_hints
 
 import msgspec
 
-from nomospace.control import Told
 from nomospace.errors import Bug, CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.wire.packing import Unfit, pack
 from nomospace.wire.shapes import has_any
@@ -164,8 +163,8 @@ def _compile(kind: type[NomospaceError]) -> _Make:
 
 
 def _reader(annotation: Any) -> Callable[[Any], Any]:
-    if annotation is Told:
-        return lambda raw: SHAPES.read(Told, raw)
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return lambda raw: SHAPES.read(annotation, raw)
     if has_any(annotation):
         return thaw
     return lambda raw: msgspec.convert(raw, annotation)

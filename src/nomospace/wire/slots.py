@@ -6,7 +6,7 @@ field cannot be sent, and a test walks all that can be: a new frame is not forgo
 
 from __future__ import annotations
 
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from nomospace.control import Event, Ruling, Snapshot, Told
 from nomospace.host import calls, changes, effects
@@ -19,6 +19,7 @@ from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
+from nomospace.wire import forms
 from nomospace.wire.shapes import DATA, OPERATION, TERM, Letter, Of, Shapes, Slot, Struct, Tagged
 
 GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned, spaces.Handed)
@@ -119,13 +120,16 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (changes.ParcelGiven, "what"): CARRIED,
     (changes.RoutingChanged, "change"): ROUTING,
     (changes.RoutingFolded, "changes"): ROUTING,
-    # -- answers
+    # -- calls and answers
+    (calls.OutMany, "rows"): TERM,
+    (calls.Tell, "message"): TERM,
+    (calls.Move, "state"): DATA,
+    (calls.Move, "code"): DATA,
+    (calls.Launch, "state"): DATA,
+    (calls.Launch, "code"): DATA,
+    (calls.Save, "state"): DATA,
+    (forms.WireAdopt, "args"): TERM,
     (effects.Found, "fields"): TERM,
 }
 
 SHAPES: Final = Shapes(SLOTS)
-
-
-def read_tagged(slot: Tagged, raw: Any) -> Any:
-    """One of several structs of what was read; raises `Unfit`."""
-    return SHAPES.read(slot.kind(raw), raw)

@@ -1,0 +1,77 @@
+"""Requests and answers in forms that native code can write, where the real ones are not.
+
+A template goes as the bytes of its list term, a law as its hash or with its text, and several
+tuples or reactions in a struct of their own, so that every answer has a tag (see `calls`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from nomospace.host.calls import LawText
+from nomospace.host.effects import Found
+
+
+class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+    """A `Seek`, with the bytes of its template."""
+
+    space: str
+    how: str
+    pattern: bytes
+    at: str = ""
+    dest: str = ""
+    lease_us: int = 0
+
+
+class WireReact(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
+    """A `React`, with the bytes of its template and without a listener."""
+
+    space: str
+    pattern: bytes
+    mode: str
+    strength: str
+    at: str = ""
+    dest: str = ""
+
+
+class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open"):
+    """An `Open`, with the hash of its law, or with its text too."""
+
+    space: str
+    law: str | LawText | None
+    durable: bool
+
+
+class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):
+    """An `Adopt`, with the hash of its law, or with its text too."""
+
+    law: str | LawText
+    args: tuple[Any, ...]
+
+
+class WireFounds(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="founds"):
+    """All that a bulk form found."""
+
+    founds: tuple[Found, ...]
+
+
+class WireListed(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A `Listed`, with the bytes of its template."""
+
+    id: str
+    space: str
+    pattern: bytes
+    mode: str
+    strength: str
+    at: str
+    dest: str
+    enabled: bool
+    fired: int
+
+
+class WireListing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="listing"):
+    """The reactions of an agent."""
+
+    reactions: tuple[WireListed, ...]
