@@ -136,6 +136,7 @@ def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
 
     Raises `StaysAtHome` for a strong reaction.
 
+    >>> from nomospace.host.calls import Cancel
     >>> encode_request(Cancel(7))
     Cancel(op=7)
     """
