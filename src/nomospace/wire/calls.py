@@ -37,7 +37,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Found
 from nomospace.host.reacting import Listed
-from nomospace.law import CompiledLaw
+from nomospace.law import CompiledLaw, load
 from nomospace.terms import ANY, encode, freeze_tuple
 from nomospace.terms.templates import Template
 from nomospace.wire.forms import (
@@ -58,6 +58,8 @@ CALL_BYTES_MAX: Final = 4 << 20
 """The largest frame between a client and its host, in bytes."""
 PERIOD_US_MAX: Final = 3_155_760_000_000_000
 """The longest lease or life of a tuple: a hundred years."""
+LAWS_MAX: Final = 256
+"""How many laws that came as texts are kept."""
 TEMPLATES_MAX: Final = 1_024
 """How many templates are kept ready."""
 TEMPLATE_BYTES_MAX: Final = 512
@@ -128,7 +130,44 @@ Laws: TypeAlias = Callable[[str | LawText], CompiledLaw]
 """Gives the law that a hash, or a text with its hash, names. It should keep what it has compiled.
 
 Raises `LawUnknown` for a hash that it does not know, `LawAltered` for a text of another law.
+`LawShelf` is one.
 """
+
+
+class LawShelf:
+    """The laws that requests name, kept once they were compiled.
+
+    `known` gives the laws that a host has anyhow, by hash.
+
+    >>> shelf = LawShelf(lambda hash: None)
+    >>> law = load("law(open). sent(X, M, Y) :- do(forward).")
+    >>> shelf(LawText(law.hash, "open.law", law.tree.source.text)).name
+    'open'
+    >>> shelf(law.hash).name
+    'open'
+    """
+
+    __slots__ = ("_kept", "_known")
+
+    def __init__(self, known: Callable[[str], CompiledLaw | None]) -> None:
+        self._known = known
+        self._kept: dict[str, CompiledLaw] = {}
+
+    def __call__(self, law: str | LawText) -> CompiledLaw:
+        """The law that a hash or a text names; raises `LawUnknown`, `LawAltered` and `Faulty`."""
+        hash = law if isinstance(law, str) else law.hash
+        found = self._kept.get(hash) or self._known(hash)
+        if found is not None:
+            return found
+        if isinstance(law, str):
+            raise LawUnknown(hash=hash)
+        made = load(law.text, law.name)
+        if made.hash != hash:
+            raise LawAltered(hash=hash, found=made.hash)
+        if len(self._kept) >= LAWS_MAX:
+            del self._kept[next(iter(self._kept))]
+        self._kept[hash] = made
+        return made
 
 
 def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
