@@ -37,7 +37,7 @@ from nomospace.host.changes import (
     TuplePut,
 )
 from nomospace.store.guarded import guard
-from nomospace.store.interface import Step
+from nomospace.store.interface import PARCELS, TRANSFERS, Step
 from nomospace.store.schema import TABLE_OF
 from nomospace.terms import Term
 from nomospace.wire.changes import encode_change, encode_row, encode_ruling, encode_snapshot
@@ -225,8 +225,6 @@ class Batch:
         self.counters.floor = max(self.counters.floor, change.number)
 
 
-TRANSFERS: Final = "transfers"
-PARCELS: Final = "parcels"
 BOOKS: Final[dict[type, str]] = {
     TransferGiven: TRANSFERS,
     TransferTaken: TRANSFERS,

@@ -1,4 +1,8 @@
-"""A host's state as the changes that would make it: how one store is copied into another."""
+"""A host's state as the changes that would make it: how one store is copied into another.
+
+Two things no change can say, and the copy's header has them instead: how far the journal was
+sealed, and the last number given to a peer that has everything (`numbers_of`).
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,11 @@ from nomospace.host.changes import (
     MemberRuled,
     ParcelGiven,
     ParcelPlaced,
-    ParcelTaken,
     RoutingFolded,
     TransferGiven,
     TransferPlaced,
-    TransferTaken,
 )
+from nomospace.store.interface import PARCELS, TRANSFERS
 
 
 def changes_of(durable: Durable) -> Iterator[Change]:
@@ -43,23 +46,28 @@ def changes_of(durable: Durable) -> Iterator[Change]:
         yield MemberJoined(member.base)
         for ruling in member.log:
             yield MemberRuled(ruling)
-    yield from _book(durable.transfers, TransferGiven, TransferTaken, TransferPlaced)
-    yield from _book(durable.parcels, ParcelGiven, ParcelTaken, ParcelPlaced)
+    yield from _book(durable.transfers, TransferGiven, TransferPlaced)
+    yield from _book(durable.parcels, ParcelGiven, ParcelPlaced)
     for core, changes in durable.routing.items():
         yield RoutingFolded(core, tuple(changes))
 
 
+def numbers_of(durable: Durable) -> tuple[tuple[str, str, int], ...]:
+    """Book, peer and last number, for each peer that has everything it was given."""
+    return tuple(
+        [
+            (name, peer, number)
+            for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels))
+            for peer, number in book.numbers.items()
+            if not book.pending.get(peer)
+        ]
+    )
+
+
 def _book(
-    book: Book,
-    given: Callable[..., Change],
-    taken: Callable[..., Change],
-    placed: Callable[..., Change],
+    book: Book, given: Callable[..., Change], placed: Callable[..., Change]
 ) -> Iterator[Change]:
-    for peer, last in book.numbers.items():
-        waiting = book.pending[peer]
-        if last not in waiting:  # the peer has everything: only the number is left of it
-            yield given(peer, last, None)
-            yield taken(peer, last)
+    for peer, waiting in book.pending.items():
         for number, what in waiting.items():
             yield given(peer, number, what)
     for peer, number in book.got.items():

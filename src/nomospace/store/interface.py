@@ -26,6 +26,10 @@ from nomospace.terms import Template
 ROWS_MAX: Final = 100_000
 """The most tuples that one call of `rows` or `match` gives."""
 
+TRANSFERS: Final = "transfers"
+PARCELS: Final = "parcels"
+"""The books in which hosts keep what they have given each other (`host.changes.Book`)."""
+
 
 class Kept(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Something for an agent's client that must survive until the client has it."""
@@ -70,12 +74,17 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Where a host is in its life; `journal` is the last record that its segments have."""
+    """Where a host is in its life.
+
+    `journal` is the last record that its segments have, and `numbers` are the last numbers given
+    to peers that have everything, by book and peer.
+    """
 
     life: int
     last_at: int
     clock: tuple[int, ...]
     journal: int
+    numbers: tuple[tuple[str, str, int], ...] = ()
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

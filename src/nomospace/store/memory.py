@@ -12,8 +12,9 @@ from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store.copying import changes_of
+from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
+    TRANSFERS,
     Beginning,
     Entry,
     Finding,
@@ -133,7 +134,7 @@ class MemoryStore:
     def dump(self) -> Iterator[Header | Step]:
         """Everything as it is now."""
         sealed = min(self._entries, default=self._last_seq + 1) - 1
-        yield Header(self.life, self.last_at, self.clock, sealed)
+        yield Header(self.life, self.last_at, self.clock, sealed, numbers_of(self.durable))
         outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
         yield Step(tuple(changes_of(self.durable)), outbox, tuple(self._entries.values()))
         for space, held in self.durable.tuples.items():
@@ -145,6 +146,10 @@ class MemoryStore:
             raise StoreNotEmpty(where=self.where)
         self.life, self.last_at, self.clock = header.life, header.last_at, header.clock
         self._last_seq = header.journal
+        for name, peer, number in header.numbers:
+            book = self.durable.transfers if name == TRANSFERS else self.durable.parcels
+            book.numbers[peer] = number
+            book.pending[peer] = {}
 
     def inspect(self) -> Iterator[Finding]:
         """Memory is as it is."""

@@ -22,10 +22,12 @@ import msgspec
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, Book, Durable, StoredMember, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store.batch import PARCELS, TRANSFERS, Batch, Counters, Params
-from nomospace.store.copying import changes_of
+from nomospace.store.batch import Batch, Counters, Params
+from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, unguard
 from nomospace.store.interface import (
+    PARCELS,
+    TRANSFERS,
     Beginning,
     Entry,
     Finding,
@@ -340,7 +342,8 @@ class SqlStore(ABC):
             beginning = loaded.beginning
             first = self._number("SELECT min(seq) FROM journal")
             sealed = loaded.counters.journal if first is None else first - 1
-            yield Header(beginning.life, beginning.last_at, beginning.clock, sealed)
+            numbers = numbers_of(beginning.durable)
+            yield Header(beginning.life, beginning.last_at, beginning.clock, sealed, numbers)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             for chunk in _chunks(self._ask("SELECT space, body, n FROM tuples ORDER BY n")):
                 yield Step(
@@ -365,6 +368,7 @@ class SqlStore(ABC):
                 "UPDATE state SET life = ?, last_at = ?, clock = ?, journal = ? WHERE one = 1",
                 (header.life, header.last_at, _clock_text(header.clock), header.journal),
             )
+            self._carry_out([("last given", list(header.numbers))])
         self._life = header.life
         self._clock = header.clock
         self._counters.journal = header.journal

@@ -1,0 +1,107 @@
+"""Every engine against the model: whatever a host writes down, it finds again."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
+from nomospace.store import Kept, Step
+from tests.unit.store.changing import Author, joined, next_ruling, reopened, told
+from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, fresh
+
+__all__ = ["engines"]
+
+_EXAMPLES = {"memory": 30, "sqlite": 80, "postgres": 25}
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_store_gives_back_what_the_model_has(kind: str) -> None:
+    @settings(
+        max_examples=_EXAMPLES[kind],
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a seed does not shrink
+    )
+    @given(st.integers(0, 2**32))
+    def run(seed: int) -> None:
+        with tempfile.TemporaryDirectory() as folder, fresh(kind, Path(folder)) as engine:
+            live(engine, Random(seed))
+
+    run()
+
+
+def live(engine: Engine, rng: Random) -> None:
+    """Some lives of a host in one store, and what is there in the end."""
+    author = Author(rng)
+    records: list[bytes] = []
+    outbox: dict[int, Kept] = {}
+    number = 0
+    for life in range(1, rng.randint(2, 4)):
+        store = engine.open()
+        assert store.begin(tuples=False).life == life
+        for commit in range(rng.randrange(4)):
+            steps = []
+            for _ in range(rng.randrange(5)):
+                changes = tuple([author.change() for _ in range(rng.randrange(9))])
+                number += 1
+                outbox[number] = Kept("ann@x", number, b"push %d" % number)
+                records.append(b"record %d" % number)
+                steps.append(Step(changes, (outbox[number],), (records[-1],)))
+            if rng.random() < 0.3:
+                seen = rng.randint(0, number)
+                store.trim("ann@x", seen)
+                store.trim("ann@x", 0)  # an older one that comes late
+                outbox = {known: kept for known, kept in outbox.items() if known > seen}
+                # What is kept in the commit that a trim rides with is not yet seen by anyone.
+                fresh_ones = [kept for step in steps for kept in step.outbox]
+                outbox |= {kept.number: kept for kept in fresh_ones}
+            store.note_clock((life, commit))
+            store.commit(steps, at=100 * life + commit)
+        store.close()
+    expected = told(author.model)
+    store = engine.open()
+    assert told(reopened(store, tuples=False)) == expected
+    store.close()
+    store = engine.open()
+    beginning = store.begin()
+    assert told(beginning.durable) == expected
+    assert {kept.number: kept for kept in beginning.outbox} == outbox
+    assert [entry.record for entry in store.journal(0, 1_000)] == records
+    assert [entry.seq for entry in store.journal(2, 2)] == [3, 4][: max(0, len(records) - 2)]
+    assert list(store.inspect()) == []
+    store.close()
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_rulings_are_folded_a_membership_at_a_time(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    model = Durable()
+    homes = ["ann@x", "bob@x", "cay@y"]
+
+    def keep(changes: list[Change], at: int) -> None:
+        store.commit([Step(tuple(changes))], at=at)
+
+    def applied(change: Change) -> Change:
+        model.apply(change)
+        return change
+
+    keep([applied(AgentCame(home, 0)) for home in homes], 1)
+    keep([applied(joined(home, "4c1f")) for home in homes], 2)
+    for at in range(2 * COMPACT_FROM // 64):
+        members = [model.members[home, "4c1f"] for home in homes for _ in range(64)]
+        keep([applied(next_ruling(member)) for member in members], 10 + at)
+    keep([applied(AgentWent("cay@y"))], 50)
+    for at in range(60, 64):
+        keep([], at)
+    store.close()
+    durable = engine.open().begin().durable
+    assert all(len(member.log) < COMPACT_FROM for member in durable.members.values())
+    assert all(member.base.seq > COMPACT_FROM for member in durable.members.values())
+    assert told(durable) == told(model)
