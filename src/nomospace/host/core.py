@@ -13,6 +13,7 @@ done. The parts of a host each have a file; they share the step under way throug
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts;
+- `directory`: who is at which host of the group, and who shares what, line by line;
 - this file: the step, and the calls of agents, which are held while the group changes.
 """
 
@@ -180,6 +181,10 @@ class Host:
     def agents(self) -> tuple[str, ...]:
         """The agents of this host."""
         return tuple(self.holding.residents)
+
+    def has(self, agent: str) -> bool:
+        """Whether an agent is at this host."""
+        return agent in self.holding.residents
 
     @property
     def programs(self) -> tuple[ProgramKept, ...]:

@@ -18,11 +18,11 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Protocol, Self, cast
 
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -30,17 +30,28 @@ from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
 from nomospace.host.calls import Arrive, Call, Disengage, Engage, Event, Heard, Moved, Tick
 from nomospace.host.changes import ProgramKept
-from nomospace.host.effects import Answer, Came, Effect, Left, Persist, Transmit
+from nomospace.host.effects import (
+    Answer,
+    Came,
+    Effect,
+    Left,
+    Persist,
+    Ruled,
+    Traced,
+    Transmit,
+)
 from nomospace.host.problems import Busy
 from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, Mark
 from nomospace.node.desk import Desk, Line
 from nomospace.node.keeper import WAITING_MAX, Keeper
-from nomospace.node.network import Network
+from nomospace.node.links import Links
 from nomospace.node.programs import Stage
+from nomospace.node.sessions import Outgoing, Sessions
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
-from nomospace.store.interface import Step, Store
+from nomospace.protocols.routing.frames import Post
+from nomospace.store.interface import Kept, Step, Store
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
@@ -75,10 +86,20 @@ class AgentAway(Unavailable):
         return f"{self.agent} has left {self.host}; write to it, or wait until it comes back"
 
 
+ASIDE_S: Final = 0.05
+ASIDE_MAX: Final = 2_000
+"""Records of steps that are not durable are kept after so long, or when there are so many."""
 LEAVE_S: Final = 3.0
 """How long a host that is closed waits for its group to let it go."""
 
 _log = logging.getLogger("nomospace.host")
+
+
+class Recorder(Protocol):
+    """Who writes the journal of a host."""
+
+    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+        """What the journal says of a step."""
 
 
 class Host:
@@ -100,7 +121,7 @@ class Host:
         self,
         name: str,
         *,
-        network: Network | None = None,
+        network: Links | None = None,
         policy: Policy | None = None,
         store: Store | None = None,
         laws: Iterable[CompiledLaw] = (),
@@ -108,6 +129,11 @@ class Host:
         listener_timeout: float = LISTENER_TIMEOUT_S,
         epoch_us: int | None = None,
         clock: Callable[[Mark], Clock] | None = None,
+        domain: str | None = None,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
+        vouches: Callable[[CompiledLaw, Post], str] | None = None,
+        silent: Callable[[CompiledLaw], str] | None = None,
+        recorder: Recorder | None = None,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
@@ -120,6 +146,11 @@ class Host:
         the host's clock shows at the start, which then goes with the event loop's; by default it is
         the machine's clock. `clock` gives a host that lives long, and again, a clock of its own.
 
+        `domain` is where its agents are at home (by default the domain of its name), and `servers`
+        says which hosts serve which domains. `vouches` judges letters of other hosts, and `silent`
+        says under which laws this one could not make others believe it (see `vouching`); without
+        them all hosts believe each other. `recorder` writes the journal.
+
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
         `trusted_publishers` (public keys by name): their code has all the rights of this process.
@@ -130,11 +161,19 @@ class Host:
         self._policy = policy
         self._store = store
         self._keeper: Keeper | None = None
-        self._behind: deque[tuple[int, list[Effect]]] = deque()
+        self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._laws = {law.hash: law for law in laws}
         self._listener_timeout = listener_timeout
         self._epoch = epoch_us
+        self.domain = check_name("a domain", domain or name)
+        self._servers = dict(servers or {})
+        self._vouches = vouches
+        self._silent = silent
+        self._recorder = recorder
+        self._aside: list[bytes] = []
+        """Records of steps that nobody waits for."""
+        self._sessions: Sessions | None = None
         self._make_clock = clock
         self._clock: Clock | None = None
         self._core: Core | None = None
@@ -193,9 +232,11 @@ class Host:
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
         life, durable, mark = 1, None, Mark()
+        outbox: tuple[Kept, ...] = ()
         if self._store is not None:
             beginning = self._store.begin()
-            life, durable, mark = beginning.life, beginning.durable, Mark(*beginning.clock)
+            life, durable, outbox = beginning.life, beginning.durable, beginning.outbox
+            mark = Mark(*beginning.clock)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
@@ -215,9 +256,16 @@ class Host:
             policy=self._policy,
             durable=durable,
             laws=self._laws,
+            domain=self.domain,
+            servers=self._servers,
             admits=self._stage.admits,
             reads=self._stage.reads,
+            vouches=self._vouches,
+            silent=self._silent,
+            traces=self._recorder is not None,
         )
+        self._sessions = Sessions(_Gate(self), life=life, first=secrets.randbits(30) << 32)
+        self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
         self._tell(Tick())
         for kept in self._core.programs:
@@ -238,6 +286,7 @@ class Host:
         self._tell(Disengage())
         with suppress(NotInTime, Closed):
             await self.wait_parted(*others, timeout=LEAVE_S)
+        self._keep_aside()
         if self._keeper is not None and not await self._keeper.drain(LEAVE_S):
             facts = {"host": self.name, "steps": self._keeper.last - self._keeper.kept}
             self._report(Report("not all is on disk", facts, self._keeper.trouble))
@@ -279,18 +328,22 @@ class Host:
         'nurse@ward-3'
         """
         self._running()
-        return self._agent_of(f"{check_name('an agent', name)}@{self.name}")[0]
+        return self._agent_of(f"{check_name('an agent', name)}@{self.domain}")[0]
+
+    def _seat(self, agent_id: str) -> None:
+        """See that an agent is here, new or as it was left."""
+        core = self._running()
+        if not core.has(agent_id):
+            if core.away(agent_id):
+                raise AgentAway(agent=agent_id, host=self.name)
+            self._tell(Arrive(agent_id))
 
     def _agent_of(self, agent_id: str) -> tuple[Agent, Line]:
-        core = self._running()
+        self._running()
         held = self._agents.get(agent_id)
         if held is not None and not held[1].closed:
             return held
-        if agent_id not in core.agents:
-            if core.away(agent_id):
-                raise AgentAway(agent=agent_id, host=self.name)
-            if held is None:
-                self._tell(Arrive(agent_id))
+        self._seat(agent_id)
         line = Line(self._desk, agent_id)
         agent = Agent(line, listener_timeout=self._listener_timeout)
         self._agents[agent_id] = (agent, line)
@@ -310,7 +363,7 @@ class Host:
 
         One that raises is reported, and begins again when the host does.
         """
-        agent_id = f"{check_name('an agent', name)}@{self.name}"
+        agent_id = f"{check_name('an agent', name)}@{self.domain}"
         return await self._stage.launch(agent_id, program, state, bundle)
 
     @property
@@ -343,6 +396,24 @@ class Host:
         if held is not None and not held[1].closed:  # someone held it beside its program
             held[1].shut(f"agent {agent}", gone=True)
             held[0].stop()
+
+    # -- for those who serve clients ---------------------------------------------------------
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions of clients in other processes."""
+        self._running()
+        assert self._sessions is not None
+        return self._sessions
+
+    @property
+    def core(self) -> Core:
+        """The host itself, to look at: for status, metrics and operators' questions."""
+        return self._running()
+
+    def law(self, law: str) -> CompiledLaw | None:
+        """A law that this host has at hand, by its hash."""
+        return self._running().governing.law(law)
 
     # -- the group ---------------------------------------------------------------------------
 
@@ -459,30 +530,63 @@ class Host:
 
     def _put_off(self, event: Event, keeper: Keeper) -> None:
         """The store can take nothing now: refuse calls, and let all else come again."""
-        why: NomospaceError = keeper.trouble or Busy(
-            what="steps that wait for the disk", limit=WAITING_MAX
-        )
         if isinstance(event, Call):
-            self._desk.answer(Answer(event.op, None, why))
+            self._desk.answer(Answer(event.op, None, self._why_not(keeper)))
         elif not isinstance(event, Heard | Tick):  # those come again by themselves
-            raise why
+            raise self._why_not(keeper)
+
+    def _why_not(self, keeper: Keeper) -> NomospaceError:
+        return keeper.trouble or Busy(what="steps that wait for the disk", limit=WAITING_MAX)
+
+    def _tell_or_raise(self, event: Event) -> None:
+        """Tell the core a fact of a client's; raises why that cannot be just now."""
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            raise self._why_not(keeper)
+        self._tell(event)
 
     def _carry(self, effects: list[Effect]) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
         if not effects:
             return
-        keeper = self._keeper
-        if keeper is None:
-            self._do(effects)
-            return
+        keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
-        if first.__class__ is Persist:
-            self._behind.append((keeper.last + 1, effects))
-            keeper.put(Step(first.changes))
+        persists = first.__class__ is Persist
+        kept: tuple[Kept, ...] = ()
+        if self._sessions is not None and self._sessions.all:
+            kept = self._sessions.outputs(todo, persists)
+        if keeper is None:
+            self._do(todo)
+            return
+        records: tuple[bytes, ...] = ()
+        if self._recorder is not None:
+            records = self._recorder.records(effects, self._now())
+            if records and not persists:
+                self._set_aside(records)
+        if persists:
+            assert isinstance(first, Persist)
+            if self._aside:
+                records, self._aside = (*self._aside, *records), []
+            self._behind.append((keeper.last + 1, todo))
+            keeper.put(Step(first.changes, kept, records))
         elif self._behind:
-            self._behind.append((keeper.last, effects))
+            self._behind.append((keeper.last, todo))
         else:
-            self._do(effects)
+            self._do(todo)
+
+    def _set_aside(self, records: tuple[bytes, ...]) -> None:
+        """Keep what the journal says of a step that nobody waits for: soon, with others."""
+        if not self._aside:
+            self._loop.call_later(ASIDE_S, self._keep_aside)
+        self._aside.extend(records)
+        if len(self._aside) >= ASIDE_MAX:
+            self._keep_aside()
+
+    def _keep_aside(self) -> None:
+        keeper = self._keeper
+        if self._aside and keeper is not None:
+            records, self._aside = tuple(self._aside), []
+            keeper.put(Step((), (), records))
 
     def _kept(self, number: int) -> None:
         """Everything up to a step is on disk: what stands behind it may be seen."""
@@ -501,11 +605,14 @@ class Host:
         self._report(Report("a host stopped", {"host": self.name}, error))
         self._end()
 
-    def _do(self, effects: list[Effect]) -> None:
+    def _do(self, effects: list[Effect | Outgoing]) -> None:
         desk = self._desk
         for effect in effects:
             kind = effect.__class__
-            if kind is Answer:
+            if kind is Outgoing:
+                assert self._sessions is not None
+                self._sessions.release(effect)  # type: ignore[arg-type]
+            elif kind is Answer:
                 desk.answer(effect)  # type: ignore[arg-type]
             elif isinstance(effect, Transmit):
                 if self._network is not None:
@@ -514,8 +621,8 @@ class Host:
                 self._left(effect.agent)
             elif isinstance(effect, Came):
                 self._came(effect)
-            elif kind is not Persist:
-                desk.take_in(effect)
+            elif kind not in _DONE:
+                desk.take_in(cast("Effect", effect))
 
     def _look(self) -> None:
         """After a turn with events: wake who waits for another view, and set the timer."""
@@ -562,3 +669,40 @@ class Host:
             self.on_report(report)
         except Exception:
             _log.exception("%s: on_report failed on %s", self.name, report)
+
+
+_DONE: Final = (Persist, Ruled, Traced)
+"""Effects that are done when a step is kept: what must survive, and what the journal is told."""
+
+
+class _Gate:
+    """What sessions of clients ask of their host's driver (see `sessions.Gate`)."""
+
+    __slots__ = ("_host",)
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def tell(self, event: Event) -> None:
+        self._host._tell_or_raise(event)
+
+    def seat(self, agent: str) -> None:
+        self._host._seat(agent)
+
+    def keep(self, kept: Sequence[Kept]) -> None:
+        keeper = self._host._keeper
+        if keeper is not None:
+            keeper.put(Step((), tuple(kept)))
+
+    def trim(self, key: str, number: int) -> None:
+        keeper = self._host._keeper
+        if keeper is not None:
+            keeper.store.trim(key, number)
+
+    def note(self, what: str, facts: dict[str, Any]) -> None:
+        self._host._report(Report(what, facts))
+
+    def address_of(self, host: str) -> str:
+        links = self._host._network
+        find = getattr(links, "address_of", None)
+        return "" if find is None else str(find(host))
