@@ -30,7 +30,24 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import WAYS, Out, Request, Seek
+from nomospace.host.calls import (
+    TAKING,
+    WAYS,
+    Adjust,
+    Adopt,
+    Cancel,
+    Move,
+    Open,
+    Out,
+    OutMany,
+    React,
+    Request,
+    Save,
+    Seek,
+    Settle,
+    Share,
+    Tell,
+)
 from nomospace.host.effects import Found
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
@@ -49,6 +66,22 @@ from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit, pack, unpack
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
+
+__all__ = [  # the requests, for clients, which know nothing of hosts
+    "TAKING",
+    "Adjust",
+    "Adopt",
+    "Cancel",
+    "Move",
+    "Open",
+    "OutMany",
+    "React",
+    "Request",
+    "Save",
+    "Settle",
+    "Share",
+    "Tell",
+]
 
 VERSION: Final = 1
 """The version of this conversation."""
