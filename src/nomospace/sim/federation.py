@@ -95,6 +95,7 @@ from nomospace.sim.simulation import Simulation
 from nomospace.sim.topology import Place, Topology
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
+from nomospace.wire import decode_change, decode_frame, encode_change, encode_frame
 
 ACTS_MAX: Final = 5_000_000
 """The most acts of a world's clock in one run; more in a few minutes is a storm of frames."""
@@ -205,7 +206,7 @@ class Sites(Simulation):
         self.observe = observe
         """Whether an agent of each host looks at `LimeSystem` when a view is installed."""
         self.encode = encode
-        """Whether each frame is put into bytes, to show that it could travel."""
+        """Whether frames travel as bytes, and hosts write down bytes, as real ones do."""
         self.on_restart: Callable[[str, Sequence[str]], None] | None = None
         """Told the host and its agents when a host has started again."""
         self.laws = {law.hash: law for law in laws}
@@ -495,7 +496,7 @@ class Sites(Simulation):
         elif kind is Persist:
             apply = site.disk.apply
             for change in effect.changes:  # type: ignore[union-attr]
-                apply(change)
+                apply(decode_change(encode_change(change)) if self.encode else change)
                 if change.__class__ is MemberRuled:
                     self._ruled(site, change.ruling)
                 elif change.__class__ is AgentWent and change.agent not in self._leaving:
@@ -581,7 +582,7 @@ class Sites(Simulation):
     def _transmit(self, source: str, order: Transmit) -> None:
         to, frame = order.to, order.frame
         if self.encode:
-            msgspec.msgpack.encode(frame)
+            frame = decode_frame(encode_frame(frame))
         now, clock, arrivals = self.clock.now, self.clock, self.network.arrivals
         for target in self.topology.neighbours(source) if to is None else (to,):
             if to is not None and not self.topology.linked(source, to):

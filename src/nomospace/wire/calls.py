@@ -54,8 +54,6 @@ from nomospace.wire.shapes import brief
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
 
-CALL_BYTES_MAX: Final = 4 << 20
-"""The largest frame between a client and its host, in bytes."""
 PERIOD_US_MAX: Final = 3_155_760_000_000_000
 """The longest lease or life of a tuple: a hundred years."""
 LAWS_MAX: Final = 256

@@ -147,41 +147,6 @@ class Of:
         return tuple(structs_in(self.type))
 
 
-class Letter:
-    """What a post carries: a struct with a tag, or law, sender and message."""
-
-    __slots__ = ("struct",)
-
-    def __init__(self, struct: Struct) -> None:
-        self.struct = struct
-
-    def reader(self, shapes: Shapes) -> Step:
-        def read(raw: Any) -> Any:
-            if raw.__class__ is not list or len(raw) != 3:
-                return shapes.read(self.struct, raw)
-            law, sender, message = raw
-            if law.__class__ is not str or sender.__class__ is not str:
-                raise Unfit("a letter without its law or its sender")
-            return law, sender, thaw(message)
-
-        return read
-
-    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
-        if not raw:
-            return None
-
-        def lower(value: Any) -> Any:
-            if value.__class__ is not tuple:
-                return shapes.lower(value, raw=True)
-            law, sender, message = value
-            return law, sender, _raw(message)
-
-        return lower
-
-    def holds(self) -> tuple[Struct, ...]:
-        return (self.struct,)
-
-
 class _Patterns:
     """A template: its list term."""
 

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from nomospace.control import Event, Ruling, Snapshot, Told
 from nomospace.host import calls, changes, effects
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
-from nomospace.host.posting import Rejected
+from nomospace.host.posting import Letter, Rejected
 from nomospace.host.reacting import Carried
 from nomospace.protocols import messages, routing, spaces
 from nomospace.protocols.courier import Parcel, Receipt
@@ -20,7 +20,7 @@ from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.wire import forms
-from nomospace.wire.shapes import DATA, OPERATION, TERM, Letter, Of, Shapes, Slot, Struct, Tagged
+from nomospace.wire.shapes import DATA, OPERATION, TERM, Of, Shapes, Slot, Struct, Tagged
 
 GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned, spaces.Handed)
 """What a `Transfer` brings."""
@@ -87,13 +87,14 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (spaces.Mailed, "message"): TERM,
     (spaces.Given, "message"): TERM,
     # -- routing
-    (posts.Post, "body"): Letter(Rejected),
+    (posts.Post, "body"): Tagged("letter", Letter, Rejected),
     (posts.Replicate, "changes"): ROUTING,
     (posts.Replicate, "frames"): ROUTED,
     (posts.Snapshot, "changes"): ROUTING,
     (posts.Relayed, "frame"): ROUTED,
     (routed.StepTaken, "frame"): ROUTED,
     (routed.StepTaken, "frames"): ROUTED,
+    (Letter, "message"): TERM,
     (Rejected, "message"): TERM,
     # -- agents on the move
     (MayCome, "code"): DATA,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nomospace.terms import Compound
 from nomospace.terms.templates import ANY, Template, between
-from nomospace.wire.shapes import DATA, OPERATION, TERM, Letter, Of, Slot, Tagged
+from nomospace.wire.shapes import DATA, OPERATION, TERM, Of, Slot, Tagged
 from nomospace.wire.slots import SLOTS
 
 TEXTS = st.text(max_size=6)
@@ -90,9 +90,6 @@ def in_slot(slot: Slot, depth: int) -> st.SearchStrategy[Any]:
         return PLAIN
     if isinstance(slot, Of):
         return of(slot.type, None, depth + 1)
-    if isinstance(slot, Letter):
-        letters = st.tuples(TEXTS, NAMES, TERMS)
-        return st.one_of(letters, instances(slot.struct, depth + 1))
     assert isinstance(slot, Tagged)
     kinds = [each for each in slot.holds() if depth < 3 or not opens_again(each)]
     return st.sampled_from(kinds).flatmap(lambda kind: instances(kind, depth + 1))
