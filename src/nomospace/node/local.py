@@ -52,6 +52,8 @@ from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.store.interface import Kept, Step, Store
+from nomospace.wire.talk import CLIENT_PROGRAM
+from nomospace.wire.talk import CLIENT_PROGRAM
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
@@ -258,8 +260,8 @@ class Host:
             laws=self._laws,
             domain=self.domain,
             servers=self._servers,
-            admits=self._stage.admits,
-            reads=self._stage.reads,
+            admits=self._admits,
+            reads=self._reads,
             vouches=self._vouches,
             silent=self._silent,
             traces=self._recorder is not None,
@@ -269,7 +271,8 @@ class Host:
         self._view = self._core.view
         self._tell(Tick())
         for kept in self._core.programs:
-            self._stage.begin(kept)
+            if kept.program != CLIENT_PROGRAM:
+                self._stage.begin(kept)
 
     async def close(self) -> None:
         """Leave the group by announcement and end. What waits raises `Closed`.
@@ -334,7 +337,8 @@ class Host:
         """See that an agent is here, new or as it was left."""
         core = self._running()
         if not core.has(agent_id):
-            if core.away(agent_id):
+            # One of another domain may be on its way here: a second one must not be in its place.
+            if core.away(agent_id) or not agent_id.endswith(f"@{self.domain}"):
                 raise AgentAway(agent=agent_id, host=self.name)
             self._tell(Arrive(agent_id))
 
@@ -400,7 +404,7 @@ class Host:
     # -- for those who serve clients ---------------------------------------------------------
 
     @property
-    def sessions(self) -> Sessions:
+    def served(self) -> Sessions:
         """The sessions of clients in other processes."""
         self._running()
         assert self._sessions is not None
@@ -410,6 +414,13 @@ class Host:
     def core(self) -> Core:
         """The host itself, to look at: for status, metrics and operators' questions."""
         return self._running()
+
+    def _admits(self, agent: str, program: str, code: Any) -> str:
+        """Why an agent may not come; one whose program is elsewhere may."""
+        return "" if program == CLIENT_PROGRAM else self._stage.admits(agent, program, code)
+
+    def _reads(self, program: str, code: Any, state: Any) -> str:
+        return "" if program == CLIENT_PROGRAM else self._stage.reads(program, code, state)
 
     def law(self, law: str) -> CompiledLaw | None:
         """A law that this host has at hand, by its hash."""
@@ -553,7 +564,7 @@ class Host:
         first = effects[0]
         persists = first.__class__ is Persist
         kept: tuple[Kept, ...] = ()
-        if self._sessions is not None and self._sessions.all:
+        if self._sessions is not None:
             kept = self._sessions.outputs(todo, persists)
         if keeper is None:
             self._do(todo)
