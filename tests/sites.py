@@ -112,7 +112,7 @@ async def site(
     await links.start()
     try:
         if with_host:
-            here.host = Host(name, network=links)  # type: ignore[arg-type]
+            here.host = Host(name, network=links)
             async with here.host:
                 yield here
         else:

@@ -137,7 +137,7 @@ def test_hosts_over_nats_share_tuples_through_a_restart_of_it(trust: TrustFolder
             ]
             for each in links:
                 await each.start()
-            a, b = [Host(each.name, network=each) for each in links]  # type: ignore[arg-type]
+            a, b = [Host(each.name, network=each) for each in links]
             async with a, b:
                 await a.wait_engaged("b", timeout=10)
                 await b.wait_engaged("a", timeout=10)
