@@ -53,7 +53,6 @@ from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.store.interface import Kept, Step, Store
 from nomospace.wire.talk import CLIENT_PROGRAM
-from nomospace.wire.talk import CLIENT_PROGRAM
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
