@@ -26,13 +26,14 @@ from urllib.parse import quote, unquote
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, SignatureAlgorithmOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from nomospace.errors import CallerError, LawError, PeerError
 from nomospace.terms import Term, show, term
+from nomospace.trust.der import parse
 from nomospace.trust.keys import PublicKey
 from nomospace.trust.moments import microseconds, shown
-from nomospace.trust.revocation import UNREADABLE, Revocations
+from nomospace.trust.revocation import Revocations
 
 CERTIFICATE_BYTES_MAX: Final = 65_536
 """The largest certificate that is read, in bytes."""
@@ -224,8 +225,6 @@ class Claim:
 
     def signed_by(self, authority: PublicKey) -> bool:
         """Whether an authority's key signed it."""
-        if self.x509.signature_algorithm_oid != SignatureAlgorithmOID.ED25519:
-            return False
         return authority.signed(self.x509.tbs_certificate_bytes, self.x509.signature)
 
 
@@ -285,28 +284,30 @@ def read_claim(data: bytes) -> Claim:
     if len(data) > CERTIFICATE_BYTES_MAX:
         raise NotACertificate(why=f"{len(data):,} bytes are too many")
     try:
-        pem = data.lstrip().startswith(b"-----BEGIN")
-        found = (x509.load_pem_x509_certificate if pem else x509.load_der_x509_certificate)(data)
-        key = found.public_key()
-        extensions = found.extensions
-        subject, issuer = _common_name(found.subject), _common_name(found.issuer)
-        kind, name, addresses = _whom(extensions)
-    except UNREADABLE as error:
+        return _read(parse(data, "CERTIFICATE", x509.load_der_x509_certificate))
+    except NotACertificate:
+        raise
+    except Exception as error:  # the parser has many ways to say no to a stranger's bytes
         raise NotACertificate(why=f"it cannot be read ({str(error)[:80]})") from None
+
+
+def _read(found: x509.Certificate) -> Claim:
+    key = found.public_key()
     if not isinstance(key, Ed25519PublicKey):
         raise NotACertificate(why="its key is not an Ed25519 key")
     if found.serial_number <= 0:
         raise NotACertificate(why="its serial is not above zero")
+    kind, name, addresses = _whom(found.extensions)
     return Claim(
         kind=kind,
-        subject=name or subject,
-        issuer=issuer,
+        subject=name or _common_name(found.subject),
+        issuer=_common_name(found.issuer),
         key=PublicKey(key.public_bytes_raw()),
         serial=found.serial_number,
         not_before=microseconds(found.not_valid_before_utc),
         not_after=microseconds(found.not_valid_after_utc),
         addresses=addresses,
-        attributes=_attributes(extensions) if kind == "role" else (),
+        attributes=_attributes(found.extensions) if kind == "role" else (),
         der=found.public_bytes(Encoding.DER),
         x509=found,
     )

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.utils import CryptographyDeprecationWarning
-from cryptography.x509.oid import SignatureAlgorithmOID
 
 from nomospace.errors import CallerError, PeerError
+from nomospace.trust.der import parse
 from nomospace.trust.keys import PublicKey, SecretKey
 from nomospace.trust.moments import microseconds, moment
 
@@ -31,15 +29,6 @@ LIST_BYTES_MAX: Final = 16_000_000
 """The largest file that is read as a revocation list, in bytes."""
 AUTHORITIES_MAX: Final = 1_000
 """How many authorities a host keeps lists of."""
-UNREADABLE: Final = (
-    ValueError,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.InvalidVersion,
-    x509.UnsupportedGeneralNameType,
-    CryptographyDeprecationWarning,  # where warnings are errors: a form that is on its way out
-)
-"""What reading X.509 that somebody else wrote may raise."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -128,18 +117,18 @@ def read_list(data: bytes, authority: PublicKey) -> RevocationList:
     if len(data) > LIST_BYTES_MAX:
         raise NotARevocationList(why=f"{len(data):,} bytes are too many")
     try:
-        pem = data.lstrip().startswith(b"-----BEGIN")
-        found = (x509.load_pem_x509_crl if pem else x509.load_der_x509_crl)(data)
-        signed = found.signature_algorithm_oid == SignatureAlgorithmOID.ED25519
-        if not signed or not authority.signed(found.tbs_certlist_bytes, found.signature):
+        found = parse(data, "X509 CRL", x509.load_der_x509_crl)
+        if not authority.signed(found.tbs_certlist_bytes, found.signature):
             raise NotARevocationList(why=f"the authority {authority.fingerprint} did not sign it")
         number = found.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
         if len(found) > REVOKED_MAX:
             raise NotARevocationList(why=f"it has {len(found):,} entries")
         revoked = {one.serial_number: microseconds(one.revocation_date_utc) for one in found}
+    except NotARevocationList:
+        raise
     except x509.ExtensionNotFound:
         raise NotARevocationList(why="it has no number") from None
-    except UNREADABLE as error:
+    except Exception as error:  # the parser has many ways to say no to a stranger's bytes
         raise NotARevocationList(why=f"it cannot be read ({str(error)[:80]})") from None
     return RevocationList(authority, number, revoked)
 
