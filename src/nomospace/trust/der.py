@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ObjectIdentifier, SignatureAlgorithmOID
 
 # A bit string of 64 bytes with no bit unused: a signature of Ed25519.
 _SIGNATURE: Final = b"\x03\x41\x00"
@@ -24,6 +25,10 @@ class Signed(Protocol):
     @property
     def signature(self) -> bytes:
         """The signature under it."""
+
+    @property
+    def signature_algorithm_oid(self) -> ObjectIdentifier:
+        """What it says the signature is; not part of what is signed."""
 
     def public_bytes(self, encoding: Encoding) -> bytes:
         """The bytes that it would write."""
@@ -49,7 +54,10 @@ def parse(data: bytes, label: str, load: Callable[[bytes], X]) -> X:
             raise ValueError("the PEM block has no end")
         data = b64decode(b"".join(body.split()), validate=True)
     found = load(data)
-    exact = data.endswith(_SIGNATURE + found.signature)
-    if not exact or found.public_bytes(Encoding.DER) != data:
+    if (
+        found.signature_algorithm_oid != SignatureAlgorithmOID.ED25519
+        or not data.endswith(_SIGNATURE + found.signature)
+        or found.public_bytes(Encoding.DER) != data
+    ):
         raise ValueError("it is not in the one form that is signed")
     return found
