@@ -24,7 +24,7 @@ from nomospace.host.changes import COMPACT_FROM, Book, Durable, StoredMember, Tu
 from nomospace.protocols.spaces import Row
 from nomospace.store.batch import Batch, Counters, Params
 from nomospace.store.copying import changes_of, numbers_of
-from nomospace.store.guarded import Altered, guard, unguard
+from nomospace.store.guarded import Altered, guard, guarded_row, unguard
 from nomospace.store.interface import (
     PARCELS,
     TRANSFERS,
@@ -185,7 +185,7 @@ class SqlStore(ABC):
                 (after, self._bound, limit),
             ):
                 try:
-                    row = decode_row(unguard(blob))
+                    row = guarded_row(blob)
                 except (Altered, BadRecord) as error:
                     raise self._damaged("tuples", str(n), error) from None
                 found.append(TuplePut(space, row))

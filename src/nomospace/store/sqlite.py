@@ -22,7 +22,7 @@ from typing import Any, Final
 from nomospace.errors import NomospaceError
 from nomospace.store.asking_sqlite import columns, condition
 from nomospace.store.batch import Params
-from nomospace.store.guarded import Altered, unguard
+from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.interface import (
     Finding,
     Step,
@@ -294,7 +294,7 @@ class SqliteStore(SqlStore):
         """What SQL cannot say of a template, asked of one row by the database itself."""
         assert self._asked is not None
         try:
-            return self._asked.matches(decode_row(unguard(blob)).fields)
+            return self._asked.matches(guarded_row(blob).fields)
         except (Altered, BadRecord) as error:
             self._fault = self._damaged("tuples", "", error)
             raise
