@@ -187,6 +187,12 @@ class Listener:
         return Address(self._asked.host if not self._asked.anywhere else host, port)
 
     @property
+    def advertised(self) -> str:
+        """What to tell others: without a machine where it listens on all, for they see which."""
+        address = self.address
+        return f":{address.port}" if address.anywhere else str(address)
+
+    @property
     def connections(self) -> int:
         """How many connections there are, strangers among them."""
         return len(self._known)

@@ -139,9 +139,10 @@ class TcpLinks:
         if linked is None:
             self._hold(to, frame)
             return
-        data = self._encode(frame)
-        if data is not None:
-            linked.send(data)
+        try:
+            linked.send(encode_frame(frame))
+        except CallerError as error:
+            self._too_large(error)
 
     def counts(self) -> dict[str, int]:
         """Frames and bytes in and out, and frames dropped, since the start."""
@@ -363,7 +364,7 @@ class TcpLinks:
         hear = self._hear
         for data in frames:
             try:
-                if data[:1] == b"\0":
+                if data and not data[0]:
                     self._word(peer, data)
                 elif hear is not None:
                     hear(peer.name, decode_frame(data))
@@ -433,7 +434,10 @@ class TcpLinks:
     def _encode(self, frame: Any) -> bytes | None:
         try:
             return encode_frame(frame)
-        except CallerError as error:  # it is larger than a frame may be
-            self._gone["dropped"] += 1
-            self._notes("frame-dropped", why=str(error))
+        except CallerError as error:
+            self._too_large(error)
             return None
+
+    def _too_large(self, error: CallerError) -> None:
+        self._gone["dropped"] += 1
+        self._notes("frame-dropped", why=str(error))

@@ -105,6 +105,7 @@ def client_context(trust: TrustFolder, *alpn: str) -> ssl.SSLContext:
 def test_a_plain_port_goes_by_the_first_frame(loop: str) -> None:
     async def program() -> None:
         async with Port() as port:
+            assert port.listener.advertised == f"127.0.0.1:{port.listener.address.port}"
             assert await port.ask(HOST_PREFACE + b"hi") == b"nomos-host/1 hi"
             assert await port.ask(CLIENT_PREFACE + b"hi") == b"nomos-client/1 hi"
             assert port.arrivals[0].host == ""
@@ -163,6 +164,23 @@ def test_what_a_tls_port_refuses(trust: TrustFolder, tmp_path: Path) -> None:
     run_real(program())
 
 
+def test_a_port_on_all_addresses_is_told_without_a_machine(trust: TrustFolder) -> None:
+    async def program() -> None:
+        port = Port()
+        everywhere = Listener(
+            "0.0.0.0:0",
+            identity=Identity(trust.folder, "a"),
+            on_host=port.receive,
+            on_client=port.receive,
+        )
+        await everywhere.start()
+        assert everywhere.advertised == f":{everywhere.address.port}"
+        assert everywhere.address.port > 0
+        await everywhere.stop()
+
+    run_real(program())
+
+
 def test_tls_on_a_plain_port_is_told_apart(trust: TrustFolder) -> None:
     async def program() -> None:
         async with Port() as port:
@@ -172,7 +190,8 @@ def test_tls_on_a_plain_port_is_told_apart(trust: TrustFolder) -> None:
     run_real(program())
 
 
-def test_who_is_too_slow_is_dropped_whatever_it_has_said(trust: TrustFolder) -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_who_is_too_slow_is_dropped_whatever_it_has_said(loop: str, trust: TrustFolder) -> None:
     async def program() -> None:
         limits = Limits(stranger_s=0.3)
         for identity in (None, Identity(trust.folder, "a")):
@@ -189,7 +208,7 @@ def test_who_is_too_slow_is_dropped_whatever_it_has_said(trust: TrustFolder) -> 
                 told = port.notes.whys("too-slow") + port.notes.whys("handshake-failed")
                 assert len(told) == 2
 
-    run_real(program())
+    run_real(program(), loop=loop)
 
 
 def test_a_crowd_of_idle_connections_pushes_out_itself() -> None:
