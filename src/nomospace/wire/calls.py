@@ -229,7 +229,7 @@ def decode_request(raw: Any, laws: Laws) -> Request:
     """
     request = _from_list(raw, _REQUESTS) if raw.__class__ is list else raw
     kind = request.__class__
-    if kind not in _KINDS:
+    if kind not in _KNOWN:
         raise Unfit(f"a {type(raw).__name__} is no request")
     read = _READ.get(kind)
     try:
@@ -262,8 +262,13 @@ _FORMS: Final[dict[Any, Any]] = {
     Open: WireOpen,
     Adopt: WireAdopt,
 }
-_KINDS: Final = {_FORMS.get(kind, kind): None for kind in get_args(Request)}
-_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in _KINDS}
+REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in get_args(Request)])
+"""What requests are on the wire."""
+ANSWERS: Final = (Found, WireFounds, Told, WireListing)
+"""What answers are on the wire, besides plain values."""
+_KNOWN: Final = frozenset(REQUESTS)
+_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in REQUESTS}
+_ANSWERS: Final = {kind.__struct_config__.tag: kind for kind in ANSWERS}
 
 
 def _read_out(out: Out, laws: Laws) -> Out:
@@ -378,18 +383,13 @@ def _lower_listed(one: Listed) -> WireListed:
     )
 
 
-_VALUES: Final = {
-    kind.__struct_config__.tag: kind for kind in (Found, WireFounds, Told, WireListing)
-}
-
-
 def decode_value(raw: Any) -> Any:
     """The answer that was read, plain or natively; raises `Unfit` for what is none.
 
     >>> decode_value(["found", ["job", 17], "ann@ward", 3, "ann@ward", 0, ""]).fields
     ('job', 17)
     """
-    value = _from_list(raw, _VALUES) if raw.__class__ is list else raw
+    value = _from_list(raw, _ANSWERS) if raw.__class__ is list else raw
     kind = value.__class__
     if kind is Found:
         _set(value, "fields", thaw_all(value.fields))

@@ -110,3 +110,51 @@ def instances(struct: type[msgspec.Struct], depth: int = 0) -> st.SearchStrategy
         for field in msgspec.structs.fields(struct)
     ]
     return st.builds(struct, *parts)
+
+
+LEAF = Compound("leaf", ("fire", 7, 2.5, None, True, b"\0", ("a",)))
+"""A term with a part of each kind."""
+
+
+def example(struct: type[msgspec.Struct]) -> Any:
+    """One instance of a struct, the same whenever and wherever it is made."""
+    return struct(
+        *[
+            example_of(field.type, SLOTS.get((struct, field.name)), field.name)
+            for field in msgspec.structs.fields(struct)
+        ]
+    )
+
+
+def example_of(annotation: Any, slot: Slot | None, word: str) -> Any:
+    """One value that an annotation allows; texts are the word."""
+    if annotation is Any:
+        return _example_in(slot)
+    if annotation is Template:
+        return Template.of(("job", ANY, LEAF))
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return example(annotation)
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        parts = args[:1] if args[-1] is ... else args
+        return tuple([example_of(part, slot, word) for part in parts])
+    if origin is list:
+        return [example_of(args[0], slot, word)]
+    if origin is dict:
+        return {word: example_of(args[1], slot, word)}
+    if origin in (Union, types.UnionType):
+        if any(get_origin(part) is Callable for part in args):
+            return None
+        return example_of(args[0], slot, word)
+    plain = {str: word, int: len(word), float: 0.5, bool: True, bytes: word.encode()}
+    return plain[annotation]
+
+
+def _example_in(slot: Slot | None) -> Any:
+    if slot is DATA:
+        return {"left": (1, LEAF)}
+    if isinstance(slot, Of):
+        return example_of(slot.type, None, "of")
+    if isinstance(slot, Tagged):
+        return example(next(kind for kind in slot.holds() if not opens_again(kind)))
+    return LEAF

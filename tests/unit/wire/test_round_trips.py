@@ -25,16 +25,10 @@ from nomospace.wire import (
 from nomospace.wire.blobs import body, build, seal
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import CHANGES, FRAMES, SHAPES
+from tests.unit.wire.golden import KINDS, name
 from tests.unit.wire.made import instances
 
 Struct = type[msgspec.Struct]
-TRAVELLING = sorted(
-    SHAPES.reached(*FRAMES.holds(), *CHANGES.holds()), key=lambda kind: kind.__qualname__
-)
-
-
-def name(kind: Struct) -> str:
-    return f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
 
 
 def same(made: Any, given: Any) -> None:
@@ -43,7 +37,7 @@ def same(made: Any, given: Any) -> None:
     assert repr(made) == repr(given)
 
 
-@pytest.mark.parametrize("kind", TRAVELLING, ids=name)
+@pytest.mark.parametrize("kind", KINDS, ids=name)
 @settings(max_examples=8)
 @given(data=st.data())
 def test_every_struct(kind: Struct, data: st.DataObject) -> None:
@@ -51,7 +45,7 @@ def test_every_struct(kind: Struct, data: st.DataObject) -> None:
     same(build(kind, body(b"\1", seal(b"\1", one))), one)
 
 
-@pytest.mark.parametrize("kind", TRAVELLING, ids=name)
+@pytest.mark.parametrize("kind", KINDS, ids=name)
 @settings(max_examples=4)
 @given(data=st.data())
 def test_every_struct_without_native_limits(kind: Struct, data: st.DataObject) -> None:

@@ -1,0 +1,33 @@
+"""Formats are on record: a frame or a record of today is read tomorrow, or its version says no."""
+
+import msgspec
+import pytest
+
+from nomospace.wire.blobs import build
+from nomospace.wire.packing import pack, unpack
+from nomospace.wire.slots import SHAPES
+from tests.unit.wire.golden import KINDS, name, recorded, written
+from tests.unit.wire.made import example
+
+RECORD = recorded()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name)
+def test_bytes_are_as_recorded(kind: type[msgspec.Struct]) -> None:
+    assert written(kind) == RECORD[name(kind)], "python -m tests.unit.wire.golden rewrites it"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name)
+def test_what_was_recorded_is_read(kind: type[msgspec.Struct]) -> None:
+    data = bytes.fromhex(RECORD[name(kind)]["bytes"])
+    assert build(kind, unpack(data)) == example(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name)
+def test_terms_written_without_native_code_are_the_same_bytes(kind: type[msgspec.Struct]) -> None:
+    data = pack(SHAPES.lower(example(kind), raw=True))
+    assert data.hex() == RECORD[name(kind)]["bytes"]
+
+
+def test_nothing_else_is_on_record() -> None:
+    assert list(RECORD) == [name(kind) for kind in KINDS]

@@ -1,0 +1,105 @@
+"""No frame is forgotten: whatever hosts say, hear or write down is known to the wire."""
+
+from types import ModuleType
+from typing import get_args
+
+import msgspec
+import pytest
+
+from nomospace.host import calls, changes, group, moving, posting, reacting
+from nomospace.protocols import courier, messages, spaces, streams, transfers
+from nomospace.protocols.routing import changes as routed
+from nomospace.protocols.routing import frames as posts
+from nomospace.protocols.routing import seats
+from nomospace.wire.calls import ANSWERS, REQUESTS
+from nomospace.wire.shapes import Shapes, Tagged, has_any
+from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SAID, SHAPES, SLOTS
+
+Struct = type[msgspec.Struct]
+REACHED = SHAPES.reached(*FRAMES.holds(), *CHANGES.holds(), *REQUESTS, *ANSWERS)
+STAYS_HOME: dict[ModuleType, set[str]] = {
+    messages: {"View"},
+    calls: {
+        # Facts that a host is told by its own driver.
+        *("Call", "Arrive", "Depart", "Speak", "Certified", "Uncertified", "Revoked", "Absent"),
+        *("Present", "Primary", "Engage", "Disengage", "Moved", "Heard", "Tick"),
+        *("Open", "Adopt"),  # as `forms.WireOpen` and `forms.WireAdopt`
+    },
+    reacting: {"Listed"},  # as `forms.WireListed`
+}
+"""Structs of modules whose others travel."""
+
+
+def structs_of(module: ModuleType) -> list[Struct]:
+    return [
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type)
+        and issubclass(kind, msgspec.Struct)
+        and kind.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        messages,
+        spaces,
+        streams,
+        transfers,
+        courier,
+        posts,
+        routed,
+        seats,
+        calls,
+        changes,
+        moving,
+        posting,
+        reacting,
+    ],
+    ids=lambda module: module.__name__,
+)
+def test_every_struct_of_a_protocol_is_known(module: ModuleType) -> None:
+    here = {kind.__name__ for kind in structs_of(module)}
+    known = {kind.__name__ for kind in REACHED if kind.__module__ == module.__name__}
+    assert here == known | STAYS_HOME.get(module, set()), "give its open fields slots"
+    assert not known & STAYS_HOME.get(module, set())
+
+
+@pytest.mark.parametrize("kind", REACHED, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+def test_every_open_field_has_a_slot(kind: Struct) -> None:
+    for field in msgspec.structs.fields(kind):
+        assert has_any(field.type) == ((kind, field.name) in SLOTS), field.name
+
+
+def test_every_slot_is_of_something_that_travels() -> None:
+    for kind, name in SLOTS:
+        assert kind in REACHED, (kind, name)
+
+
+def test_a_field_without_a_slot_is_noticed() -> None:
+    bare = Shapes({})
+    with pytest.raises(TypeError, match=r"nothing says what stands in Row\.fields"):
+        bare.finish_of(spaces.Row)
+    with pytest.raises(TypeError, match=r"nothing says what stands in Row\.fields"):
+        bare.lower_of(spaces.Row, True)
+
+
+def test_what_hosts_hear_is_what_the_wire_brings() -> None:
+    assert set(SAID.holds()) == {*group._HEAR, spaces.Met}
+    assert set(CARRIED.holds()) == {*moving._HEAR, *get_args(posts.Frame)}
+    assert set(get_args(messages.EngagementBody)) < set(RELAYED.holds())
+    assert set(get_args(messages.Frame)) < set(FRAMES.holds())
+    assert set(CHANGES.holds()) == set(changes._APPLY)
+
+
+def test_two_of_one_tag_cannot_stand_in_one_place() -> None:
+    with pytest.raises(AssertionError, match="two kinds of thing have the tag 'ack'"):
+        Tagged("thing", streams.Ack, posts.Ack)
+    with pytest.raises(AssertionError, match="Row needs a tag"):
+        Tagged("thing", spaces.Row)
+
+
+def test_what_a_slot_does_not_know_is_not_sent() -> None:
+    with pytest.raises(TypeError, match="a Receipt is no parcel"):
+        SHAPES.lower(courier.Parcel(1, courier.Receipt(1)))
