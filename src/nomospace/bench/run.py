@@ -12,6 +12,7 @@ from nomospace.bench.peers.install import Peer, cache_folder
 from nomospace.errors import CallerError
 
 ROUNDS_MAX = 1_000
+SCALE_MIN = 0.01
 
 P = TypeVar("P", bound=Peer)
 
@@ -40,11 +41,23 @@ class BadRounds(CallerError):
         return f"{self.rounds} rounds cannot be run; give a number from 1 to {ROUNDS_MAX:,}"
 
 
+@dataclass(eq=False, kw_only=True)
+class BadScale(CallerError):
+    """A share of an experiment's time was asked for that cannot be run."""
+
+    code: ClassVar[str] = "bench.scale"
+    scale: float
+
+    def __str__(self) -> str:
+        return f"a scale of {self.scale:g} cannot be run; give one from {SCALE_MIN:g} to 1"
+
+
 @dataclass(slots=True)
 class Run:
     """The options of one run. `quick` shortens every batch: fit for a look, not for a claim.
 
     `full` asks for the whole of what is otherwise measured in part, `plot` for a folder of plots.
+    `scale` shortens experiments that take their time: 0.1 is a tenth of it.
     """
 
     rounds: int = 7
@@ -52,6 +65,7 @@ class Run:
     quick: bool = False
     full: bool = False
     plot: Path | None = None
+    scale: float = 1.0
     cache: Path = field(default_factory=cache_folder)
     say: Callable[[str], None] = lambda _line: None
     notes: list[str] = field(default_factory=list)
@@ -59,6 +73,8 @@ class Run:
     def __post_init__(self) -> None:
         if not 1 <= self.rounds <= ROUNDS_MAX:
             raise BadRounds(rounds=self.rounds)
+        if not SCALE_MIN <= self.scale <= 1.0:
+            raise BadScale(scale=self.scale)
         if self.quick:
             self.rounds = min(self.rounds, 3)
 

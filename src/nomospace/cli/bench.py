@@ -32,6 +32,9 @@ def bench(
     plot: Annotated[
         Path | None, typer.Option(help="A folder for the plots, of benches that have some.")
     ] = None,
+    scale: Annotated[
+        float, typer.Option(help="How much of their time long experiments take: 0.1 is a tenth.")
+    ] = 1.0,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a goal is missed.")] = False,
 ) -> None:
     """Measure in one run, in turns, ours, the floor and the peers; say which goals are met.
@@ -45,7 +48,15 @@ def bench(
         _list([(b.name, b.about) for b in benches().values()], as_json=as_json)
         return
     chosen = find(name)
-    run = Run(rounds=rounds, peers=_names(peers), quick=quick, full=full, plot=plot, say=_say)
+    run = Run(
+        rounds=rounds,
+        peers=_names(peers),
+        quick=quick,
+        full=full,
+        plot=plot,
+        scale=scale,
+        say=_say,
+    )
     report = chosen.report(run)
     if as_json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))

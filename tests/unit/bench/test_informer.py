@@ -1,0 +1,38 @@
+"""The shape of `nomospace bench informer`: real processes, for a second or two."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from nomospace.bench import Run, find
+from nomospace.bench.run import BadScale
+
+
+def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
+    run = Run(scale=0.02, plot=tmp_path)
+    report = find("informer").report(run)
+    rows = {row.what: row for row in report.rows}
+    trips = [row for what, row in rows.items() if "round trip beside a rogue" in what]
+    assert len(trips) == 2
+    for row in trips:
+        assert row.goal.judged
+        assert row.ours is not None
+        assert row.ours > 0
+        assert row.floor is not None
+        assert row.floor > 0
+    [received] = [row for what, row in rows.items() if "mediator receives" in what]
+    in_mediator = received.peers["in the mediator"]
+    assert received.ours is not None
+    assert in_mediator is not None
+    # What passes is at most ten a second of the rogue's, in 1.2 s, and the quiet ones' sixty-four.
+    assert received.ours <= 12 + 1 + 64 * 1.2 + 16
+    assert in_mediator > 3 * received.ours
+    picture = ET.parse(tmp_path / "informer.svg").getroot()
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) > 100
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.001, 1.5, float("nan")])
+def test_scales_that_cannot_be_run(scale: float) -> None:
+    with pytest.raises(BadScale):
+        Run(scale=scale)
