@@ -7,127 +7,74 @@ stands between a client and a host, and cuts the connection where a test wants i
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self, cast
 
-from nomospace.errors import NomospaceError
-from nomospace.host.calls import Event, LawText
-from nomospace.host.effects import Answer, Effect, Persist
-from nomospace.law import CompiledLaw, load
+from nomospace.host.effects import Effect
 from nomospace.node import Host
 from nomospace.node.clients import ClientLink, Clients, Door, OpenDoor
-from nomospace.node.sessions import Outgoing, Sessions
-from nomospace.store.interface import Kept, Step
-from nomospace.wire.calls import LawUnknown
-from nomospace.wire.talk import CLIENT_PROGRAM
+from nomospace.node.sessions import Gate, Outgoing
+from nomospace.wire.calls import LawShelf
 
 
 class ServedHost(Host):
-    """A host of this process that clients can connect to."""
+    """A host of this process that clients can connect to.
+
+    `notes` has what its clients were refused, `addresses` what it knows of other hosts.
+    """
 
     def __init__(self, name: str, *, door: Door | None = None, **options: Any) -> None:
-        self.grace_us: int = options.pop("grace_us", 600_000_000)
-        super().__init__(name, **options)
-        self.door = door or OpenDoor()
         self.notes: list[tuple[str, dict[str, Any]]] = []
+        options["on_report"] = lambda report: self.notes.append((report.what, report.facts))
+        super().__init__(name, **options)
         self.addresses: dict[str, str] = {}
-        self.trimmed: dict[str, int] = {}
-        self.sessions: Sessions | None = None
         self.clients: Clients
-        admits, reads = self._stage.admits, self._stage.reads
-        self._stage.admits = lambda agent, program, code: (  # type: ignore[method-assign]
-            "" if program == CLIENT_PROGRAM else admits(agent, program, code)
-        )
-        self._stage.reads = lambda program, code, state: (  # type: ignore[method-assign]
-            "" if program == CLIENT_PROGRAM else reads(program, code, state)
-        )
+        self.mute = False
+        """Whether answers are kept and not sent: the moment between disk and wire."""
+        self._door = door or OpenDoor()
 
     async def start(self) -> None:
         await super().start()
-        if self.sessions is None:
-            life = self._running().life
-            first = secrets.randbits(30) << 32
-            self.sessions = Sessions(self, life=life, first=first, grace_us=self.grace_us)
-            self.clients = Clients(
-                self.sessions,
-                host=self.name,
-                life=life,
-                door=self.door,
-                laws=self.law,
-                laws_of=lambda agent: [
-                    (law.hash, law.name) for law in self._running().laws_of(agent)
-                ],
-                note=self.note,
-            )
+        core, keep = self.core, LawShelf(self.law)
+        self.served._gate = _Addressed(self.served._gate, self.addresses)
+        self.clients = Clients(
+            self.served,
+            host=self.name,
+            life=core.life,
+            door=self._door,
+            laws=keep,
+            laws_of=lambda agent: [(law.hash, law.name) for law in core.laws_of(agent)],
+            note=lambda what, facts: self.notes.append((what, facts)),
+        )
 
-    # -- the gate of its sessions ----------------------------------------------------------------
+    def kill(self) -> None:
+        """End as a process does that is killed: what is on disk stays, and nothing else."""
+        sessions = self.served
+        self._end()
+        for session in list(sessions.all):
+            session.moved_to = "the dead"  # nobody is told anything any more
+        self.clients.stop()
 
-    def tell(self, event: Event) -> None:
-        keeper = self._keeper
-        if keeper is not None and keeper.trouble is not None:
-            raise keeper.trouble
-        self._tell(event)
+    def _do(self, effects: list[Effect | Outgoing]) -> None:
+        if self.mute:
+            effects = [effect for effect in effects if not isinstance(effect, Outgoing)]
+        super()._do(effects)
 
-    def seat(self, agent: str) -> None:
-        core = self._running()
-        if agent not in core.agents and not agent.endswith(f"@{self.name}"):
-            from nomospace.node import AgentAway
 
-            raise AgentAway(agent=agent, host=self.name)
-        self._agent_of(agent)
+class _Addressed:
+    """The gate of a host's sessions, with addresses that a test has made up."""
 
-    def keep(self, kept: Sequence[Kept]) -> None:
-        if self._keeper is not None:
-            self._keeper.put(Step(outbox=tuple(kept)))
-
-    def trim(self, key: str, number: int) -> None:
-        if self._keeper is not None:
-            self._keeper.store.trim(key, number)
-
-    def note(self, what: str, facts: dict[str, Any]) -> None:
-        self.notes.append((what, facts))
+    def __init__(self, gate: Gate, addresses: dict[str, str]) -> None:
+        self.tell = gate.tell
+        self.seat = gate.seat
+        self.keep = gate.keep
+        self.trim = gate.trim
+        self.note = gate.note
+        self._addresses = addresses
 
     def address_of(self, host: str) -> str:
-        return self.addresses.get(host, "")
-
-    def law(self, law: str | LawText) -> CompiledLaw:
-        if isinstance(law, str):
-            found = self._running().governing.law(law)
-            if found is None:
-                raise LawUnknown(hash=law)
-            return found
-        return load(law.text, law.name)
-
-    # -- carrying out ------------------------------------------------------------------------------
-
-    def _carry(self, effects: list[Effect]) -> None:
-        sessions, keeper = self.sessions, self._keeper
-        if not effects:
-            return
-        first = effects[0]
-        persisted = first.__class__ is Persist and keeper is not None
-        kept = () if sessions is None else sessions.outputs(effects, persisted)  # type: ignore[arg-type]
-        if keeper is None:
-            self._do(effects)
-        elif isinstance(first, Persist):
-            self._behind.append((keeper.last + 1, effects))
-            keeper.put(Step(first.changes, kept))
-        elif self._behind:
-            self._behind.append((keeper.last, effects))
-        else:
-            self._do(effects)
-
-    def _do(self, effects: list[Effect]) -> None:
-        last: Any = effects[-1] if effects else None
-        if last.__class__ is Outgoing:
-            effects.pop()
-        if effects:
-            super()._do(effects)
-        if last.__class__ is Outgoing:
-            assert self.sessions is not None
-            self.sessions.release(last)
+        return self._addresses.get(host, "")
 
 
 class _Preface(asyncio.Protocol):
@@ -198,12 +145,16 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut_up(self, after: int) -> None:
-        """Cut after so many bytes from clients."""
-        self._left["up"] = after
+        """Cut after so many bytes from clients, unless such a cut is still to come."""
+        self._left["up"] = self._left["up"] or after
 
     def cut_down(self, after: int) -> None:
-        """Cut after so many bytes from the host."""
-        self._left["down"] = after
+        """Cut after so many bytes from the host, unless such a cut is still to come."""
+        self._left["down"] = self._left["down"] or after
+
+    def calm(self) -> None:
+        """Cut no more."""
+        self._left = {"up": None, "down": None}
 
     def cut(self) -> None:
         """Cut now."""
@@ -252,6 +203,3 @@ class Proxy:
         finally:
             if not sink.is_closing():
                 sink.transport.abort()
-
-
-__all__ = ["Answer", "NomospaceError", "Proxy", "ServedHost", "serve"]

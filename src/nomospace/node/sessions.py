@@ -27,7 +27,7 @@ before it commits them, and `release` when it comes to the `Outgoing` that this 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol
@@ -54,7 +54,7 @@ from nomospace.host.calls import (
     Settle,
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
-from nomospace.host.problems import Busy
+from nomospace.host.problems import AgentLeft, Busy
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -256,6 +256,8 @@ class Sessions:
     ) -> None:
         self._gate = gate
         self._base = life << _LIFE_BITS
+        self._top = self._base
+        """Above the numbers of all sessions that have ended: a new one may have the key of one."""
         self._op = first
         self._grace_us = grace_us
         self._max = sessions_max
@@ -271,9 +273,13 @@ class Sessions:
         """How many firings and letters found an outbox full."""
 
     @property
-    def all(self) -> tuple[Session, ...]:
-        """Every session, connected or not."""
-        return tuple(self._all.values())
+    def all(self) -> Collection[Session]:
+        """Every session, connected or not, as they are now."""
+        return self._all.values()
+
+    def clients_of(self, agent: str) -> int:
+        """How many clients speak for an agent, connected or not."""
+        return len(self._of.get(agent, ()))
 
     @property
     def grace_us(self) -> int:
@@ -324,7 +330,7 @@ class Sessions:
                         self.end(other)
             if len(self._all) >= self._max:
                 self._make_room()
-            session = self._add(Session(key, agent, self._base, alongside=alongside))
+            session = self._add(Session(key, agent, self._top, alongside=alongside))
             body = msgspec.msgpack.encode(Opened(agent, alongside))
             self._gate.keep((Kept(key, _OPENED, body),))
         elif session.link is not None:
@@ -396,6 +402,7 @@ class Sessions:
         if session.ended:
             return
         session.ended = True
+        self._top = max(self._top, session.number)
         del self._all[session.key]
         self._absent.pop(session.key, None)
         of = self._of[session.agent]
@@ -430,6 +437,8 @@ class Sessions:
 
     def seen(self, session: Session, number: int) -> None:
         """The client has everything up to a number."""
+        if number > session.number:
+            return  # a number of another host, in a call that is asked again here
         outbox = session.outbox
         while outbox and outbox[0][0] <= number:
             _, body, seq, _ = outbox.popleft()
@@ -578,6 +587,8 @@ class Sessions:
         if session.ended:
             self._afterwards(session, request, taken, answer)
             return
+        if error.__class__ is AgentLeft:
+            return  # `Left` follows, and the client asks again where the agent is now
         session.number = number = session.number + 1
         try:
             if error is None:

@@ -1,0 +1,621 @@
+"""A host in another process, as a client sees it: real sockets, cut wherever it hurts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import nomospace as ns
+from nomospace import ANY
+from nomospace.client import Closed, Report, Space, TimedOut
+from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
+from nomospace.client.remote import RemoteAgent, RemoteHost, connect
+from nomospace.client.session import HostLost, MovedOn, SessionLost
+from nomospace.client.watching import NotYetKnown
+from nomospace.host.problems import NotOpen
+from nomospace.law import load
+from nomospace.node.clients import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
+from nomospace.store.memory import MemoryStore
+from nomospace.wire.admin import Where, WhereLine
+from nomospace.wire.calls import StaysAtHome
+from tests.serving import Proxy, ServedHost, serve
+
+ECHO = load("""
+law(echo).
+R1. sent(X, say(M), Y) :- do(forward).
+R2. sent(X, M, Y) :- do(forward).
+R3. arrived(X, M, Y) :- do(deliver).
+""")
+
+
+class Scene:
+    """A host with a port, a proxy before it, and a client that goes through the proxy."""
+
+    def __init__(self, host: ServedHost, url: str, proxy: Proxy, far: RemoteHost) -> None:
+        self.host = host
+        self.url = url
+        self.proxy = proxy
+        self.far = far
+        self.reports: list[Report] = []
+        far.on_report = self.reports.append
+
+    async def jobs(self, agent: str = "nurse", **options: Any) -> Space:
+        """The space `jobs` of an agent of the client."""
+        return await (await self.far.agent(agent)).space("jobs", shared=True, **options)
+
+    async def left(self) -> list[ns.Tuple]:
+        """What the host has in that space, as a program of its own sees it."""
+        clerk = await self.host.agent("clerk")
+        return await (await clerk.space("jobs", shared=True)).read_all(ANY, ANY)
+
+
+def in_scene(program: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
+    """Run a program; `options` are those of `connect`, and of the host where it knows them."""
+    hosting = {name: options.pop(name) for name in ("store", "door") if name in options}
+
+    async def play() -> None:
+        options.setdefault("reconnect_s", 10)
+        async with (
+            ServedHost("ward", **hosting) as host,
+            serve(host) as url,
+            Proxy(int(url.rpartition(":")[2])) as proxy,
+        ):
+            async with connect(proxy.url, **options) as far:
+                await program(Scene(host, url, proxy, far))
+                proxy.calm()
+            await until(lambda: not host.served.all)
+            assert not host.served._ops
+            assert not host._desk.early
+
+    async def bounded() -> None:
+        async with asyncio.timeout(30):
+            await play()
+
+    asyncio.run(bounded())
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for something; not for ever, as the scene ends in time."""
+    while not true():
+        await asyncio.sleep(0.005)
+
+
+# -- the whole API -------------------------------------------------------------------------------
+
+
+def test_everything_that_an_agent_does_works_from_afar() -> None:
+    async def program(scene: Scene) -> None:
+        nurse = await scene.far.agent("nurse")
+        assert nurse.id == "nurse@ward"
+        assert await scene.far.agent("nurse") is nurse
+        jobs = await nurse.space("jobs", shared=True)
+        assert jobs.shared
+        await jobs.out("job", 17, ns.t.room(3), 2.5, b"\0", None, True, 10**30, ("a", ()))
+        found = await jobs.take("job", int, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
+        assert found.id == ("nurse@ward", 1)
+        assert found == ("job", 17, ns.t.room(3), 2.5, b"\0", None, True, 10**30, ("a", ()))
+        await jobs.out_many([("n", number) for number in range(3)])
+        assert await jobs.read("n", 2) == ("n", 2)
+        assert await jobs.read_nowait("n", ns.between(1, 1)) == ("n", 1)
+        assert await jobs.take_nowait("n", 7) is None
+        assert await jobs.take_all("n", int) == [("n", 0), ("n", 1), ("n", 2)]
+        assert await jobs.read_all("n", int) == []
+        with pytest.raises(TimedOut):
+            await jobs.take("n", int, timeout=0.01)
+        await jobs.out("offer", 40, to="porter@ward", ttl=60)
+        assert await jobs.read_all("offer", int, dest="porter@ward") == [("offer", 40)]
+        await jobs.out("job", 18)
+        async with jobs.take("job", int, lease=30) as job:
+            assert job.deliveries == 1
+        await jobs.out("job", 19)
+        with pytest.raises(RuntimeError):
+            async with jobs.take("job", int, lease=30):
+                raise RuntimeError
+        assert (await jobs.take("job", 19, lease=30)).deliveries == 2
+        notes = await nurse.space("notes")
+        await nurse.share(notes)
+        await nurse.unshare(notes, jobs)
+        with pytest.raises(ns.PrivateSpace):
+            await jobs.take("job")
+        with pytest.raises(NotOpen):
+            await Space("nowhere", nurse._connection, shared=True).out("x")
+        assert await nurse.system.read("host", "ward", "connected")
+
+    in_scene(program)
+
+
+def test_reactions_from_afar_fire_sleep_wake_and_go() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        seen: list[ns.Tuple] = []
+        alarms = jobs.react(("alarm", ANY), lambda alarm, source, handle: seen.append(alarm))
+        once = jobs.react(("job", int), lambda job, source, handle: seen.append(job), mode="once")
+        await jobs.out("alarm", "fire")
+        await jobs.out_many([("job", 1), ("job", 2)])
+        await alarms.wait_fired()
+        await once.wait_fired()
+        assert [one[0] for one in seen] == ["alarm", "job"]
+        assert once.state == "removed"
+        alarms.disable()
+        await jobs.out("alarm", "smoke")
+        alarms.enable()
+        await alarms.wait_fired(3)
+        assert sorted(one[1] for one in seen if one[0] == "alarm") == ["fire", "fire", "smoke"]
+        alarms.remove()
+        await jobs.out("alarm", "late")
+        assert await jobs.read_nowait("alarm", "late")
+        assert alarms.fired == 3
+        with pytest.raises(StaysAtHome, match="does not travel"):
+            jobs.react(("job", int), print, strength="strong", at="ward")
+        assert jobs.reactions() == []
+
+    in_scene(program)
+
+
+def test_laws_rule_over_agents_that_are_elsewhere() -> None:
+    async def program(scene: Scene) -> None:
+        nurse, porter = await scene.far.agent("nurse"), await scene.far.agent("porter")
+        hers, his = await nurse.adopt(ECHO), await porter.adopt(ECHO)
+        ruling = await hers.send("say(hello)", to="porter@ward")
+        assert "forward" in str(ruling.operations)
+        letter = await anext(his.inbox())
+        assert (letter.sender, letter.message) == ("nurse@ward", ns.t.say("hello"))
+        board = await nurse.space("board", shared=True, law=ECHO)
+        await board.out("notice", 1)
+        assert await board.read("notice", int) == ("notice", 1)
+        # Another program takes the same agent up: its membership, and its mail, are there.
+        async with connect(scene.url, alongside=True) as again:
+            same = await again.agent("porter")
+            membership = same.membership(ECHO)
+            assert membership is not None
+            await hers.send("say(twice)", to="porter@ward")
+            assert (await anext(membership.inbox())).message == ns.t.say("twice")
+        assert (await anext(his.inbox())).message == ns.t.say("twice")
+
+    in_scene(program)
+
+
+def test_whether_another_is_connected_is_known_soon_after_it_is_asked() -> None:
+    async def program(scene: Scene) -> None:
+        nurse = await scene.far.agent("nurse")
+        assert nurse.connected("nurse@ward")
+        assert nurse.connected("ward")
+        for who in ("porter@ward", "icu"):
+            with pytest.raises(NotYetKnown):
+                nurse.connected(who)
+        await asyncio.sleep(0.2)
+        assert not nurse.connected("porter@ward")
+        await scene.far.agent("porter")
+        await until(lambda: nurse.connected("porter@ward"))
+        assert not nurse.connected("icu")
+
+    in_scene(program)
+
+
+# -- connections that break ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("after", [1, 2, 4, 5, 11, 25, 44, 45, 46, 47, 48, 60, 90])
+def test_a_connection_cut_anywhere_loses_and_doubles_nothing(way: str, after: int) -> None:
+    """The first bytes cut a call, or its answer, in two; the later ones the next words, or none."""
+
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        cut = scene.proxy.cut_up if way == "up" else scene.proxy.cut_down
+        for number in range(3):
+            cut(after)
+            await jobs.out("job", number)
+        assert sorted(one[1] for one in await scene.left()) == [0, 1, 2]
+        for number in range(3):
+            cut(after)
+            assert await jobs.take("job", number) == ("job", number)
+        cut(after)
+        await jobs.out("job", 3)
+        async with jobs.take("job", 3, lease=30):
+            cut(after)
+        cut(after)
+        assert await jobs.take_all("job", int) == []
+        assert await scene.left() == []
+        assert scene.proxy.cuts >= 2
+        assert scene.reports == []
+
+    in_scene(program)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_calls_under_way_survive_many_cuts(seed: int) -> None:
+    async def program(scene: Scene) -> None:
+        chance = random.Random(seed)
+        jobs = await scene.jobs()
+        taken: list[int] = []
+        stop = False
+
+        async def cutting() -> None:
+            while not stop:
+                chance.choice([scene.proxy.cut_up, scene.proxy.cut_down])(chance.randrange(1, 900))
+                await asyncio.sleep(chance.uniform(0, 0.01))
+
+        async def writer(first: int) -> None:
+            for number in range(first, first + 40):
+                await jobs.out("job", number)
+
+        async def taker() -> None:
+            for _ in range(40):
+                found = await jobs.take("job", int)
+                taken.append(found[1])
+
+        trouble = asyncio.create_task(cutting())
+        async with asyncio.TaskGroup() as group:
+            for place in range(5):
+                group.create_task(writer(40 * place))
+                group.create_task(taker())
+        stop = True
+        await trouble
+        assert sorted(taken) == list(range(200))
+        assert await scene.left() == []
+        assert scene.proxy.cuts > 3
+
+    in_scene(program)
+
+
+def test_what_waits_goes_on_waiting_over_a_new_connection() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = asyncio.create_task(jobs.take("job", int))
+        await asyncio.sleep(0.02)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await asyncio.sleep(0.05)
+        clerk = await scene.host.agent("clerk")
+        theirs = await clerk.space("jobs", shared=True)
+        await theirs.out("job", 1)  # it is taken for a client that is not there
+        assert await theirs.read_nowait("job", int) is None
+        scene.proxy.closed = False
+        assert await waiting == ("job", 1)
+
+    in_scene(program)
+
+
+@pytest.mark.parametrize("when", ["before", "while", "after"])
+def test_a_cancelled_take_leaves_its_tuple_whatever_the_connection_does(when: str) -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = asyncio.create_task(jobs.take("job", int))
+        await asyncio.sleep(0.02)
+        clerk = await scene.host.agent("clerk")
+        theirs = await clerk.space("jobs", shared=True)
+        if when == "before":
+            waiting.cancel()
+            await asyncio.sleep(0.02)
+            await theirs.out("job", 1)
+        else:
+            scene.proxy.closed = True
+            scene.proxy.cut()
+            await asyncio.sleep(0.02)
+            await theirs.out("job", 1)
+            if when == "while":
+                waiting.cancel()
+            scene.proxy.closed = False
+            if when == "after":
+                await until(waiting.done)
+                assert waiting.result() == ("job", 1)
+                await jobs.out("job", 1)
+        assert await theirs.take("job", int, timeout=5) == ("job", 1)
+        assert await scene.left() == []
+        if when != "after":
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    in_scene(program)
+
+
+def test_time_runs_out_while_there_is_no_connection_too() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await asyncio.sleep(0.02)
+        with pytest.raises(TimedOut):
+            await jobs.take("job", int, timeout=0.05)
+        scene.proxy.closed = False
+        await jobs.out("job", 1)
+        assert await jobs.take("job", int) == ("job", 1)
+
+    in_scene(program)
+
+
+def test_a_host_that_stays_away_is_lost_and_says_so() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = asyncio.create_task(jobs.take("job", int))
+        await asyncio.sleep(0.02)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        with pytest.raises(HostLost, match="connect again, and look"):
+            await waiting
+        with pytest.raises(HostLost):
+            await jobs.out("job", 1)
+        assert [report.what for report in scene.reports] == ["a session ended"]
+        scene.proxy.closed = False
+        assert (await scene.jobs()).owner == "nurse@ward"
+
+    in_scene(program, reconnect_s=0.2)
+
+
+def test_no_more_calls_are_under_way_than_the_window_lets_and_all_get_their_turn() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = [asyncio.create_task(jobs.take("job", number)) for number in range(3)]
+        await asyncio.sleep(0.02)
+        sessions = scene.host.served.all
+        assert [len(session.calls) for session in sessions] == [2]
+        clerk = await scene.host.agent("clerk")
+        theirs = await clerk.space("jobs", shared=True)
+        for number in range(3):
+            await theirs.out("job", number)
+        assert await asyncio.gather(*waiting) == [("job", 0), ("job", 1), ("job", 2)]
+
+    in_scene(program, window=2)
+
+
+def test_a_session_that_was_given_up_puts_back_what_was_never_sent() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = asyncio.create_task(jobs.take("job", int))
+        await asyncio.sleep(0.02)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await until(lambda: all(session.link is None for session in scene.host.served.all))
+        clerk = await scene.host.agent("clerk")
+        theirs = await clerk.space("jobs", shared=True)
+        await theirs.out("job", 1)
+        scene.host.served.expire(now=10**15)
+        assert await theirs.take("job", int, timeout=5) == ("job", 1)
+        scene.proxy.closed = False
+        with pytest.raises(SessionLost, match="may have been done or not"):
+            await waiting
+        await jobs.out("job", 2)  # the next call begins a session
+        assert await jobs.take("job", 2) == ("job", 2)
+
+    in_scene(program)
+
+
+def test_a_new_program_ends_what_is_left_of_an_old_one() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        waiting = asyncio.create_task(jobs.take("job", int))
+        await asyncio.sleep(0.02)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await asyncio.sleep(0.02)
+        async with connect(scene.url) as again:
+            theirs = await (await again.agent("nurse")).space("jobs", shared=True)
+            await theirs.out("job", 1)
+            assert await theirs.take("job", int, timeout=5) == ("job", 1)
+        scene.proxy.closed = False
+        with pytest.raises(SessionLost):
+            await waiting
+
+    in_scene(program)
+
+
+# -- hosts that die ------------------------------------------------------------------------------
+
+
+def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> None:
+    disk = MemoryStore()
+
+    async def life(port: int, program: Callable[[ServedHost], Awaitable[None]]) -> None:
+        host = ServedHost("ward", store=disk)
+        async with host, serve(host, port):
+            await program(host)
+            host.kill()
+
+    async def play() -> None:
+        found: dict[str, Any] = {}
+        fired: list[int] = []
+
+        async def first(host: ServedHost) -> None:
+            far = found["far"] = connect(found["url"], reconnect_s=10)
+            jobs = found["jobs"] = await (await far.agent("nurse")).space("jobs", shared=True)
+            await jobs.out_many([("job", number) for number in range(3)])
+            jobs.react(("alarm", int), lambda one, source, handle: fired.append(one[1]))
+            assert await jobs.take("job", 0) == ("job", 0)
+            host.mute = True  # from here on: on disk, and never sent
+            found["calls"] = [
+                asyncio.create_task(jobs.take("job", 1)),
+                asyncio.create_task(jobs.out("job", 3)),
+                asyncio.create_task(jobs.take("job", 7)),
+            ]
+            await asyncio.sleep(0.05)
+            assert not any(call.done() for call in found["calls"])
+
+        async def second(host: ServedHost) -> None:
+            jobs = found["jobs"]
+            assert await found["calls"][0] == ("job", 1)
+            await found["calls"][1]
+            await jobs.out("job", 7)
+            assert await found["calls"][2] == ("job", 7)
+            assert await jobs.read_all("job", int) == [("job", 2), ("job", 3)]
+            await jobs.out("alarm", 5)
+            await until(lambda: fired == [5])
+            await found["far"].close()
+            await until(lambda: not host.served.all)
+            assert not disk.begin().outbox
+
+        port = _free_port()
+        found["url"] = f"nomos+plain://127.0.0.1:{port}"
+        async with asyncio.timeout(20):
+            await life(port, first)
+            await life(port, second)
+
+    asyncio.run(play())
+
+
+def test_mail_that_comes_while_nobody_is_connected_is_kept() -> None:
+    async def program(scene: Scene) -> None:
+        nurse = await scene.far.agent("nurse")
+        hers = await nurse.adopt(ECHO)
+        clerk = await scene.host.agent("clerk")
+        his = await clerk.adopt(ECHO)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await asyncio.sleep(0.02)
+        for number in range(3):
+            await his.send(ns.t.say(number), to="nurse@ward")
+        scene.proxy.closed = False
+        inbox = hers.inbox()
+        assert [(await anext(inbox)).message for _ in range(3)] == [ns.t.say(n) for n in range(3)]
+
+    in_scene(program)
+
+
+# -- who may come in -----------------------------------------------------------------------------
+
+
+class Porter(OpenDoor):
+    """Lets in who has the word: the nurse, or an operator."""
+
+    def nobody(self) -> Principal:
+        raise NotLetIn(why="it showed nothing")
+
+    def by_token(self, token: str) -> Principal:
+        if token == "operator":
+            return Principal("the operator", operator=True)
+        if token != "nurse":
+            raise NotLetIn(why="its token is not known")
+        return Principal("nurse@ward", agents=("nurse@ward",))
+
+
+def test_nobody_comes_in_without_proof_nor_as_somebody_else() -> None:
+    async def program(scene: Scene) -> None:
+        for token, agent, error in (
+            ("", "nurse", NotLetIn),
+            ("guess", "nurse", NotLetIn),
+            ("nurse", "porter", NotYourAgent),
+            ("nurse", "nurse@icu", NotYourAgent),
+        ):
+            async with connect(scene.url, token=token) as far:
+                with pytest.raises(error):
+                    await far.agent(agent)
+                assert scene.host.notes[-1][0] == "client-refused"
+                assert scene.host.notes[-1][1]["code"] == error.code
+        assert not scene.host.served.all
+        assert scene.host._running().agents == ()
+        async with connect(scene.url, token="nurse") as far:
+            nurse = await far.agent()
+            assert nurse.id == "nurse@ward"
+            with pytest.raises(NotAnOperator):
+                await far.ask(Where("nurse@ward"))
+        async with connect(scene.url, token="operator") as far:
+            with pytest.raises(NotYourAgent):
+                await far.agent("nurse")
+            scene.host.clients.answers = lambda question: WhereLine("nurse@ward", "ward", True)
+            assert await far.ask(Where("nurse@ward")) == WhereLine("nurse@ward", "ward", True)
+
+    in_scene(program, door=Porter())
+
+
+def test_garbage_costs_its_own_connection_only() -> None:
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        port = int(scene.url.rpartition(":")[2])
+        preface = b"\0\0\0\x0enomos-client/1"
+        chance = random.Random(5)
+        for said in (
+            b"\xff\xff\xff\xff" + b"x" * 100,
+            b"\0\0\0\3\xc1\xc1\xc1",
+            b"\0\0\0\1\x90",
+            b"\0\0\0\2\x91\x05",
+            chance.randbytes(5000),
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(preface + said)
+            await writer.drain()
+            async with asyncio.timeout(5):
+                assert await reader.read() == b""
+            writer.close()
+            await jobs.out("job", 1)
+            assert await jobs.take("job", int) == ("job", 1)
+        assert {what for what, _ in scene.host.notes} == {"bad-frame"}
+        assert len(scene.host.notes) == 5
+
+    in_scene(program)
+
+
+def test_addresses_and_trust_are_checked_before_anything_is_sent() -> None:
+    for url in ("ward:7411", "http://ward", "nomos://", "nomos://a/b", "nomos+plain://10.0.0.1:1"):
+        with pytest.raises(BadUrl):
+            connect(url)
+
+    async def program() -> None:
+        async with connect("nomos://127.0.0.1:1") as far:
+            with pytest.raises(NoTrust):
+                await far.agent("nurse")
+        async with connect("nomos+plain://127.0.0.1:1") as far:
+            with pytest.raises(Unreachable):
+                await far.agent("nurse")
+        with pytest.raises(Closed):
+            await far.agent("nurse")
+
+    asyncio.run(program())
+
+
+# -- moving --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_client_follows_its_agent_to_another_host(known: bool) -> None:
+    async def play() -> None:
+        net = ns.Network()
+        net.connect("ward", "icu")
+        ward, icu = ServedHost("ward", network=net), ServedHost("icu", network=net)
+        async with ward, icu, serve(ward) as url, serve(icu) as other:
+            await ward.wait_engaged("icu", timeout=10)
+            if known:
+                ward.addresses["icu"] = other.rpartition("/")[2]
+            async with connect(url, on_report=lambda report: None) as far:
+                nurse = await far.agent("nurse")
+                assert isinstance(nurse, RemoteAgent)
+                jobs = await nurse.space("jobs", shared=True)
+                notes = await nurse.space("notes")
+                await notes.out("note", 1)
+                fired: list[ns.Tuple] = []
+                jobs.react(("alarm", ANY), lambda one, source, handle: fired.append(one))
+                waiting = asyncio.create_task(jobs.take("job", int))
+                if not known:
+                    with pytest.raises(MovedOn, match="connect there"):
+                        await nurse.move("icu")
+                    with pytest.raises(MovedOn):
+                        await waiting
+                    return
+                await nurse.move("icu")
+                assert nurse.host == "icu"
+                assert nurse.id == "nurse@ward"
+                assert await notes.take_nowait("note", int) == ("note", 1)
+                await jobs.out("alarm", "fire")
+                await until(lambda: fired == [("alarm", "fire")])
+                clerk = await ward.agent("clerk")
+                await (await clerk.space("jobs", shared=True)).out("job", 1)
+                assert await waiting == ("job", 1)
+                await nurse.move("icu")  # where it is
+                await jobs.out("job", 2)
+
+    async def bounded() -> None:
+        async with asyncio.timeout(40):
+            await play()
+
+    asyncio.run(bounded())
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
