@@ -14,6 +14,7 @@ PAGES = (
     ROOT / "docs" / "README.md",
     GUIDE,
     *sorted((ROOT / "docs" / "spaces").glob("*.md")),
+    *sorted((ROOT / "docs" / "hosts").glob("*.md")),
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 )
 """The pages whose examples `test_examples` runs; pages with a form of their own have tests of

@@ -3,8 +3,8 @@
 A page is played from top to bottom in a folder of its own that looks like a checkout. A block
 with a file's name is written there (and must be the file of that name, where the repository has
 one); ```law is checked; ```console is run command by command and its output compared, where a
-line `...` stands for any lines; ```python is run, as a doctest where it has prompts, unless it is
-a file: that is for a command to run.
+line `...` stands for any lines, and one that ends in `...` for all that begin so; ```python is
+run, as a doctest where it has prompts, unless it is a file: that is for a command to run.
 """
 
 import doctest
@@ -103,16 +103,20 @@ def _program(path: str) -> str:
 
 
 def _fits(wanted: list[str], got: list[str]) -> bool:
-    """Whether lines are as wanted, where `...` is any number of lines."""
-    if "..." not in wanted:
-        return wanted == got
-    at = wanted.index("...")
-    if wanted[:at] != got[:at]:
+    """Whether lines are as wanted, where `...` is any number of lines, or the rest of one."""
+    at = wanted.index("...") if "..." in wanted else len(wanted)
+    if len(got) < at or not all(map(_line_fits, wanted[:at], got)):
         return False
+    if at == len(wanted):
+        return len(got) == at
     rest = wanted[at + 1 :]
     return any(_fits(rest, got[start:]) for start in range(at, len(got) + 1)) or (
         not rest and len(got) >= at
     )
+
+
+def _line_fits(wanted: str, got: str) -> bool:
+    return wanted == got or (wanted.endswith("...") and got.startswith(wanted[:-3]))
 
 
 def _execute(block: Block, where: str, names: dict[str, Any]) -> None:
