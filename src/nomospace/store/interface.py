@@ -230,8 +230,8 @@ class StoreTooNew(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
-class StoreInUse(Unavailable):
-    """Another host has the store open."""
+class StoreInUse(CallerError):
+    """Another host has the store open, or has taken it over."""
 
     code: ClassVar[str] = "store.in-use"
     where: str

@@ -12,8 +12,8 @@ import pytest
 from nomospace.store import MemoryStore, Store, open_store
 from tests.servers import shared_postgres
 
-ENGINES = ("memory", "sqlite")
-SQL = ("sqlite",)
+ENGINES = ("memory", "sqlite", "postgres")
+SQL = ("sqlite", "postgres")
 _schemas = count(1)
 
 

@@ -1,0 +1,358 @@
+"""A store in PostgreSQL, for installations that run one anyway.
+
+Each host has a schema of its own. A commit goes out as one pipeline: one round trip, however many
+rows it has. `stage` only gathers; `flush` talks to the server.
+
+A connection that breaks during a commit leaves open whether the commit was done. So each one has a
+number, written in its own transaction: after connecting again the store looks at the last number,
+and what was done is not done twice.
+
+A lock that the server holds for the session keeps a second host out. A host whose connection broke
+takes it again, and goes on only if nobody began a life in between.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import count
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import errors, pq, sql
+
+from nomospace.errors import NomospaceError
+from nomospace.store.asking_postgres import Question, columns
+from nomospace.store.batch import Params
+from nomospace.store.interface import (
+    BadStoreUrl,
+    Finding,
+    Step,
+    StoreDamaged,
+    StoreFull,
+    StoreInUse,
+    StoreTooNew,
+)
+from nomospace.store.schema import FIRST_STATE, OTHERS, STATEMENTS, TUPLES, VERSION, put_tuple
+from nomospace.store.sql import SqlStore, Staged
+from nomospace.terms import Template
+from nomospace.wire.changes import decode_row
+
+CONNECT_S: Final = 5
+"""How long the server has to take a connection."""
+STATEMENT_MS: Final = 60_000
+"""How long one statement may take."""
+SILENCE_MS: Final = 10_000
+"""How long the network may swallow what was sent before the connection counts as broken."""
+SCHEMA: Final = "nomospace"
+"""The schema of a URL that names none."""
+
+_WORDS: Final = {
+    "int": "BIGINT",
+    "blob": "BYTEA",
+    "key": "BYTEA",
+    "extra": "doc JSONB,",
+    "lean": "",
+}
+_SQL: Final = {
+    name: statement.replace("?", "%s")
+    for name, statement in {**STATEMENTS, "tuple put": put_tuple("doc")}.items()
+}
+_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_CHUNK: Final = 5_000
+
+
+class PostgresStore(SqlStore):
+    """A host's state in a schema of a PostgreSQL database."""
+
+    columns = staticmethod(columns)
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self.schema = options.pop("schema", SCHEMA)
+        if not _NAME.fullmatch(self.schema):
+            raise BadStoreUrl(
+                url=_shown(url), why="a schema has a name of small letters, digits and _"
+            )
+        self._url = urlunsplit(parts._replace(query=urlencode(options)))
+        self._writer: psycopg.Connection[Any] | None = None
+        self._reader: psycopg.Connection[Any] | None = None
+        self._alone = False
+        self._doubt: Staged | None = None
+        """A commit of which it is not known whether it was done."""
+        self._cursors = count(1)
+
+    @property
+    def where(self) -> str:
+        """The URL without its password, and the schema."""
+        return f"{_shown(self._url)} (schema {self.schema})"
+
+    # -- opening -------------------------------------------------------------------------------
+
+    def _open(self, *, alone: bool) -> None:
+        self._alone = self._alone or alone
+        with self._told():
+            self._write_with()
+            version = self._version()
+            if version is not None and version > VERSION:
+                raise StoreTooNew(where=self.where, version=version, known=VERSION)
+            if version is None:
+                self._create()
+
+    def _version(self) -> int | None:
+        """The version of the tables; `None` where there are none."""
+        found = self._ask_inside(
+            "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'state'", (self.schema,)
+        )
+        if not list(found):
+            return None
+        for (version,) in self._ask_inside("SELECT version FROM state"):
+            return int(version)
+        raise self._damaged("state", "", "it has no row")
+
+    def _create(self) -> None:
+        writer = self._write_with()
+        with writer.transaction():
+            writer.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(self._schema))
+            for statement in (OTHERS + ";" + TUPLES).format(**_WORDS).split(";"):
+                writer.execute(statement.encode())
+            writer.execute(FIRST_STATE.encode())
+
+    @property
+    def _schema(self) -> sql.Identifier:
+        return sql.Identifier(self.schema)
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        made = psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=CONNECT_S,
+            prepare_threshold=1,
+            application_name=f"nomospace {socket.gethostname()} {os.getpid()}",
+            options=f"-c statement_timeout={STATEMENT_MS} -c search_path={self.schema}",
+            tcp_user_timeout=SILENCE_MS,
+            keepalives_idle=SILENCE_MS // 1000,
+        )
+        encoding = made.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            made.close()
+            raise BadStoreUrl(
+                url=_shown(self._url), why=f"its database has the encoding {encoding}, not UTF8"
+            )
+        return made
+
+    def _write_with(self) -> psycopg.Connection[Any]:
+        """The connection to write with; a new one, with the lock, if the last one broke."""
+        writer = self._writer
+        if writer is not None and not writer.closed:
+            return writer
+        self._writer = None
+        writer = self._connected()
+        try:
+            if self._alone:
+                self._take(writer)
+        except BaseException:
+            writer.close()
+            raise
+        self._writer = writer
+        return writer
+
+    def _take(self, writer: psycopg.Connection[Any]) -> None:
+        """Take the store for this host alone."""
+        lock = int.from_bytes(
+            blake2b(self.schema.encode(), digest_size=8, person=b"nomospace").digest(),
+            "big",
+            signed=True,
+        )
+        got = writer.execute("SELECT pg_try_advisory_lock(%s)", (lock,)).fetchone()
+        if self._begun:
+            life = writer.execute("SELECT life FROM state").fetchone()
+            if life != (self._life,):
+                raise StoreInUse(where=self.where, holder="a host that began after this one")
+            if got != (True,):  # the server has not noticed yet that the old session is dead
+                raise self._unavailable("the session before this one has not ended yet")
+        elif got != (True,):
+            holder = writer.execute(
+                "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+                " WHERE locktype = 'advisory' AND granted"
+                " AND (classid::bigint << 32 | objid::bigint) = %s LIMIT 1",
+                (lock,),
+            ).fetchone()
+            raise StoreInUse(where=self.where, holder=holder[0] if holder else "another host")
+
+    def close(self) -> None:
+        """Let go of the schema; what is staged and not flushed is dropped."""
+        connections, self._writer, self._reader = (self._writer, self._reader), None, None
+        for connection in connections:
+            if connection is not None:
+                connection.close()
+        self._dropped()
+        self._begun = self._alone = False
+        self._doubt = None
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def stage(self, steps: Sequence[Step], *, at: int) -> None:
+        """Gather these steps; nothing is sent."""
+        self._gather(steps, at)
+
+    def flush(self) -> None:
+        """Write what was gathered, in one transaction."""
+        staged = self._staged
+        assert staged is not None, "something is staged before it is flushed"
+        left: Staged | None = staged
+        try:
+            with self._told():
+                writer = self._write_with()
+                if self._doubt is not None:
+                    left = self._settle(staged)
+                if left is not None:
+                    self._flush(writer, left)
+        except BaseException:
+            self._dropped()
+            raise
+        if left is not None:
+            self._kept(left)
+
+    def _flush(self, writer: psycopg.Connection[Any], staged: Staged) -> None:
+        try:
+            with writer.pipeline(), writer.transaction():
+                self._write(staged)
+        except psycopg.Error:
+            if writer.closed or writer.info.status is not pq.ConnStatus.OK:
+                self._doubt = staged
+            raise
+
+    def _settle(self, staged: Staged) -> Staged | None:
+        """What is left to do of what is staged, now that the server can be asked."""
+        doubt, self._doubt = self._doubt, None
+        assert doubt is not None
+        done = next(iter(self._ask_inside("SELECT batch FROM state"))) == (self._batch + 1,)
+        if not done:
+            return staged
+        known = len(doubt.steps)
+        assert all(
+            old is new for old, new in zip(doubt.steps, staged.steps[:known], strict=True)
+        ), "steps whose fate is unknown are tried again first"
+        self._kept(doubt)
+        for agent, number in staged.trims.items():  # some may have come since
+            self.trim(agent, number)
+        rest = staged.steps[known:]
+        return self._gather(rest, staged.at) if rest else None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        assert self._staged is None, "what is staged has the transaction"
+        with self._told(), self._write_with().transaction():
+            yield
+
+    def _do(self, sql: str, params: Params = ()) -> None:
+        self._write_with().execute(_marked(sql), params)
+
+    def _ask_inside(self, sql: str, params: Params = ()) -> Iterable[Any]:
+        return self._write_with().execute(_marked(sql), params, binary=True)
+
+    def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
+        with self._write_with().cursor() as cursor:
+            for name, rows in runs:
+                cursor.executemany(_SQL[name].encode(), rows)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._told():
+            reader = self._reader
+            if reader is None or reader.closed:
+                self._reader = reader = self._connected()
+            with reader.transaction():
+                reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield
+
+    def _ask(self, sql: str, params: Params = ()) -> Iterator[Any]:
+        """Rows come in chunks: there may be more of them than memory for them."""
+        assert self._reader is not None
+        with self._reader.cursor(f"rows_{next(self._cursors)}") as cursor:
+            cursor.itersize = _CHUNK
+            cursor.execute(_marked(sql), params, binary=True)
+            yield from cursor
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: psycopg.Error) -> NomospaceError:
+        """An error of the server as one of ours; what is neither its disk nor it being away stays.
+
+        A server that is short of anything (class 53), is being stopped (57) or cannot be heard
+        (08) may be back later.
+        """
+        state = error.sqlstate or ""
+        why = str(error).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, errors.DiskFull):
+            return StoreFull(where=self.where, why=why)
+        if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+            return StoreDamaged(where=self.where, table="the server's files", key="", why=why)
+        if state[:2] in ("08", "53", "57") or (
+            not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        ):
+            return self._unavailable(why)
+        raise error
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def _question(self, space: str, template: Template, limit: int) -> Iterator[Any]:
+        asked = Question(template)
+        reader = self._reader
+        assert reader is not None
+        statement = (
+            f"SELECT body, doc IS NULL FROM tuples WHERE space = %s AND {asked.sql} ORDER BY n"
+        )
+        with reader.cursor(f"rows_{next(self._cursors)}") as cursor:
+            cursor.itersize = min(limit, _CHUNK)
+            cursor.execute(statement.encode(), (space, *asked.params), binary=True)
+            for blob, odd in cursor:
+                if odd:
+                    row = self._read("tuples", f"in {space}", decode_row, blob)
+                    if not template.matches(row.fields):
+                        continue
+                yield (blob,)
+                limit -= 1
+                if limit == 0:
+                    return
+
+    def _inspect_engine(self) -> Iterator[Finding]:
+        with self._reading():
+            names = {
+                name
+                for (name,) in self._ask(
+                    "SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.schema,)
+                )
+            }
+        wanted = re.findall(r"CREATE TABLE (\w+)", OTHERS + TUPLES)
+        return iter([Finding(name, "", "it is missing") for name in wanted if name not in names])
+
+
+@lru_cache(maxsize=256)
+def _marked(statement: str) -> bytes:
+    """A statement with the placeholders of psycopg."""
+    return statement.replace("?", "%s").encode()
+
+
+def _shown(url: str) -> str:
+    """A URL without what must not be seen."""
+    parts = urlsplit(url)
+    _, at, host = parts.netloc.rpartition("@")
+    user = parts.username or ""
+    return urlunsplit(parts._replace(netloc=f"{user}{at}{host}", query="", fragment=""))
