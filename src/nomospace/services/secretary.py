@@ -167,7 +167,14 @@ class Quitted(msgspec.Struct, frozen=True, tag=True):
     agent: str
 
 
-Change = Enrolled | Struck | Joined | Quitted
+class Settled(msgspec.Struct, frozen=True, tag=True):
+    """How a community takes agents in: only from the roll, again after they quit."""
+
+    closed: bool
+    returns: bool
+
+
+Change = Enrolled | Struck | Joined | Quitted | Settled
 
 
 class Secretary:
@@ -182,8 +189,7 @@ class Secretary:
         returns: bool = False,
     ) -> None:
         self.law = law
-        self._closed = closed
-        self._returns = returns
+        self.settled = Settled(closed, returns)
         self._roll: dict[str, Enrolled] = {}
         self._members: dict[str, Joined] = {}
         self._quit: dict[str, None] = {}
@@ -229,14 +235,14 @@ class Secretary:
         Raises `NotOnRoll`, `MemberElsewhere`, `OtherController`, `HasQuit`, `RollFull`.
         """
         entry = self._roll.get(agent)
-        if entry is None and self._closed:
+        if entry is None and self.settled.closed:
             raise NotOnRoll(agent=agent, law=self.law)
         if entry is not None and entry.controller not in ("", controller):
             raise OtherController(agent=agent, assigned=entry.controller)
         member = self._members.get(agent)
         if member is not None and member.controller != controller:
             raise MemberElsewhere(agent=agent, controller=member.controller)
-        if agent in self._quit and not self._returns:
+        if agent in self._quit and not self.settled.returns:
             raise HasQuit(agent=agent, law=self.law)
         self._room_for(agent)
         initial = () if entry is None else tuple([term(text) for text in entry.initial])
@@ -254,6 +260,9 @@ class Secretary:
 
     def apply(self, change: Change) -> None:
         """Carry out a change that has been written down."""
+        if isinstance(change, Settled):
+            self.settled = change
+            return
         agent = change.agent
         if isinstance(change, Enrolled):
             self._roll[agent] = change
@@ -292,6 +301,7 @@ class Secretary:
 
     def changes(self) -> Iterator[Change]:
         """The fewest changes that make this roll: what has to be kept of all that were."""
+        yield self.settled
         yield from self._roll.values()
         yield from self._members.values()
         for agent in self._quit:

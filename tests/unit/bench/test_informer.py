@@ -9,6 +9,7 @@ from nomospace.bench import Run, find
 from nomospace.bench.run import BadScale
 
 
+@pytest.mark.slow
 def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
     run = Run(scale=0.02, plot=tmp_path)
     report = find("informer").report(run)

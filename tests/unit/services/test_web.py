@@ -25,6 +25,8 @@ from nomospace.law import LawFile, load
 from nomospace.node.services import controllers as controllers_of
 from nomospace.node.services import web
 from nomospace.node.services.controllers import ControllerService, Registration
+from nomospace.node.services.hosting import Services as HostServices
+from nomospace.node.services.hosting import allowed
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import (
     NotAdmitted,
@@ -35,6 +37,7 @@ from nomospace.node.services.secretaries import (
 from nomospace.node.services.web import CannotListen, PlainAddress, Web, application, tokens
 from nomospace.services.controllers import Offer
 from nomospace.terms import Faulty
+from nomospace.trust.tokens import Tokens, make_token
 
 ECHO = "law(echo). R1. sent(_, _, _) :- do(forward)."
 SLY = "law(echo). R1. sent(_, _, _) :- do(forward). R2. sent(_, a, _) :- do(+b)."
@@ -52,7 +55,8 @@ class Services(NamedTuple):
 async def services(folder: Path | None = None) -> AsyncIterator[Services]:
     operators = tokens({"ops": "t0ken"})
     lawserver = LawServer(operators, None if folder is None else folder / "laws")
-    secretaries = SecretaryService(tokens({"x": "host-x", "y": "host-y"}), operators)
+    hosts = tokens({"x": "host-x", "y": "host-y"})
+    secretaries = SecretaryService(hosts, operators, None if folder is None else folder / "rolls")
     controllers = ControllerService(operators)
     routes = [*lawserver.routes(), *controllers.routes(), *secretaries.routes()]
     try:
@@ -297,8 +301,8 @@ def test_a_host_stays_registered_while_it_lives_and_the_service_may_be_away() ->
 
 def test_hosts_ask_the_secretary_and_it_remembers(tmp_path: Path) -> None:
     async def program() -> None:
-        async with services() as at:
-            at.secretaries.keep(FREE.hash, tmp_path / "roll")
+        async with services(tmp_path) as at:
+            await _put(f"{at.url}/communities/{FREE.hash}", b'{"closed": true}')
             roll = f"{at.url}/communities/{FREE.hash}/roll/ann@x"
             await _put(roll, b'{"initial": ["serviceProvider"]}')
             x = Secretaries({FREE.hash: at.url}, token="host-x")
@@ -314,8 +318,10 @@ def test_hosts_ask_the_secretary_and_it_remembers(tmp_path: Path) -> None:
             await x.quit("ann@x", FREE.hash)  # it is not x's any more
             where = f"{at.url}/communities/{FREE.hash}/members/ann@x"
             assert json.loads((await fetch(where)).body)["controller"] == "y"
-        async with services() as at:
-            at.secretaries.keep(FREE.hash, tmp_path / "roll")
+        async with services(tmp_path) as at:
+            roll = f"{at.url}/communities/{FREE.hash}/roll/ann@x"
+            listed = json.loads((await fetch(f"{at.url}/communities")).body)
+            assert listed == [{"law": FREE.hash, "members": 1}]
             members = f"{at.url}/communities/{FREE.hash}/members"
             (member,) = json.loads((await fetch(members)).body)
             assert (member["agent"], member["controller"]) == ("ann@x", "y")
@@ -323,9 +329,10 @@ def test_hosts_ask_the_secretary_and_it_remembers(tmp_path: Path) -> None:
             await y.quit("ann@x", FREE.hash)
             with pytest.raises(NotAdmitted, match="has quit"):
                 await y.ask("ann@x", FREE.hash)
-            await fetch(
-                f"{at.url}/communities/{FREE.hash}/roll/ann@x", method="DELETE", token="t0ken"
-            )
+            await fetch(roll, method="DELETE", token="t0ken")
+            with pytest.raises(NotAdmitted, match="not on the roll"):  # it is closed, still
+                await y.ask("ann@x", FREE.hash)
+            await _put(f"{at.url}/communities/{FREE.hash}", b"{}")
             await y.ask("ann@x", FREE.hash)
 
     run(program())
@@ -347,7 +354,7 @@ def test_laws_without_a_secretary_ask_nobody() -> None:
 def test_what_the_secretary_refuses() -> None:
     async def program() -> None:
         async with services() as at:
-            at.secretaries.keep(FREE.hash, closed=True)
+            await at.secretaries.keep(FREE.hash, closed=True)
             one = f"{at.url}/communities/{FREE.hash}"
             for path, body, token, answer in (
                 ("roll/ann@x", b"{}", "host-x", (401, "services.no-token")),
@@ -358,6 +365,9 @@ def test_what_the_secretary_refuses() -> None:
                 ("members/ann@x", b'{"moved":true}', "host-x", (404, "secretary.no-such-member")),
             ):
                 assert await _refused(_put(f"{one}/{path}", body, token)) == answer
+            assert await _refused(_put(one, b"{}", "")) == (401, "services.no-token")
+            odd = f"{at.url}/communities/abc"
+            assert await _refused(_put(odd, b"{}")) == (404, "secretary.no-such-community")
             assert await _refused(fetch(f"{one}/roll")) == (401, "services.no-token")
             other = f"{at.url}/communities/{AP.hash}/members"
             assert await _refused(fetch(other)) == (404, "secretary.no-such-community")
@@ -400,3 +410,38 @@ def test_a_server_that_is_not_one(monkeypatch: pytest.MonkeyPatch) -> None:
         run(program())
     with pytest.raises(BadAddress):
         fetch_blocking("http:///nowhere")
+
+
+def test_all_services_behind_one_address_with_tokens_of_the_trust_folder(tmp_path: Path) -> None:
+    made = {
+        name: make_token(agents, scopes=scopes, identifier=id, secret=id * 4, now=0, days=30)
+        for name, agents, scopes, id in (
+            ("ops", ("ops@x",), ("operator",), b"12345678"),
+            ("host", ("host@x",), ("agent",), b"abcdefgh"),
+        )
+    }
+    known = Tokens([kept for _, kept in made.values()])
+    operators, hosts = allowed(lambda: known, lambda: 5)
+    ops, host = (made[name][0] for name in ("ops", "host"))
+
+    async def program() -> None:
+        nonlocal known
+        for _ in range(2):
+            async with HostServices(
+                "127.0.0.1:0", operators=operators, hosts=hosts, folder=tmp_path
+            ) as at:
+                await _put(f"{at.url}/laws/echo", ECHO, ops)
+                assert await _refused(_put(f"{at.url}/laws/echo", ECHO, host)) == (
+                    401,
+                    "services.no-token",
+                )
+                await _put(f"{at.url}/communities/{FREE.hash}", b"{}", ops)
+                asking = Secretaries({FREE.hash: at.url}, token=host)
+                await asking.ask("ann@x", FREE.hash)
+                assert len(at.laws.library) == 1
+        known = known.without(made["ops"][1].id)
+        async with HostServices("127.0.0.1:0", operators=operators, hosts=hosts) as at:
+            refused = await _refused(_put(f"{at.url}/laws/echo", ECHO, ops))
+            assert refused == (401, "services.no-token")  # it was taken back
+
+    run(program())

@@ -3,6 +3,7 @@
 | request                                 | answer                                             |
 | --------------------------------------- | -------------------------------------------------- |
 | `GET /communities`                      | the laws whose communities are kept here           |
+| `PUT /communities/LAW`                  | keep it: `closed`, `returns` (operator)            |
 | `GET /communities/LAW/members`          | who is a member, at which host, since when         |
 | `GET /communities/LAW/members/AGENT`    | one of them                                        |
 | `PUT /communities/LAW/members/AGENT`    | a host asks to admit, or tells `{"moved": true}`   |
@@ -42,7 +43,7 @@ from nomospace.node.services.web import (
     json_answer,
 )
 from nomospace.services.laws import HASH
-from nomospace.services.secretary import Change, Secretary
+from nomospace.services.secretary import Change, Secretary, Settled
 from nomospace.terms import Term, show, term
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     controller: str = ""
 
 
+class _Keeping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    closed: bool = False
+    returns: bool = False
+
+
 class _Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     moved: bool = False
 
@@ -116,10 +122,9 @@ class _Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Community:
     """One roll, the file that keeps it, and the turn to change it."""
 
-    def __init__(self, law: str, path: Path | None, *, closed: bool, returns: bool) -> None:
+    def __init__(self, law: str, path: Path | None) -> None:
         self.log: Log[Change] | None = None if path is None else Log(path, Change)
-        kept = () if self.log is None else self.log.begin()
-        self.secretary = Secretary(law, kept, closed=closed, returns=returns)
+        self.secretary = Secretary(law, () if self.log is None else self.log.begin())
         self.turn = asyncio.Lock()
 
     async def change(self, change: Change | None) -> None:
@@ -139,23 +144,35 @@ class _Community:
 class SecretaryService:
     """The secretaries of some communities behind HTTP.
 
-    `hosts` says which host a token stands for, `operators` who may change rolls.
+    `hosts` says which host a token stands for, `operators` who may change rolls. `folder` has a
+    file for each community, named by the hash of its law; without one all is forgotten.
     """
 
-    def __init__(self, hosts: Allows, operators: Allows) -> None:
+    def __init__(self, hosts: Allows, operators: Allows, folder: Path | None = None) -> None:
         self._hosts = hosts
         self._operators = operators
+        self._folder = folder
         self._communities: dict[str, _Community] = {}
+        if folder is not None and folder.is_dir():
+            for path in sorted(folder.iterdir()):
+                if HASH.fullmatch(path.name):
+                    self._communities[path.name] = _Community(path.name, path)
 
-    def keep(
-        self, law: str, path: Path | None = None, *, closed: bool = False, returns: bool = False
-    ) -> Secretary:
-        """Keep the community of a law (its hash), in a file; what it means is in `Secretary`."""
-        if HASH.fullmatch(law) is None:
-            raise NoSuchCommunity(law=law)
-        if len(self._communities) >= COMMUNITIES_MAX:
-            raise BadRequest(why=f"{COMMUNITIES_MAX:,} communities are kept; begin another service")
-        community = self._communities[law] = _Community(law, path, closed=closed, returns=returns)
+    async def keep(self, law: str, *, closed: bool = False, returns: bool = False) -> Secretary:
+        """Keep the community of a law (its hash); what the rest means is in `Secretary`."""
+        community = self._communities.get(law)
+        if community is None:
+            if HASH.fullmatch(law) is None:
+                raise NoSuchCommunity(law=law)
+            if len(self._communities) >= COMMUNITIES_MAX:
+                raise BadRequest(
+                    why=f"{COMMUNITIES_MAX:,} communities are kept; use another service"
+                )
+            path = None if self._folder is None else self._folder / law
+            community = self._communities[law] = _Community(law, path)
+        async with community.turn:
+            settled = Settled(closed, returns)
+            await community.change(None if community.secretary.settled == settled else settled)
         return community.secretary
 
     def close(self) -> None:
@@ -171,6 +188,7 @@ class SecretaryService:
         one = "/communities/{law}"
         table = (
             ("/communities", "GET", self._list),
+            (one, "PUT", self._keep),
             (f"{one}/members", "GET", self._members),
             (f"{one}/members/{{agent}}", "GET", self._member),
             (f"{one}/members/{{agent}}", "PUT", self._admit),
@@ -195,6 +213,13 @@ class SecretaryService:
                 for law, community in self._communities.items()
             ]
         )
+
+    async def _keep(self, request: Request) -> Response:
+        caller_of(request, self._operators, "to keep a community")
+        wanted = await _body(request, _Keeping)
+        law = request.path_params["law"]
+        await self.keep(law, closed=wanted.closed, returns=wanted.returns)
+        return json_answer({"law": law})
 
     async def _members(self, request: Request) -> Response:
         secretary = self._community(request).secretary
