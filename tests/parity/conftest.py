@@ -1,15 +1,33 @@
 """Each test of this folder runs once for each driver."""
 
+import asyncio
+import itertools
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 import pytest
 
 from nomospace.testing.loop import run
+from tests.parity.processes import Real, Schemas
 from tests.parity.worlds import Simulated, World
+from tests.servers import shared_nats, shared_postgres
 
 Story: TypeAlias = Callable[[World], Coroutine[Any, Any, None]]
 Play: TypeAlias = Callable[[Story], None]
+
+STORY_S = 90.0
+"""No story takes longer, on a busy machine either."""
+
+_worlds = itertools.count(1)
+
+
+async def _tell(story: Story, world: World) -> None:
+    try:
+        async with asyncio.timeout(STORY_S):
+            await story(world)
+    finally:
+        await world.close()
 
 
 def _simulated(story: Story) -> None:
@@ -23,7 +41,20 @@ def _simulated(story: Story) -> None:
     run(play())
 
 
-DRIVERS: dict[str, Play] = {"sim": _simulated}
+def _tcp_sqlite(story: Story) -> None:
+    asyncio.run(_tell(story, Real()))
+
+
+def _nats_postgres(story: Story) -> None:
+    stores = Schemas(shared_postgres().url, f"w{os.getpid()}_{next(_worlds)}")
+    asyncio.run(_tell(story, Real(stores, nats_port=shared_nats().port)))
+
+
+DRIVERS: dict[str, Play] = {
+    "sim": _simulated,
+    "tcp-sqlite": _tcp_sqlite,
+    "nats-postgres": _nats_postgres,
+}
 
 
 @pytest.fixture(params=list(DRIVERS))

@@ -34,11 +34,16 @@ def test_every_pin_of_the_lock_has_a_hash() -> None:
 
 def test_the_lock_holds_what_was_asked_for() -> None:
     lines = (ROOT / "requirements.in").read_text("utf-8").splitlines()
-    asked = {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+    asked = {_package(line) for line in lines if line.strip() and not line.startswith("#")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = {re.split(r"[<>=]", entry)[0] for entry in project["dependencies"]}
+    needed = {_package(entry) for entry in project["dependencies"]}
     assert needed <= asked
     assert asked <= set(PINS)
+
+
+def _package(requirement: str) -> str:
+    """The name of a package, without extras, versions and markers."""
+    return re.split(r"[\[<>=;\s]", requirement.strip(), maxsplit=1)[0]
 
 
 def test_no_other_lock_format_is_kept() -> None:

@@ -28,6 +28,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "up": Command("nomospace.cli.up", "app", "Show a hospital at work, live in the terminal."),
+    "host": Command("nomospace.cli.host", "app", "Run a host for peers and clients."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),

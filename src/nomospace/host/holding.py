@@ -564,6 +564,24 @@ class Holding:
         elif interface.durable:
             self.keep(name, record)
 
+    def census(self) -> list[tuple[str, str, int, tuple[str, ...]]]:
+        """The spaces here: their names, laws, how many tuples lie in them, and who shares them.
+
+        A private one is told apart by its one agent.
+        """
+        lines = [
+            (level.name, level.law, len(level.space), tuple(level.sharers))
+            for level in self.levels.values()
+            if level.sharers
+        ]
+        for agent, resident in self.residents.items():
+            lines += [
+                (name, one.law, len(one.private), (agent,))
+                for name, one in resident.spaces.items()
+                if not one.shared
+            ]
+        return lines
+
     # -- the directory ---------------------------------------------------------------------
 
     def lines(self) -> tuple[tuple[str, ...], tuple[SharedSpace, ...]]:

@@ -174,6 +174,10 @@ class Posting:
                 return True
         return False
 
+    def guess(self, agent: str) -> str:
+        """Where the daemon believes an agent to be; empty when it has no idea."""
+        return self.daemon.guess(agent)
+
     def create(self, agent: str) -> None:
         """A new agent of this host gets a seat."""
         self._carry("", self.daemon.create(agent, now=self._host.now))

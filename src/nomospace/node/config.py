@@ -7,6 +7,7 @@ line. A file holds these tables, all of them optional:
     name = "ward-3"
     domain = "ward"                      # where new agents are at home; by default the name
     listen = "127.0.0.1:7420"            # port 0: any free one
+    advertise = ["203.0.113.7:7420"]     # where others find it, if not where it listens
     join = ["10.1.0.4:7420"]
     discover = false                     # find neighbours on the LAN
     transport = "tcp"                    # or nats://address:port
@@ -91,6 +92,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     domain: str = ""
     listen: str = "127.0.0.1:7420"
+    advertise: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
     discover: bool = False
     transport: str = "tcp"
@@ -149,7 +151,10 @@ did you mean 'join'?
     given = {name: value for name, value in flags.items() if value not in (None, (), [], "")}
     host = data.setdefault("host", {})
     for name, value in given.items():
-        host[name] = list(value) if isinstance(value, tuple) else value
+        if isinstance(value, dict):  # a flag for another table
+            data.setdefault(name, {}).update(value)
+        else:
+            host[name] = list(value) if isinstance(value, tuple) else value
     try:
         config = msgspec.convert(data, Config)
     except msgspec.ValidationError as error:
@@ -244,6 +249,11 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
         joins = config.joins
     except BadAddress as error:
         raise fail("join", str(error)) from None
+    for text in host.advertise:
+        try:
+            Address.parse(text)
+        except BadAddress as error:
+            raise fail("advertise", str(error)) from None
     if len(joins) > JOIN_MAX:
         raise fail("join", f"{len(joins):,} addresses, and at most {JOIN_MAX:,} are joined")
     if not (host.transport == "tcp" or host.transport.startswith(("nats://", "tls://"))):
@@ -259,6 +269,12 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
     if host.insecure and not listen.loopback:
         why = f"an insecure host listens on a loopback address only, and {listen} is none"
         raise fail("listen", why)
+    if host.domain not in ("", host.name) and host.domain not in config.servers:
+        why = (
+            f"nobody serves domain {host.domain!r}; say which hosts do, under [servers]: "
+            f'{host.domain} = ["{host.name}"]'
+        )
+        raise fail("domain", why)
     for domain, sites in config.servers.items():
         if not sites:
             raise fail(domain, "a domain is served by at least one host", "servers")

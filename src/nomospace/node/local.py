@@ -206,6 +206,7 @@ class Host:
         self._timer_due = 0
         self._view: View | None = None
         self._watchers: list[asyncio.Future[None]] = []
+        self._ended: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
         return f"<host {self.name}, {'running' if self._core else 'closed'}>"
@@ -294,11 +295,21 @@ class Host:
             self._report(Report("not all is on disk", facts, self._keeper.trouble))
         self._end()
 
+    async def wait_closed(self) -> None:
+        """Wait until the host has ended, by `close` or because its store failed."""
+        if self._core is not None:
+            if self._ended is None:
+                self._ended = self._loop.create_future()
+            await asyncio.shield(self._ended)
+
     def _end(self) -> None:
         """Stop at once, as a crash would; whoever waits is told."""
         if self._core is None:
             return
         self._core = None
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+        self._ended = None
         self._stage.stop()
         if self._timer is not None:
             self._timer.cancel()
@@ -386,7 +397,7 @@ class Host:
         self._report(Report("a program failed", {"host": self.name, "agent": agent}, error))
 
     def _came(self, came: Came) -> None:
-        if came.program:
+        if came.program and came.program != CLIENT_PROGRAM:
             why = getattr(came.error, "why", "")
             self._stage.begin(
                 ProgramKept(came.agent, came.program, came.state, came.code, came.origin, why),
@@ -420,6 +431,11 @@ class Host:
 
     def _reads(self, program: str, code: Any, state: Any) -> str:
         return "" if program == CLIENT_PROGRAM else self._stage.reads(program, code, state)
+
+    @property
+    def keeper(self) -> Keeper | None:
+        """Who keeps what must survive, if there is a store."""
+        return self._keeper
 
     def law(self, law: str) -> CompiledLaw | None:
         """A law that this host has at hand, by its hash."""

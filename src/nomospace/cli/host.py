@@ -1,0 +1,107 @@
+"""`nomospace host run`: a host in this process, for peers and clients."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+app = typer.Typer(add_completion=False, help="Run a host.")
+
+
+@app.callback()
+def host() -> None:
+    """Run a host."""
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="The host's name; may stand in the file.")] = "",
+    *,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A TOML file; flags win over it.")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option(help="Where peers and clients come in; port 0 is any free one.")
+    ] = "",
+    domain: Annotated[str, typer.Option(help="Where new agents are at home.")] = "",
+    join: Annotated[
+        list[str] | None, typer.Option(help="The address of a host to join; may be repeated.")
+    ] = None,
+    advertise: Annotated[
+        list[str] | None, typer.Option(help="Where others find it, if not where it listens.")
+    ] = None,
+    discover: Annotated[bool, typer.Option(help="Find neighbours on the LAN.")] = False,
+    transport: Annotated[str, typer.Option(help="How to reach peers: tcp, or nats://…")] = "",
+    store: Annotated[
+        str, typer.Option(help="memory, a file (the default: NAME.db), or postgresql://…")
+    ] = "",
+    trust: Annotated[str, typer.Option(help="The folder that `nomospace trust init` made.")] = "",
+    insecure: Annotated[
+        bool, typer.Option(help="No certificates: for a trial on this machine alone.")
+    ] = False,
+    journal: Annotated[str, typer.Option(help="Where segments of the journal go.")] = "",
+    http: Annotated[
+        str, typer.Option(help="Where the law server and the other services are.")
+    ] = "",
+    log: Annotated[str, typer.Option(help="How to log: text, or json.")] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Say on standard output when it is ready, as JSON.")
+    ] = False,
+) -> None:
+    """Run a host until it is told to end (Ctrl-C, or SIGTERM).
+
+    What it is told is checked before anything starts, with the line of the file that is wrong.
+    """
+    from nomospace.node.config import BadConfig, read_config
+
+    text = ""
+    if config is not None:
+        try:
+            text = config.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise BadConfig(where=str(config), why=f"cannot be read: {why}") from None
+    told = read_config(
+        text,
+        str(config or "the flags"),
+        name=name,
+        listen=listen,
+        domain=domain,
+        join=tuple(join or ()),
+        advertise=tuple(advertise or ()),
+        discover=discover or None,
+        transport=transport,
+        store=store,
+        trust=trust,
+        insecure=insecure or None,
+        journal={"folder": journal} if journal else None,
+        services={"http": http} if http else None,
+        log={"form": log} if log else None,
+    )
+
+    from nomospace.node.logs import configure
+    from nomospace.node.loops import run_loop
+    from nomospace.node.serve import Server
+
+    configure("json" if told.log.form == "json" else "text")
+
+    def ready(server: "Server") -> None:
+        address = str(server.listener.address)
+        if as_json:
+            scheme = "nomos+plain" if told.host.insecure else "nomos"
+            line = {
+                "host": told.host.name,
+                "address": address,
+                "url": f"{scheme}://{address}",
+                "life": server.host.core.life,
+            }
+            print(json.dumps(line), flush=True)
+        elif sys.stderr.isatty():
+            print(f"host {told.host.name} serves at {address}; Ctrl-C ends it", file=sys.stderr)
+
+    run_loop(Server(told).run(ready))

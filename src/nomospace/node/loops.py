@@ -1,0 +1,30 @@
+"""The event loop of a host's process: uvloop where there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Coroutine
+from typing import Any, Final
+
+SWITCH_S: Final = 0.0005
+"""How long a thread may wait for the interpreter: the keeper's, which has to say that it is done."""
+
+
+def run_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run a program to its end.
+
+    The collector is told to look seldom: tuples and frames cannot form cycles, and a full look at
+    a million of them would stop the host for half a second.
+    """
+    sys.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 1_000)
+    if sys.platform == "win32":
+        asyncio.run(main)
+        return
+    import uvloop
+
+    uvloop.run(main)

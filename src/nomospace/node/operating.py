@@ -1,0 +1,120 @@
+"""What operators ask a running host, answered from what its parts know (`wire.admin`)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from nomospace.wire.admin import (
+    TAIL_MAX,
+    AgentLine,
+    Agents,
+    Doctor,
+    Finding,
+    Question,
+    Record,
+    SpaceLine,
+    Spaces,
+    Stats,
+    StatsLine,
+    Tail,
+    Where,
+    WhereLine,
+)
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+
+class Operating:
+    """Answers the questions of operators of one host. None of them changes anything."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def answer(self, question: Question) -> Any:
+        """The answer to a question."""
+        if isinstance(question, Agents):
+            return self._agents(question)
+        if isinstance(question, Spaces):
+            return self._spaces()
+        if isinstance(question, Stats):
+            return self._stats()
+        if isinstance(question, Where):
+            return self._where(question.agent)
+        if isinstance(question, Tail):
+            return self._tail(question)
+        assert isinstance(question, Doctor), question
+        return self._doctor()
+
+    def _agents(self, question: Agents) -> list[AgentLine]:
+        core = self._server.host.core
+        limit = max(0, min(question.limit, TAIL_MAX))
+        programs = {kept.agent: kept.program for kept in core.programs}
+        chosen = islice(sorted(a for a in core.agents if a > question.after), limit)
+        clients = self._server.host.served.clients_of
+        return [
+            AgentLine(
+                agent,
+                programs.get(agent, ""),
+                tuple([law.name for law in core.laws_of(agent)]),
+                clients(agent),
+            )
+            for agent in chosen
+        ]
+
+    def _spaces(self) -> list[SpaceLine]:
+        return [
+            SpaceLine(name, law, tuples, agents)
+            for name, law, tuples, agents in self._server.host.core.holding.census()
+        ]
+
+    def _stats(self) -> StatsLine:
+        server = self._server
+        core, spaces = server.host.core, self._spaces()
+        figures = {name: float(value) for name, value in server.links.counts().items()}
+        figures["connections"] = float(server.listener.connections)
+        figures["strangers"] = float(server.listener.strangers)
+        return StatsLine(
+            server.config.host.name,
+            core.life,
+            core.view.members,
+            len(core.agents),
+            len(spaces),
+            sum(line.tuples for line in spaces),
+            len(server.host.served.all),
+            server.clients.count,
+            figures,
+        )
+
+    def _where(self, agent: str) -> WhereLine:
+        core = self._server.host.core
+        if core.has(agent):
+            return WhereLine(agent, core.name, True)
+        engaged = core.group.where.get(agent, "")
+        return WhereLine(agent, engaged or core.posting.guess(agent), bool(engaged))
+
+    def _tail(self, question: Tail) -> list[Record]:
+        return self._server.tail(question)
+
+    def _doctor(self) -> list[Finding]:
+        server = self._server
+        keeper = server.host.keeper
+        trouble = None if keeper is None else keeper.trouble
+        store = Finding(
+            "store",
+            trouble is None,
+            f"{server.config.store}: {'takes steps' if trouble is None else trouble}",
+            "" if trouble is None else "free some room, or start the database",
+        )
+        members = server.host.view.members
+        group = Finding("group", True, f"{len(members)} hosts: {', '.join(members[:20])}")
+        neighbours = server.links.neighbours()
+        alone = bool(server.config.host.join) and not neighbours
+        links = Finding(
+            "links",
+            not alone,
+            f"linked with {', '.join(neighbours[:20]) or 'nobody'}",
+            "look whether the hosts of --join run and can be reached" if alone else "",
+        )
+        return [store, group, links]

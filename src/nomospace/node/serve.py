@@ -1,0 +1,339 @@
+"""A host in a process of its own: its store, its wires, its port, from start to a graceful end.
+
+`Server` puts the parts together and holds nothing of its own: the driver (`local`), the store with
+its keeper, links to other hosts (`tcp` or `nats`), the port (`listen`) for peers and clients, the
+sessions of clients, and what an operator sees of it all. Everything that can be wrong in what it is
+told is found before anything starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Final, Protocol, runtime_checkable
+
+from nomospace.client import Report
+from nomospace.errors import CallerError, NomospaceError
+from nomospace.host.calls import LawText
+from nomospace.law import CompiledLaw
+from nomospace.node.clients import Clients, Door, OpenDoor
+from nomospace.node.clock import Clock
+from nomospace.node.config import Config
+from nomospace.node.links import Hear
+from nomospace.node.listen import Listener
+from nomospace.node.local import Host
+from nomospace.node.logs import note_log
+from nomospace.node.metrics import Metrics
+from nomospace.node.operating import Operating
+from nomospace.store import open_store
+from nomospace.wire.admin import Record, Tail
+from nomospace.wire.calls import LawShelf
+
+POLL_S: Final = 5.0
+"""How often the files of the trust folder are looked at."""
+
+
+class Wires(Protocol):
+    """Links with a life of their own (`tcp.TcpLinks`, `nats.NatsLinks`)."""
+
+    def join(self, name: str, hear: Hear) -> None: ...
+    def leave(self, name: str) -> None: ...
+    def transmit(self, sender: str, to: str | None, frame: Any) -> None: ...
+    def neighbours(self) -> tuple[str, ...]: ...
+    def counts(self) -> dict[str, int]: ...
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+@runtime_checkable
+class Dialled(Protocol):
+    """Links that others dial: they tell them where."""
+
+    advertise: tuple[str, ...]
+
+
+@dataclass(eq=False, kw_only=True)
+class PlaceholderKey(CallerError):
+    """A law names a key that is none; such laws are for trials and simulated worlds."""
+
+    code: ClassVar[str] = "node.placeholder-key"
+    law: str
+    clause: str
+    key: str
+
+    def __str__(self) -> str:
+        return (
+            f"law {self.law} has {self.clause} with {self.key!r}, which is no key, so nobody could "
+            "be believed under it; put the ed25519:… key there that `nomospace trust show` prints"
+        )
+
+
+class Server:
+    """One host at work. `async with` starts it and ends it gracefully.
+
+    `on_report` is told of what goes wrong beside the way of any call; by default it is logged.
+    """
+
+    def __init__(
+        self, config: Config, *, on_report: Callable[[Report], None] | None = None
+    ) -> None:
+        self.config = config
+        self.metrics = Metrics(config.host.name)
+        self._log = note_log(config.host.name)
+        self._on_report = on_report
+        self._parts = AsyncExitStack()
+        self._watch: asyncio.Task[None] | None = None
+        self.identity: Any = None
+        self.clock: Clock | None = None
+        self.host: Host
+        self.links: Wires
+        self.listener: Listener
+        self.clients: Clients
+
+    # -- its life ----------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Server:
+        try:
+            await self._start()
+        except BaseException:
+            await self._parts.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def _start(self) -> None:
+        config, settings, parts = self.config, self.config.host, self._parts
+        if not settings.insecure:
+            from nomospace.node.identity import Identity
+
+            self.identity = Identity(settings.trust, settings.name, on_note=self.note)
+        self.links = links = self._wires()
+        network: Any = links
+        vouching = None
+        if self.identity is not None:
+            from nomospace.node.vouching import SealedLinks, Vouching
+
+            vouching = Vouching(self.identity, self._now)
+            network = SealedLinks(links, vouching, lambda law: self.host.law(law))
+        store = open_store(config.store)
+        self.host = Host(
+            settings.name,
+            network=network,
+            store=store,
+            clock=self._clock_from,
+            domain=settings.domain or None,
+            servers=config.servers,
+            vouches=None if vouching is None else vouching.vouches,
+            silent=None if vouching is None else vouching.silent,
+            on_report=self._report,
+        )
+        await self.host.start()
+        parts.push_async_callback(self.host.close)
+        shelf = LawShelf(self.host.law)
+        operating = Operating(self)
+        self.clients = Clients(
+            self.host.served,
+            host=settings.name,
+            life=self.host.core.life,
+            door=self._door(),
+            laws=lambda law: self._checked(shelf, law),
+            laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
+            note=lambda what, facts: self.note(what, **facts),
+            answers=operating.answer,
+            domain=self.host.domain,
+        )
+        parts.callback(self.clients.stop)
+        self.listener = Listener(
+            settings.listen,
+            identity=self.identity,
+            on_host=self._accept_host,
+            on_client=self.clients.receive,
+            on_note=self.note,
+        )
+        await self.listener.start()
+        parts.push_async_callback(self.listener.stop)
+        if isinstance(links, Dialled):
+            links.advertise = settings.advertise or (self.listener.advertised,)
+        await links.start()
+        parts.push_async_callback(links.stop)
+        if settings.discover:
+            await self._discover()
+        self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
+        self._watch_metrics()
+        self.note("started", life=self.host.core.life, address=str(self.listener.address))
+
+    async def stop(self) -> None:
+        """Take no more calls, leave the group, keep everything, end."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        await self._parts.aclose()
+        self.note("stopped")
+
+    async def run(self, ready: Callable[[Server], None] | None = None) -> None:
+        """Serve until the process is told to end (SIGTERM, SIGINT); SIGHUP reads files again."""
+        loop = asyncio.get_running_loop()
+        over = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, over.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reread)
+        try:
+            async with self:
+                if ready is not None:
+                    ready(self)
+                broken = loop.create_task(self.host.wait_closed())
+                told = loop.create_task(over.wait())
+                await asyncio.wait([broken, told], return_when=asyncio.FIRST_COMPLETED)
+                for task in (broken, told):
+                    task.cancel()
+                if not over.is_set():
+                    raise HostEnded(host=self.config.host.name)
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    def _now(self) -> int:
+        assert self.clock is not None, "the host has started"
+        return self.clock.now()
+
+    def _clock_from(self, mark: Any) -> Clock:
+        self.clock = Clock(mark)
+        return self.clock
+
+    def _wires(self) -> Wires:
+        settings = self.config.host
+        if settings.transport != "tcp":
+            from nomospace.node.nats import NatsLinks
+
+            return NatsLinks(
+                settings.name, settings.transport, identity=self.identity, on_note=self.note
+            )
+        from nomospace.node.tcp import TcpLinks
+
+        return TcpLinks(
+            settings.name, identity=self.identity, seeds=settings.join, on_note=self.note
+        )
+
+    def _accept_host(self, arrival: Any) -> asyncio.Protocol:
+        accept = getattr(self.links, "accept", None)
+        if accept is None:
+            arrival.refuse("no-peers-here", why="this host's peers come over NATS")
+            return asyncio.Protocol()
+        protocol: asyncio.Protocol = accept(arrival)
+        return protocol
+
+    def _door(self) -> Door:
+        if self.identity is None:
+            return OpenDoor()
+        from nomospace.node.door import TrustDoor
+
+        return TrustDoor(self.identity, self._now)
+
+    def _checked(self, shelf: LawShelf, law: str | LawText) -> CompiledLaw:
+        """A law that a client names; one that could not be enforced here is refused."""
+        found = shelf(law)
+        if self.identity is not None:
+            check_keys(found)
+        return found
+
+    async def _discover(self) -> None:
+        from nomospace.node.discover import Discovery
+
+        authority = "" if self.identity is None else self.identity.authority.fingerprint
+        hint = getattr(self.links, "hint", None)
+        if hint is None:
+            return
+        discovery = Discovery(
+            self.config.host.name,
+            str(self.listener.address),
+            authority=authority,
+            on_found=lambda name, address: hint(address),
+            on_note=self.note,
+        )
+        await discovery.start()
+        self._parts.push_async_callback(discovery.stop)
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_S)
+            if self.identity is not None:
+                self.identity.poll()
+
+    def _reread(self) -> None:
+        if self.identity is not None:
+            self.identity.reload()
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def note(self, what: str, /, **facts: Any) -> None:
+        """Something happened that an operator may want to know."""
+        self.metrics.count("notes", what)
+        self._log(what, **facts)
+
+    def _report(self, report: Report) -> None:
+        if self._on_report is not None:
+            self._on_report(report)
+            return
+        facts = dict(report.facts)
+        if report.error is not None:
+            facts["error"] = f"{type(report.error).__name__}: {report.error}"
+        self.note(report.what, **{name: value for name, value in facts.items() if name != "host"})
+
+    def _watch_metrics(self) -> None:
+        metrics, host = self.metrics, self.host
+        metrics.watch("connections", lambda: self.listener.connections)
+        metrics.watch("strangers", lambda: self.listener.strangers)
+        metrics.watch("neighbours", lambda: len(self.links.neighbours()))
+        metrics.watch("members", lambda: len(host.view.members))
+        metrics.watch("agents", lambda: len(host.core.agents))
+        metrics.watch("sessions", lambda: len(host.served.all))
+        counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}
+        counts |= {"bytes_out": "bytes_out", "frames_dropped": "dropped"}
+        for name, count in counts.items():
+            metrics.watch(name, partial(self._counted, count))
+
+    def _counted(self, what: str) -> float:
+        return self.links.counts().get(what, 0)
+
+    def tail(self, question: Tail) -> list[Record]:
+        """Records of the journal."""
+        return []
+
+
+@dataclass(eq=False, kw_only=True)
+class HostEnded(NomospaceError):
+    """A host's store failed, and it ended to keep its promise."""
+
+    code: ClassVar[str] = "node.host-ended"
+    host: str
+
+    def __str__(self) -> str:
+        return (
+            f"host {self.host} has ended: its store failed, see the log; look at it with "
+            "`nomospace doctor --store …`, then start the host again"
+        )
+
+
+def check_keys(law: CompiledLaw) -> None:
+    """Raise `PlaceholderKey` for a law that names a key which is none."""
+    from nomospace.trust.keys import NotAPublicKey, PublicKey
+
+    tree = law.tree
+    named = [(f"authority({one.name}, …)", one.key) for one in tree.authorities]
+    if tree.controller_authority is not None:
+        named.append(("cAuthority(…)", tree.controller_authority))
+    for clause, key in named:
+        try:
+            PublicKey.read(key)
+        except NotAPublicKey:
+            raise PlaceholderKey(law=law.name, clause=clause, key=key[:60]) from None
