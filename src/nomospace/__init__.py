@@ -25,6 +25,7 @@ _FACE = {
     "ContactLost": ("nomospace.host.problems", "ContactLost"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
+    "HostLost": ("nomospace.client.session", "HostLost"),
     "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
     "LeaseLapsed": ("nomospace.host.problems", "LeaseLapsed"),
@@ -43,13 +44,16 @@ _FACE = {
     "ReadOnly": ("nomospace.host.problems", "ReadOnly"),
     "Refused": ("nomospace.host.problems", "Refused"),
     "Report": ("nomospace.client", "Report"),
+    "SessionLost": ("nomospace.client.session", "SessionLost"),
     "Space": ("nomospace.client", "Space"),
     "TimedOut": ("nomospace.client", "TimedOut"),
     "Tuple": ("nomospace.client", "Tuple"),
     "Unavailable": ("nomospace.errors", "Unavailable"),
+    "Unreachable": ("nomospace.client.dialling", "Unreachable"),
     "WaitingInListener": ("nomospace.client", "WaitingInListener"),
     "a": ("nomospace.terms.templates", "a"),
     "between": ("nomospace.terms.templates", "between"),
+    "connect": ("nomospace.client.remote", "connect"),
     "fetch_law": ("nomospace.client.laws", "fetch_law"),
     "find_controller": ("nomospace.client.controllers", "find_controller"),
     "make_bundle": ("nomospace.trust", "make_bundle"),
@@ -77,7 +81,11 @@ if TYPE_CHECKING:
     from nomospace.client import WaitingInListener as WaitingInListener
     from nomospace.client import program as program
     from nomospace.client.controllers import find_controller as find_controller
+    from nomospace.client.dialling import Unreachable as Unreachable
     from nomospace.client.laws import fetch_law as fetch_law
+    from nomospace.client.remote import connect as connect
+    from nomospace.client.session import HostLost as HostLost
+    from nomospace.client.session import SessionLost as SessionLost
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError

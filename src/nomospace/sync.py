@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overload
 
 from nomospace import client, node
 from nomospace.client.listening import LISTENER, Run, refuse_waiting
@@ -40,6 +40,9 @@ from nomospace.client.reactions import (
 from nomospace.client.reactions import Listener as AsyncListener
 from nomospace.errors import CallerError
 from nomospace.terms import Term
+
+if TYPE_CHECKING:  # it brings cryptography along, which is needed only when it is used
+    from nomospace.client import remote
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -167,44 +170,13 @@ class Network:
         return self._it.linked(a, b)
 
 
-class Host:
-    """A host in this process; see `nomospace.Host`. `with` starts it and ends it.
+class _Held:
+    """Something that lives in the event loop in the background, from `with` to its end."""
 
-    >>> with Host("ward-3") as host:
-    ...     host.agent("nurse")
-    <agent nurse@ward-3>
-    """
+    _it: Any
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        network: Network | None = None,
-        policy: Any = None,
-        store: node.Store | None = None,
-        laws: Iterable[Any] = (),
-        on_report: Callable[[client.Report], None] | None = None,
-        listener_timeout: float = LISTENER_TIMEOUT_S,
-        programs: Iterable[str] | None = None,
-        trusted_publishers: Mapping[str, bytes] | None = None,
-    ) -> None:
-        self._it = node.Host(
-            name,
-            network=None if network is None else network._it,
-            policy=policy,
-            store=store,
-            laws=laws,
-            on_report=on_report,
-            listener_timeout=listener_timeout,
-            programs=programs,
-            trusted_publishers=trusted_publishers,
-        )
+    def __init__(self) -> None:
         self._open = False
-
-    @property
-    def name(self) -> str:
-        """The host's name."""
-        return self._it.name
 
     def __repr__(self) -> str:
         return repr(self._it)
@@ -227,14 +199,14 @@ class Host:
             return
         _background.hold()
         try:
-            _background.wait(self._it.start())
+            _background.wait(self._it.__aenter__())
         except BaseException:
             _background.release()
             raise
         self._open = True
 
     def close(self) -> None:
-        """Leave the group and end; closing twice is harmless."""
+        """End; closing twice is harmless."""
         if not self._open:
             return
         self._open = False
@@ -242,6 +214,48 @@ class Host:
             _background.wait(self._it.close())
         finally:
             _background.release()
+
+
+class Host(_Held):
+    """A host in this process; see `nomospace.Host`. `with` starts it and ends it.
+
+    >>> with Host("ward-3") as host:
+    ...     host.agent("nurse")
+    <agent nurse@ward-3>
+    """
+
+    _it: node.Host
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        network: Network | None = None,
+        policy: Any = None,
+        store: node.Store | None = None,
+        laws: Iterable[Any] = (),
+        on_report: Callable[[client.Report], None] | None = None,
+        listener_timeout: float = LISTENER_TIMEOUT_S,
+        programs: Iterable[str] | None = None,
+        trusted_publishers: Mapping[str, bytes] | None = None,
+    ) -> None:
+        super().__init__()
+        self._it = node.Host(
+            name,
+            network=None if network is None else network._it,
+            policy=policy,
+            store=store,
+            laws=laws,
+            on_report=on_report,
+            listener_timeout=listener_timeout,
+            programs=programs,
+            trusted_publishers=trusted_publishers,
+        )
+
+    @property
+    def name(self) -> str:
+        """The host's name."""
+        return self._it.name
 
     def agent(self, name: str) -> Agent:
         """The agent `name@host`: new, or as it was left."""
@@ -263,6 +277,10 @@ class Host:
     def view(self) -> Any:
         """The group as this host sees it: `view.members` are the names of its hosts."""
         return self._it.view
+
+    def law(self, law: str) -> Any:
+        """A law that this host has at hand, by its hash."""
+        return _background.call(self._it.law, law)
 
     def connected(self, who: str) -> bool:
         """Whether an agent, or (without an `@`) a host, is connected with this host now."""
@@ -287,6 +305,35 @@ class Host:
     def wait_parted(self, *hosts: str, timeout: float | None = None) -> None:
         """Wait until none of these hosts is in the group of this one."""
         _background.wait(self._it.wait_parted(*hosts, timeout=timeout))
+
+
+class RemoteHost(_Held):
+    """A host in another process, for `with`; see `nomospace.connect`. Made by `connect`."""
+
+    _it: remote.RemoteHost
+
+    def __init__(self, it: remote.RemoteHost) -> None:
+        super().__init__()
+        self._it = it
+
+    def agent(self, name: str | None = None) -> Agent:
+        """An agent of the host: the one of this client's identity or token, or the one named."""
+        return Agent(_background.wait(self._it.agent(name)))
+
+    def ask(self, question: Any) -> Any:
+        """Ask an operator's question (`nomospace.wire.admin`)."""
+        return _background.wait(self._it.ask(question))
+
+
+def connect(url: str, **options: Any) -> RemoteHost:
+    """A host in another process, for `with`; options as `nomospace.connect` has them.
+
+    >>> connect("nomos+plain://127.0.0.1:7411")
+    <host at nomos+plain://127.0.0.1:7411>
+    """
+    from nomospace.client.remote import connect as connect_async
+
+    return RemoteHost(connect_async(url, **options))
 
 
 class Agent:
@@ -328,7 +375,17 @@ class Agent:
 
     def connected(self, agent: str) -> bool:
         """Whether an agent is connected with this one now."""
-        return _background.call(self._it.connected, agent)
+        try:
+            return _background.call(self._it.connected, agent)
+        except client.NotYetKnown:  # a host elsewhere has been asked
+            return _background.wait(self._soon_connected(agent))
+
+    async def _soon_connected(self, agent: str) -> bool:
+        for _ in range(100):
+            with suppress(client.NotYetKnown):
+                return self._it.connected(agent)
+            await asyncio.sleep(0.02)
+        return self._it.connected(agent)
 
     def adopt(self, law: Any, *args: object) -> Membership:
         """Adopt a law."""
@@ -340,7 +397,7 @@ class Agent:
         return None if found is None else Membership(found)
 
     def move(self, to: str) -> None:
-        """Raise `NotAProgram`: only programs move."""
+        """Go to another host; only agents of hosts in other processes can, and programs."""
         _background.wait(self._it.move(to))
 
     def close(self) -> None:

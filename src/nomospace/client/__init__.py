@@ -13,6 +13,7 @@ from nomospace.client.connection import (
     Found,
     Law,
     Mailbox,
+    NotYetKnown,
     Report,
     TimedOut,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "NoLease",
     "NoSuchWay",
     "NotAProgram",
+    "NotYetKnown",
     "OutsideStep",
     "Program",
     "ReactionHandle",

@@ -46,6 +46,20 @@ class Closed(Unavailable):
         return f"{self.what} is closed; open it again, then repeat the operation"
 
 
+@dataclass(eq=False, kw_only=True)
+class NotYetKnown(Unavailable):
+    """Whether an agent is connected has not been told yet."""
+
+    code: ClassVar[str] = "client.not-yet-known"
+    who: str
+
+    def __str__(self) -> str:
+        return (
+            f"the host has just been asked whether {self.who} is connected; ask again in a moment, "
+            "or await agent.system.read_nowait('agent', id, ANY, 'connected')"
+        )
+
+
 class Report(msgspec.Struct, frozen=True):
     """Something went wrong beside the program's own path: what, its facts, and the error if any."""
 
@@ -190,7 +204,10 @@ class Connection(Protocol):
         """Make a state of the agent's program durable."""
 
     def connected(self, agent: str) -> bool:
-        """Whether an agent (or, without an `@`, a host) is connected now."""
+        """Whether an agent (or, without an `@`, a host) is connected now.
+
+        A host elsewhere has to be asked: the first time this raises `NotYetKnown`.
+        """
 
     def report(self, report: Report) -> None:
         """Tell whoever looks after the host."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from nomospace.client.connection import Ear, Firing, Found, Report
+from nomospace.client.connection import Ear, Firing, Found, NotYetKnown, Report
 from nomospace.client.reactions import ONCE, ONCE_PER_TUPLE, WEAK
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire.talk import Adjust, React, Request
 
@@ -26,20 +25,6 @@ SYSTEM: Final = "LimeSystem"
 
 Then = Callable[[Any, NomospaceError | None], None]
 Post = Callable[[Request, Then], None]
-
-
-@dataclass(eq=False, kw_only=True)
-class NotYetKnown(Unavailable):
-    """Whether an agent is connected has not been told yet."""
-
-    code: ClassVar[str] = "client.not-yet-known"
-    who: str
-
-    def __str__(self) -> str:
-        return (
-            f"the host has just been asked whether {self.who} is connected; ask again in a moment, "
-            "or await agent.system.read_nowait('agent', id, ANY, 'connected')"
-        )
 
 
 class _Reaction:
