@@ -22,7 +22,7 @@ import msgspec
 
 from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Compound, Var
 
-DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 64
+DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 128
 """How deep a value may be nested: a compound is a map and an array, and frames hold terms."""
 BIG_INT: Final = 1
 VARIABLE: Final = 2

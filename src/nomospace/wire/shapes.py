@@ -22,7 +22,7 @@ import msgspec
 
 from nomospace.terms.templates import Template
 from nomospace.wire.packing import Unfit, pack_deep
-from nomospace.wire.values import thaw, thaw_all, thaw_data, thaw_operation
+from nomospace.wire.values import thaw, thaw_all, thaw_data, thaw_operation, thaw_said
 
 Step: TypeAlias = Callable[[Any], Any]
 Struct: TypeAlias = type[msgspec.Struct]
@@ -69,8 +69,11 @@ def _raw(value: Any) -> msgspec.Raw:
 
 
 TERM: Final = Plain(thaw)
+"""A term of an agent: a field, a template, a message."""
+SAID: Final = Plain(thaw_said)
+"""A term that hosts made of agents' terms."""
 OPERATION: Final = Plain(thaw_operation)
-"""A term that may hold variables."""
+"""The same, which may hold variables."""
 DATA: Final = Plain(thaw_data)
 """What a term may be, and dictionaries with names as keys."""
 

@@ -20,11 +20,11 @@ from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.wire import forms
-from nomospace.wire.shapes import DATA, OPERATION, TERM, Of, Shapes, Slot, Struct, Tagged
+from nomospace.wire.shapes import DATA, OPERATION, SAID, TERM, Of, Shapes, Slot, Struct, Tagged
 
 GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned, spaces.Handed)
 """What a `Transfer` brings."""
-SAID: Final = Tagged(
+STREAMED: Final = Tagged(
     "message",
     spaces.Announced,
     spaces.Met,
@@ -69,23 +69,23 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (messages.Ready, "entry"): _ENTRY,
     (messages.Commit, "entries"): _ENTRY,
     # -- streams, transfers, parcels
-    (Data, "body"): SAID,
+    (Data, "body"): STREAMED,
     (Transfer, "what"): GIVEN,
     (Parcel, "what"): CARRIED,
     # -- spaces
     (spaces.Row, "fields"): TERM,
     (spaces.Watch, "pattern"): TERM,
-    (spaces.Watch, "message"): TERM,
+    (spaces.Watch, "message"): SAID,
     (spaces.Ask, "pattern"): TERM,
-    (spaces.Ask, "message"): TERM,
-    (spaces.Shown, "message"): TERM,
-    (spaces.Lent, "message"): TERM,
+    (spaces.Ask, "message"): SAID,
+    (spaces.Shown, "message"): SAID,
+    (spaces.Lent, "message"): SAID,
     (spaces.ReactWatch, "pattern"): TERM,
     (spaces.ReactWatch, "spans"): Of(dict[str, list[tuple[int, int]]]),
-    (spaces.ReactWatch, "message"): TERM,
-    (spaces.Reacted, "message"): TERM,
-    (spaces.Mailed, "message"): TERM,
-    (spaces.Given, "message"): TERM,
+    (spaces.ReactWatch, "message"): SAID,
+    (spaces.Reacted, "message"): SAID,
+    (spaces.Mailed, "message"): SAID,
+    (spaces.Given, "message"): SAID,
     # -- routing
     (posts.Post, "body"): Tagged("letter", Letter, Rejected),
     (posts.Replicate, "changes"): ROUTING,
@@ -94,25 +94,25 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (posts.Relayed, "frame"): ROUTED,
     (routed.StepTaken, "frame"): ROUTED,
     (routed.StepTaken, "frames"): ROUTED,
-    (Letter, "message"): TERM,
-    (Rejected, "message"): TERM,
+    (Letter, "message"): SAID,
+    (Rejected, "message"): SAID,
     # -- agents on the move
     (MayCome, "code"): DATA,
     (Coming, "state"): DATA,
     (Coming, "code"): DATA,
-    (calls.Unread, "message"): TERM,
-    (calls.Waiting, "message"): TERM,
+    (calls.Unread, "message"): SAID,
+    (calls.Waiting, "message"): SAID,
     (calls.Bundle, "reactions"): Of(Carried),
     (calls.Bundle, "memberships"): Of(Snapshot),
     (calls.Out, "fields"): TERM,
-    (Carried, "message"): TERM,
+    (Carried, "message"): SAID,
     # -- rulings
-    (Event, "args"): TERM,
+    (Event, "args"): SAID,
     (Ruling, "operations"): OPERATION,
     (Told, "operations"): OPERATION,
-    (Ruling, "delta"): TERM,
-    (Snapshot, "state"): TERM,
-    (Snapshot, "obligations"): TERM,
+    (Ruling, "delta"): SAID,
+    (Snapshot, "state"): SAID,
+    (Snapshot, "obligations"): SAID,
     # -- what is stored
     (changes.ProgramKept, "state"): DATA,
     (changes.ProgramKept, "code"): DATA,

@@ -1,15 +1,21 @@
-"""Terms to bytes and back, and the one function that makes terms of what was read.
+"""Terms to bytes and back, and the functions that make terms of what was read.
 
 MessagePack knows lists and maps; terms have tuples and compounds. `thaw` turns the one into the
 other and trusts nothing: what it gives keeps to every rule and limit of `nomospace.terms`. It is
 called for each term of each frame, so small ones, which most are, cost a look at each part and
 little more; others are walked with a stack of their own.
+
+What hosts say to each other about terms may be a little deeper, and larger: an operation wraps a
+template, an event wraps the operation, and one answer holds many tuples. No reader may refuse what
+a host wrote, or a stream would stand still for ever; so `thaw_said` allows for that, and leaves the
+size to the limit of the frame.
 """
 
 from __future__ import annotations
 
+import sys
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from nomospace.terms import (
     INT_BITS_MAX,
@@ -22,6 +28,9 @@ from nomospace.terms import (
 )
 from nomospace.terms.values import PARTIAL
 from nomospace.wire.packing import Unfit, unpack
+
+SAID_DEPTH_MAX: Final = TERM_DEPTH_MAX + 16
+"""How deep a term may be that hosts made of others."""
 
 _SHORT: Final = 200
 _PARTS: Final = 256
@@ -54,7 +63,7 @@ def thaw(value: Any) -> Term:
     try:
         return _thaw_light(value, _LEVELS, [_PARTS])
     except _Heavy:
-        return _thaw_deep(value, holes=False)
+        return _thaw_deep(value, _TERM)
 
 
 def thaw_all(values: Any) -> tuple[Term, ...]:
@@ -69,7 +78,7 @@ def thaw_all(values: Any) -> tuple[Term, ...]:
     else:
         if len(values) <= _PARTS:
             return tuple(values)
-    return thaw(list(values))  # type: ignore[no-any-return]
+    return tuple([thaw(part) for part in values])
 
 
 class _Heavy(Exception):
@@ -101,15 +110,39 @@ def _thaw_light(value: Any, levels: int, room: list[int]) -> Term:
     raise _Heavy
 
 
+def thaw_said(value: Any) -> Term:
+    """`thaw` for what hosts and controllers made of agents' terms: messages, events, answers."""
+    try:
+        return _thaw_light(value, _LEVELS, [_PARTS])
+    except _Heavy:
+        return _thaw_deep(value, _SAID)
+
+
 def thaw_operation(value: Any) -> Term:
-    """`thaw` for an operation of a ruling, which may hold variables that the law left unbound."""
+    """`thaw_said` for an operation, which may hold variables that the law left unbound."""
     try:
         return _thaw_light(value, _LEVELS, [_PARTS])
     except (_Heavy, Unfit):  # a list with an open tail is no term otherwise
-        return _thaw_deep(value, holes=True)
+        return _thaw_deep(value, _OPERATION)
 
 
-def _thaw_deep(value: Any, *, holes: bool, maps: bool = False) -> Any:
+class _Allowed(NamedTuple):
+    """What a value may hold besides what every term may, and how large it may be."""
+
+    depth: int = TERM_DEPTH_MAX
+    size: int = TERM_BYTES_MAX
+    holes: bool = False
+    maps: bool = False
+
+
+_TERM: Final = _Allowed()
+_SAID: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize)
+_OPERATION: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize, holes=True)
+_DATA: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize, maps=True)
+
+
+def _thaw_deep(value: Any, allowed: _Allowed) -> Any:
+    depth_max, size_max, holes, maps = allowed
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
     size = 0
@@ -125,8 +158,8 @@ def _thaw_deep(value: Any, *, holes: bool, maps: bool = False) -> Any:
             else:
                 done.append(parts if name is None else Compound(name, parts))
             continue
-        if depth > TERM_DEPTH_MAX:
-            raise Unfit(f"a term deeper than {TERM_DEPTH_MAX:,} levels")
+        if depth > depth_max:
+            raise Unfit(f"a term deeper than {depth_max:,} levels")
         kind = item.__class__
         if kind is list:
             size += 1
@@ -147,8 +180,8 @@ def _thaw_deep(value: Any, *, holes: bool, maps: bool = False) -> Any:
         else:
             size += _atomic_size(item)
             done.append(item if kind is not float else item or 0.0)
-        if size > TERM_BYTES_MAX:
-            raise Unfit(f"a term larger than {TERM_BYTES_MAX:,} bytes")
+        if size > size_max:
+            raise Unfit(f"a term larger than {size_max:,} bytes")
     return done[0]
 
 
@@ -159,7 +192,7 @@ def _compound(value: dict[Any, Any], holes: bool) -> tuple[str, list[Any]]:
         raise Unfit("a map that is no compound term")
     assert isinstance(name, str)
     assert isinstance(args, list)
-    if name == PARTIAL and not (holes and args[-1].__class__ is Var):
+    if name == PARTIAL and not holes:
         raise Unfit(f"a compound named {PARTIAL}")
     return name, args
 
@@ -199,4 +232,4 @@ def thaw_data(value: Any) -> Any:
     kind = value.__class__
     if kind is bytes or value is None or kind is str:
         return value
-    return _thaw_deep(value, holes=False, maps=True)
+    return _thaw_deep(value, _DATA)

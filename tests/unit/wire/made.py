@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nomospace.terms import Compound
 from nomospace.terms.templates import ANY, Template, between
-from nomospace.wire.shapes import DATA, OPERATION, TERM, Of, Slot, Tagged
+from nomospace.wire.shapes import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
 from nomospace.wire.slots import SLOTS
 
 TEXTS = st.text(max_size=6)
@@ -27,14 +27,15 @@ ATOMS = st.one_of(
     TEXTS,
     st.binary(max_size=6),
 )
+FUNCTORS = TEXTS.filter(lambda name: name not in ("[|]", "formal"))
 TERMS = st.recursive(
     ATOMS,
     lambda parts: st.one_of(
         st.lists(parts, max_size=3).map(tuple),
-        st.builds(Compound, TEXTS, st.lists(parts, min_size=1, max_size=3).map(tuple)),
+        st.builds(Compound, FUNCTORS, st.lists(parts, min_size=1, max_size=3).map(tuple)),
     ),
     max_leaves=6,
-).filter(lambda term: "[|]" not in str(term))
+)
 FIELDS = st.lists(TERMS, min_size=1, max_size=4).map(tuple)
 PATTERNS = st.lists(
     st.one_of(ATOMS, st.just(ANY), st.sampled_from([int, str, list]), st.just(between(1, 9))),
@@ -84,7 +85,7 @@ def of(annotation: Any, slot: Slot | None = None, depth: int = 0) -> st.SearchSt
 
 def in_slot(slot: Slot, depth: int) -> st.SearchStrategy[Any]:
     """Values that a slot allows; frames in frames only so deep."""
-    if slot is TERM or slot is OPERATION:
+    if slot in (TERM, SAID, OPERATION):
         return TERMS
     if slot is DATA:
         return PLAIN

@@ -13,7 +13,7 @@ from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.routing import seats
 from nomospace.wire.calls import ANSWERS, REQUESTS
 from nomospace.wire.shapes import Shapes, Tagged, has_any
-from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SAID, SHAPES, SLOTS
+from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SHAPES, SLOTS, STREAMED
 
 Struct = type[msgspec.Struct]
 REACHED = SHAPES.reached(*FRAMES.holds(), *CHANGES.holds(), *REQUESTS, *ANSWERS)
@@ -86,7 +86,7 @@ def test_a_field_without_a_slot_is_noticed() -> None:
 
 
 def test_what_hosts_hear_is_what_the_wire_brings() -> None:
-    assert set(SAID.holds()) == {*group._HEAR, spaces.Met}
+    assert set(STREAMED.holds()) == {*group._HEAR, spaces.Met}
     assert set(CARRIED.holds()) == {*moving._HEAR, *get_args(posts.Frame)}
     assert set(get_args(messages.EngagementBody)) < set(RELAYED.holds())
     assert set(get_args(messages.Frame)) < set(FRAMES.holds())
