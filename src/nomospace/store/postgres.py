@@ -50,6 +50,8 @@ STATEMENT_MS: Final = 60_000
 """How long one statement may take."""
 SILENCE_MS: Final = 10_000
 """How long the network may swallow what was sent before the connection counts as broken."""
+LOCK_MS: Final = 3_000
+"""How long a host waits for the one before it to let go of its store."""
 SCHEMA: Final = "nomospace"
 """The schema of a URL that names none."""
 
@@ -172,14 +174,20 @@ class PostgresStore(SqlStore):
             "big",
             signed=True,
         )
-        got = writer.execute("SELECT pg_try_advisory_lock(%s)", (lock,)).fetchone()
+        try:
+            # The session of a host that has just ended may linger.
+            writer.execute(f"SET lock_timeout = {LOCK_MS}".encode())
+            writer.execute("SELECT pg_advisory_lock(%s)", (lock,))
+            got = True
+        except errors.LockNotAvailable:
+            got = False
         if self._begun:
             life = writer.execute("SELECT life FROM state").fetchone()
             if life != (self._life,):
                 raise StoreInUse(where=self.where, holder="a host that began after this one")
-            if got != (True,):  # the server has not noticed yet that the old session is dead
+            if not got:
                 raise self._unavailable("the session before this one has not ended yet")
-        elif got != (True,):
+        elif not got:
             holder = writer.execute(
                 "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
                 " WHERE locktype = 'advisory' AND granted"

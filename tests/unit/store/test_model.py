@@ -17,7 +17,7 @@ from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, 
 
 __all__ = ["engines"]
 
-_EXAMPLES = {"memory": 30, "sqlite": 80, "postgres": 25}
+_EXAMPLES = {"memory": 60, "sqlite": 30, "postgres": 12}
 
 
 @pytest.mark.parametrize("kind", ENGINES)
