@@ -513,7 +513,7 @@ class Sessions:
         transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
         down before, it hands it to `release`.
         """
-        if len(effects) == 1 and effects[0].__class__ is Answer:  # most steps
+        if not persisted and len(effects) == 1 and effects[0].__class__ is Answer:  # most often
             asked = self._ops.pop(effects[0].op, None)
             if asked is not None:
                 only = Outgoing()

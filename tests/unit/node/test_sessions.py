@@ -1,0 +1,434 @@
+"""Sessions alone: a gate that remembers what it is told, links that remember what they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nomospace.errors import Unavailable
+from nomospace.host.calls import (
+    Absent,
+    Adjust,
+    Call,
+    Cancel,
+    Event,
+    Launch,
+    Move,
+    Out,
+    OutMany,
+    Present,
+    React,
+    Request,
+    Seek,
+    Settle,
+)
+from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
+from nomospace.host.problems import AgentLeft, Busy, MoveRefused
+from nomospace.node import sessions as sessions_module
+from nomospace.node.sessions import (
+    Outgoing,
+    Session,
+    Sessions,
+    TooManySessions,
+    WindowBroken,
+)
+from nomospace.store.interface import Kept
+from nomospace.terms.templates import ANY, Template
+from nomospace.wire import talk
+
+ANN = "ann@ward"
+FOUND = Found(("job", 1), ANN, 1, ANN)
+TAKE = Seek("jobs", "take", Template.of(("job", ANY)))
+LEASED = Seek("jobs", "take", Template.of(("job", ANY)), lease_us=5)
+
+
+class Gate:
+    """A host's driver that does nothing by itself."""
+
+    def __init__(self) -> None:
+        self.told: list[Event] = []
+        self.kept: list[Kept] = []
+        self.trimmed: list[tuple[str, int]] = []
+        self.notes: list[str] = []
+        self.trouble: Unavailable | None = None
+
+    def tell(self, event: Event) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+        self.told.append(event)
+
+    def seat(self, agent: str) -> None:
+        pass
+
+    def keep(self, kept: Sequence[Kept]) -> None:
+        self.kept += kept
+
+    def trim(self, key: str, number: int) -> None:
+        self.trimmed.append((key, number))
+        self.kept = [one for one in self.kept if one.agent != key or one.number > number]
+
+    def note(self, what: str, facts: dict[str, Any]) -> None:
+        self.notes.append(what)
+
+    def address_of(self, host: str) -> str:
+        return f"{host}:7411"
+
+    @property
+    def requests(self) -> list[Request]:
+        """What was asked of the core so far, once."""
+        told, self.told = self.told, []
+        return [event.request for event in told if isinstance(event, Call)]
+
+
+class Wire:
+    """A connection."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[Any]] = []
+        self.clogged = False
+        self.dropped = False
+
+    def send(self, body: bytes) -> bool:
+        if self.clogged:
+            return False
+        self.sent.append(talk.unpack_frame(body))
+        return True
+
+    def drop(self) -> None:
+        self.dropped = True
+
+
+class Desk:
+    """Sessions with their gate, and the driver's part in a few words."""
+
+    def __init__(self, life: int = 1, **options: Any) -> None:
+        self.gate = Gate()
+        self.sessions = Sessions(self.gate, life=life, first=100, **options)
+
+    def open(self, key: str = "k", *, seen: int = 0, **options: Any) -> tuple[Session, Wire]:
+        wire = Wire()
+        options.setdefault("alongside", False)
+        session, _ = self.sessions.open(key, ANN, wire, seen=seen, now=0, **options)
+        self.sessions.resend(session)
+        return session, wire
+
+    def step(self, *effects: Effect, persisted: bool = False, release: bool = True) -> list[Any]:
+        """One step of the core; what is left of its effects."""
+        todo: list[Any] = list(effects)
+        self.gate.kept += self.sessions.outputs(todo, persisted)
+        if release:
+            for effect in todo:
+                if isinstance(effect, Outgoing):
+                    self.sessions.release(effect)
+        return todo
+
+    def op(self) -> int:
+        """The number of the last call that the core was told."""
+        calls = [event for event in self.gate.told if isinstance(event, Call)]
+        return calls[-1].op
+
+
+def test_a_call_is_answered_and_its_answer_waits_to_be_seen() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    assert desk.gate.told == [Call(101, ANN, TAKE)]
+    note = Note("x", {})
+    assert desk.step(note, Answer(101, FOUND), Answer(7))[:2] == [note, Answer(7)]
+    ((kind, number, seq, *_),) = wire.sent
+    assert (kind, seq, len(session.outbox)) == (talk.FOUND, 1, 1)
+    desk.sessions.seen(session, number)
+    assert (len(session.outbox), session.weight, session.answers, session.calls) == (0, 0, 0, {})
+
+
+def test_a_call_that_comes_again_is_known_at_every_stage() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    for _ in range(2):  # under way
+        desk.sessions.ask(session, 1, TAKE)
+    op = desk.op()
+    assert len(desk.gate.requests) == 1
+    (out,) = desk.step(Answer(op, FOUND), release=False)
+    desk.sessions.ask(session, 1, TAKE)  # answered, and on its way to the disk
+    desk.sessions.release(out)
+    desk.sessions.ask(session, 1, TAKE)  # answered, and not yet seen
+    assert desk.gate.requests == []
+    desk.sessions.ask(session, 3, TAKE)
+    desk.sessions.ask(session, 2, TAKE)  # new, though a later one came before
+    assert len(desk.gate.requests) == 2
+
+
+def test_what_is_kept_comes_back_in_another_life_and_lower_numbers_never_do() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.sessions.ask(session, 5, TAKE)
+    desk.step(Answer(desk.op(), FOUND), persisted=True, release=False)
+    desk.sessions.ask(session, 6, TAKE)
+    before = session.number
+
+    again = Desk(life=2)
+    again.gate.kept = desk.gate.kept
+    again.sessions.restore(desk.gate.kept, now=0)
+    again.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
+    session, wire = again.open(seen=before - 1)
+    assert [frame[0] for frame in wire.sent] == [talk.FOUND, talk.MAILED]
+    again.sessions.ask(session, 5, TAKE)
+    assert again.gate.requests == []
+    again.sessions.ask(session, 6, TAKE)
+    assert again.gate.requests == [TAKE]
+    numbers = [frame[1] for frame in wire.sent]
+    assert numbers[0] == before < numbers[1]
+    again.sessions.seen(session, numbers[-1])
+    again.sessions.end(session)
+    assert again.gate.kept == []
+
+
+def test_a_session_of_which_only_pushes_are_left_is_cleared_away() -> None:
+    desk = Desk()
+    desk.gate.kept = [Kept("old", 7, talk.pack_mail(7, "law", "bob@ward", "hello"))]
+    desk.sessions.restore(list(desk.gate.kept), now=0)
+    assert desk.gate.kept == []
+    assert not desk.sessions.all
+
+
+def test_nothing_is_sent_before_its_step_is_released_and_order_is_kept_when_clogged() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    letters = [Mail(ANN, "law", "bob@ward", number) for number in range(4)]
+    (_, first) = desk.step(letters[0], persisted=True, release=False)
+    assert wire.sent == []
+    desk.sessions.release(first)
+    wire.clogged = True
+    desk.step(letters[1])
+    wire.clogged = False
+    desk.step(letters[2])  # must not overtake
+    desk.sessions.go_on(session)
+    desk.step(letters[3])
+    assert [frame[4] for frame in wire.sent] == [0, 1, 2, 3]
+
+
+def test_refusals_of_the_session_itself_have_no_number_and_change_nothing() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    desk.gate.trouble = Busy(what="the disk", limit=1)
+    desk.sessions.ask(session, 1, TAKE)
+    desk.gate.trouble = None
+    desk.sessions.ask(session, 2, Launch("program"))
+    assert [frame[:3] for frame in wire.sent] == [[talk.FAILURE, 0, 1], [talk.FAILURE, 0, 2]]
+    assert (session.calls, len(session.outbox)) == ({}, 0)
+    desk.sessions.ask(session, 1, TAKE)  # it may be asked again
+    assert desk.gate.requests == [TAKE]
+
+
+def test_calls_are_called_off_by_the_clients_number() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    op = desk.op()
+    desk.sessions.ask(session, 2, Cancel(1))
+    desk.sessions.ask(session, 3, Cancel(77))
+    assert desk.gate.requests == [TAKE, Cancel(op), Cancel(0)]
+
+
+def test_a_client_that_breaks_its_window_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions_module, "CALLS_MAX", 2)
+    desk = Desk()
+    session, _ = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    desk.step(Answer(desk.op(), FOUND))
+    desk.sessions.ask(session, 2, TAKE)
+    with pytest.raises(WindowBroken, match="more than 2 calls"):
+        desk.sessions.ask(session, 3, TAKE)
+    desk.sessions.seen(session, session.number)
+    desk.sessions.ask(session, 3, TAKE)
+
+
+def test_no_call_is_begun_while_the_outbox_is_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions_module, "OUTBOX_BYTES_MAX", 10)
+    desk = Desk()
+    session, _ = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    desk.step(Answer(desk.op(), FOUND))
+    assert desk.gate.requests == [TAKE]
+    desk.sessions.ask(session, 2, TAKE)
+    desk.sessions.ask(session, 2, TAKE)
+    assert desk.gate.requests == []
+    desk.sessions.seen(session, session.number)
+    assert desk.gate.requests == [TAKE]
+
+
+def test_reactions_fire_at_the_session_that_has_them() -> None:
+    desk = Desk()
+    session, wire = desk.open("a")
+    _, other = desk.open("b", alongside=True)
+    for seq, mode in ((1, "once"), (2, "once-per-tuple")):
+        desk.sessions.ask(session, seq, React("jobs", TAKE.template, mode))
+        desk.step(Answer(desk.op(), f"r{seq}"))
+    for _ in range(2):
+        assert desk.step(Fire(ANN, "r2", FOUND))[:-1] == []
+    assert desk.step(Fire(ANN, "r1", FOUND))[:-1] == []
+    fire = Fire(ANN, "r1", FOUND)
+    assert desk.step(fire) == [fire]  # it has fired once: this one is somebody else's
+    assert [frame[2] for frame in wire.sent[2:]] == ["r2", "r2", "r1"]
+    assert other.sent == []
+    desk.gate.told.clear()
+    desk.sessions.end(session)
+    assert desk.gate.requests == [Adjust("r2", "remove")]
+
+
+def test_who_does_not_keep_up_loses_a_reaction_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions_module, "PUSHES_MAX", 2)
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.ask(session, 1, React("jobs", TAKE.template))
+    desk.step(Answer(desk.op(), "r"))
+    for _ in range(4):
+        desk.step(Fire(ANN, "r", FOUND))
+    assert [frame[0] for frame in wire.sent[1:]] == [talk.FIRED, talk.FIRED, talk.GONE]
+    assert Adjust("r", "remove") in desk.gate.requests
+    desk.step(Mail(ANN, "law", "bob@ward", "hello"))
+    assert desk.gate.notes == ["mail-lost"]
+    assert desk.sessions.dropped == 2
+
+
+def test_absence_and_return_are_told_once_for_all_connections_of_an_agent() -> None:
+    desk = Desk()
+    one, wire = desk.open("a")
+    other, second = desk.open("b", alongside=True)
+    desk.sessions.lost(one, wire, now=1)
+    assert desk.gate.told == []
+    desk.sessions.lost(other, second, now=2)
+    assert desk.gate.told == [Absent(ANN)]
+    desk.open("a")
+    desk.open("b", alongside=True)
+    assert desk.gate.told == [Absent(ANN), Present(ANN)]
+    desk.sessions.lost(one, wire, now=3)  # a connection that another has replaced
+    assert len(desk.gate.told) == 2
+
+
+def test_a_new_connection_replaces_the_one_before() -> None:
+    desk = Desk()
+    _, first = desk.open()
+    session, second = desk.open()
+    assert first.dropped
+    assert not second.dropped
+    assert len(desk.sessions.all) == 1
+    assert session.link is second
+
+
+@pytest.mark.parametrize(("request_", "back"), [(TAKE, OutMany), (LEASED, Settle)])
+def test_what_was_taken_and_never_sent_goes_back_when_a_session_ends(
+    request_: Seek, back: type
+) -> None:
+    desk = Desk(grace_us=10)
+    session, wire = desk.open()
+    desk.sessions.ask(session, 1, request_)
+    desk.sessions.ask(session, 2, request_)
+    desk.sessions.ask(session, 3, request_)
+    first, second, third = (event.op for event in desk.gate.told if isinstance(event, Call))
+    desk.step(Answer(first, FOUND))  # sent: the client may have it
+    desk.sessions.lost(session, wire, now=0)
+    desk.step(Answer(second, FOUND))  # never sent
+    desk.gate.told.clear()
+    desk.sessions.expire(now=9)
+    assert desk.sessions.all
+    desk.sessions.expire(now=10)
+    assert not desk.sessions.all
+    cancel, undone = desk.gate.requests
+    assert cancel == Cancel(third)
+    assert isinstance(undone, back)
+    desk.step(Answer(third, FOUND))  # it was too late to call it off
+    (undone,) = desk.gate.requests
+    assert isinstance(undone, back)
+
+
+def test_what_could_not_be_put_back_is_noted() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.lost(session, wire, now=0)
+    desk.sessions.ask(session, 1, TAKE)
+    desk.step(Answer(desk.op(), FOUND))
+    desk.sessions.end(session)
+    desk.step(Answer(desk.op(), None, Busy(what="the space", limit=1)))
+    assert desk.gate.notes == ["not-put-back"]
+
+
+def test_an_answer_too_large_to_travel_gives_back_what_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(talk, "TALK_BYTES_MAX", 100)
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    op = desk.op()
+    desk.gate.told.clear()
+    desk.step(Answer(op, Found(("x" * 200,), ANN, 1, ANN)))
+    (frame,) = wire.sent
+    assert (frame[0], frame[2]) == (talk.FAILURE, 1)
+    assert talk.read_error(frame[3]).code == "wire.frame-too-large"
+    assert desk.gate.requests == [OutMany("jobs", (("x" * 200,),))]
+
+
+def test_an_agent_that_moves_takes_nothing_of_its_session_along() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    waiting = desk.op()
+    desk.sessions.ask(session, 2, Move("icu"))
+    assert desk.gate.requests[-1] == Move("icu", talk.CLIENT_PROGRAM)
+    left = Left(ANN, "icu")
+    rest = desk.step(Answer(waiting, None, AgentLeft(agent=ANN)), left, persisted=True)
+    assert rest[0] == left
+    assert [frame[0] for frame in wire.sent] == [talk.LEFT]
+    assert wire.sent[0][2:] == ["icu", "icu:7411"]
+    desk.sessions.ask(session, 3, Out("jobs", ("job",)))
+    assert desk.gate.requests == []  # it is asked there
+    desk.sessions.lost(session, wire, now=1)
+    assert desk.gate.told == []
+    # It was not taken there, and is back.
+    error = MoveRefused(agent=ANN, to="icu", why="no room")
+    assert desk.step(Came(ANN, "icu", talk.CLIENT_PROGRAM, None, None, error))[:-1] == []
+    session, wire = desk.open(seen=session.number - 2)
+    assert [frame[0] for frame in wire.sent] == [talk.LEFT, talk.BACK]
+    desk.sessions.ask(session, 3, Out("jobs", ("job",)))
+    assert len(desk.gate.requests) == 1
+
+
+def test_programs_that_come_are_none_of_its_business() -> None:
+    desk = Desk()
+    desk.open()
+    came = Came(ANN, "icu", "courier", None)
+    assert desk.step(came) == [came]
+
+
+def test_there_are_so_many_sessions_and_the_longest_absent_makes_room() -> None:
+    desk = Desk(sessions_max=2)
+    first, wire = desk.open("a")
+    desk.open("b", alongside=True)
+    with pytest.raises(TooManySessions):
+        desk.open("c", alongside=True)
+    desk.sessions.lost(first, wire, now=1)
+    desk.open("c", alongside=True)
+    assert first.ended
+    assert desk.gate.notes == ["session-pushed-out"]
+
+
+def test_numbers_of_another_host_are_no_acknowledgement() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.step(Mail(ANN, "law", "bob@ward", "hello"))
+    desk.sessions.seen(session, session.number + 1)
+    assert len(session.outbox) == 1
+
+
+def test_a_session_that_begins_anew_has_higher_numbers() -> None:
+    desk = Desk()
+    session, wire = desk.open()
+    desk.step(Mail(ANN, "law", "bob@ward", 1))
+    desk.sessions.end(session)
+    session, wire = desk.open()
+    before = session.number
+    desk.step(Mail(ANN, "law", "bob@ward", 2))
+    assert wire.sent[0][1] > before > 1 << 40
