@@ -97,11 +97,14 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for task in list(self.tasks):
-            task.cancel()
-        self.reset()
-        while self.ends or self.tasks:
+        # A caller may have been taken in just now: until all are gone, or for long enough.
+        for _ in range(1_000):
+            for task in list(self.tasks):
+                task.cancel()
+            self.reset()
             await asyncio.sleep(0.001)
+            if not self.ends and not self.tasks:
+                break
 
     @property
     def address(self) -> str:

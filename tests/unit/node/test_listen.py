@@ -193,7 +193,7 @@ def test_tls_on_a_plain_port_is_told_apart(trust: TrustFolder) -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_who_is_too_slow_is_dropped_whatever_it_has_said(loop: str, trust: TrustFolder) -> None:
     async def program() -> None:
-        limits = Limits(stranger_s=0.3)
+        limits = Limits(stranger_s=0.1)
         for identity in (None, Identity(trust.folder, "a")):
             async with Port(identity, limits) as port:
                 silent, half = [
@@ -212,13 +212,13 @@ def test_who_is_too_slow_is_dropped_whatever_it_has_said(loop: str, trust: Trust
 
 
 def test_a_crowd_of_idle_connections_pushes_out_itself() -> None:
-    crowd, strangers_max = 3_000, 200
+    crowd, strangers_max = 2_000, 200
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < crowd + 500:
         crowd = 300
 
     async def program() -> None:
-        limits = Limits(strangers_max=strangers_max, stranger_s=1.0)
+        limits = Limits(strangers_max=strangers_max, stranger_s=0.5)
         async with Port(limits=limits) as port:
             place = port.listener.address
             reader, writer = await asyncio.open_connection(*place)

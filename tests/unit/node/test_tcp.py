@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import struct
 from contextlib import AsyncExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from nomospace.protocols.messages import Advert, Adverts
 from nomospace.trust.moments import DAY
 from nomospace.wire.framing import join
 from tests.proxy import Proxy
-from tests.sites import run_real, site, until
+from tests.sites import Site, run_real, site, until
 from tests.trust_folder import TrustFolder
 
 LOOPS = ["asyncio", "uvloop"]
@@ -40,6 +40,14 @@ def trust(tmp_path_factory: pytest.TempPathFactory) -> TrustFolder:
 def large(size: int) -> Adverts:
     """A frame of some size."""
     return Adverts((Advert("x", 1, ("y" * size,), (1, "x")),))
+
+
+async def linked(one: Site, other: Site) -> None:
+    """Both ends have the link; what was sent before got lost."""
+    await until(
+        lambda: other.name in one.links.neighbours() and one.name in other.links.neighbours(),
+        f"a link of {one.name} and {other.name}",
+    )
 
 
 # -- hosts -------------------------------------------------------------------------------------
@@ -94,7 +102,7 @@ def test_frames_go_both_ways_in_order(loop: str, secure: bool, trust: TrustFolde
             site("a", trust=with_trust) as a,
             site("b", a.address, trust=with_trust) as b,
         ):
-            await until(lambda: a.links.neighbours() == ("b",) and b.links.neighbours() == ("a",))
+            await linked(a, b)
             for n in range(1_000):
                 a.send("b", Receipt(n))
                 b.send(None, Receipt(n))
@@ -114,7 +122,7 @@ def test_two_that_dial_each_other_end_with_one_connection() -> None:
             for _ in range(5):
                 a.links.hint(b.address)
                 b.links.hint(a.address)
-                await until(lambda: bool(a.links.neighbours()) and bool(b.links.neighbours()))
+                await linked(a, b)
                 await until(lambda: a.port.connections + b.port.connections == 1)
                 a.send("b", Receipt(1))
                 b.send("a", Receipt(2))
@@ -154,13 +162,40 @@ def test_a_connection_that_broke_is_made_again() -> None:
             site("b", link.address, known_as="") as b,
         ):
             for _ in range(3):
-                await until(lambda: bool(a.links.neighbours()) and bool(b.links.neighbours()))
+                await linked(a, b)
                 b.send("a", Receipt(1))
                 await until(lambda: a.heard == [("b", Receipt(1))])
                 a.heard.clear()
                 link.reset()
                 await until(lambda: not a.links.neighbours() and not b.links.neighbours())
             assert link.connections >= 3
+
+    run_real(program())
+
+
+def test_a_link_that_is_slow_and_flaps_comes_to_rest() -> None:
+    async def program() -> None:
+        async with (
+            site("a", known_as="") as a,
+            Proxy(*a.port.address, at="127.0.0.2") as link,
+            site("b", link.address, known_as="") as b,
+        ):
+            link.delay = 0.02
+            for n in range(20):
+                b.send("a", Receipt(n))
+                a.send("b", Receipt(n))
+                await asyncio.sleep(0.05)
+                link.reset()
+            await linked(a, b)
+            a.heard.clear()
+            b.heard.clear()
+            for n in range(10):
+                b.send("a", Receipt(n))
+                a.send("b", Receipt(n))
+            await until(lambda: len(a.heard) == len(b.heard) == 10)
+            assert a.heard == [("b", Receipt(n)) for n in range(10)]
+            assert b.heard == [("a", Receipt(n)) for n in range(10)]
+            assert link.connections > 2
 
     run_real(program())
 
@@ -311,7 +346,8 @@ def test_a_certificate_that_is_revoked_or_renewed_later(tmp_path: Path) -> None:
             site("b", a.address, trust=trust) as b,
             site("c", a.address, trust=trust) as c,
         ):
-            await until(lambda: len(a.links.neighbours()) == 2)
+            await linked(a, b)
+            await linked(a, c)
             trust.revoke("b")
             await until(lambda: a.links.neighbours() == ("c",), seconds_max=5)
             assert "was revoked" in a.notes.whys("certificate-refused")[0]
@@ -401,7 +437,7 @@ async def _drained(reader: asyncio.StreamReader) -> bool:
 
 
 GARBAGE: dict[str, bytes] = {
-    "random": os.urandom(1_000),
+    "random": Random(7).randbytes(1_000),
     "http": b"GET / HTTP/1.1\r\n\r\n",
     "frames-without-greeting": PREFACE + join([b"\x01\x92"]),
     "oversized": PREFACE + struct.pack(">I", 0xFFFF_FFFF) + b"x" * 100,
@@ -429,7 +465,7 @@ def test_garbage_ends_its_own_connection_and_disturbs_nobody(trust: TrustFolder)
                 site("a", trust=with_trust) as a,
                 site("b", a.address, trust=with_trust) as b,
             ):
-                await until(lambda: bool(a.links.neighbours()))
+                await linked(a, b)
                 sent: list[tuple[str, Receipt]] = []
                 for data in GARBAGE.values():
                     going = asyncio.ensure_future(attack(a.port.address, data))
