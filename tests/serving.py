@@ -13,8 +13,9 @@ from typing import Any, Self, cast
 
 from nomospace.host.effects import Effect
 from nomospace.node import Host
-from nomospace.node.clients import ClientLink, Clients, Door, OpenDoor
-from nomospace.node.sessions import Gate, Outgoing
+from nomospace.node.clients import ClientLink, Clients
+from nomospace.node.principals import Door, OpenDoor
+from nomospace.node.session import Gate, Outgoing
 from nomospace.wire.calls import LawShelf
 
 

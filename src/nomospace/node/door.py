@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from nomospace.errors import NomospaceError
-from nomospace.node.clients import NotLetIn, Principal
 from nomospace.node.identity import Identity
+from nomospace.node.principals import NotLetIn, Principal
 from nomospace.trust.certificates import read_claim
 from nomospace.trust.proof import channel_of, check_proof
 from nomospace.trust.tokens import Tokens, read_tokens

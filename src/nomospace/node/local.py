@@ -47,7 +47,8 @@ from nomospace.node.desk import Desk, Line
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import Links
 from nomospace.node.programs import Stage
-from nomospace.node.sessions import Outgoing, Sessions
+from nomospace.node.session import Outgoing
+from nomospace.node.sessions import Sessions
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post

@@ -20,7 +20,7 @@ from nomospace.client import Report
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import LawText
 from nomospace.law import CompiledLaw
-from nomospace.node.clients import Clients, Door, OpenDoor
+from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
 from nomospace.node.config import Config
 from nomospace.node.links import Hear
@@ -29,6 +29,7 @@ from nomospace.node.local import Host
 from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
+from nomospace.node.principals import Door, OpenDoor
 from nomospace.store import open_store
 from nomospace.wire.admin import Record, Tail
 from nomospace.wire.calls import LawShelf

@@ -26,11 +26,10 @@ before it commits them, and `release` when it comes to the `Outgoing` that this 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -42,7 +41,6 @@ from nomospace.host.calls import (
     Adjust,
     Call,
     Cancel,
-    Event,
     Launch,
     Move,
     OutMany,
@@ -55,6 +53,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
+from nomospace.node.session import Gate, Link, Opened, Outgoing, Push, Session
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -118,128 +117,6 @@ class NotForClients(CallerError):
 
     def __str__(self) -> str:
         return f"{self.what} is for programs that run inside a host; launch one there"
-
-
-class Link(Protocol):
-    """A connection to a client, as a session sees it."""
-
-    def send(self, body: bytes) -> bool:
-        """Send a frame; false when the connection is clogged, and nothing was sent."""
-
-    def drop(self) -> None:
-        """End the connection: another has taken its place, or its session is over."""
-
-
-class Gate(Protocol):
-    """What sessions ask of the driver of their host."""
-
-    def tell(self, event: Event) -> None:
-        """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
-
-    def seat(self, agent: str) -> None:
-        """See that an agent is here, new or as it was left; raises why it cannot be."""
-
-    def keep(self, kept: Sequence[Kept]) -> None:
-        """Write something down with the next commit; nobody waits for it."""
-
-    def trim(self, key: str, number: int) -> None:
-        """What was kept under a key up to a number is not wanted any more."""
-
-    def note(self, what: str, facts: dict[str, Any]) -> None:
-        """Let an operator know."""
-
-    def address_of(self, host: str) -> str:
-        """Where clients find another host; empty when that is not known."""
-
-
-class Opened(msgspec.Struct, frozen=True, array_like=True):
-    """A session, as it is kept."""
-
-    agent: str
-    alongside: bool
-
-
-Push = tuple[int, bytes, int, tuple[Seek, Any] | None]
-"""A push: its number, its bytes, the call that it answers, and what that took."""
-
-
-class Session:
-    """One client of one agent."""
-
-    __slots__ = (
-        "absent_since",
-        "agent",
-        "alongside",
-        "answers",
-        "calls",
-        "clogged",
-        "deferred",
-        "ended",
-        "high",
-        "kept",
-        "key",
-        "link",
-        "moved_to",
-        "number",
-        "outbox",
-        "reactions",
-        "sent",
-        "shown",
-        "weight",
-    )
-
-    def __init__(self, key: str, agent: str, number: int, *, alongside: bool = False) -> None:
-        self.key = key
-        self.agent = agent
-        self.alongside = alongside
-        self.link: Link | None = None
-        self.absent_since: int | None = None
-        """Since when nobody is connected."""
-        self.high = 0
-        """The highest number of a call so far: what is above it cannot be a repetition."""
-        self.calls: dict[int, int] = {}
-        """Calls under way: the client's number, and the host's."""
-        self.number = number
-        """The last number that a push got."""
-        self.outbox: deque[Push] = deque()
-        self.answers = 0
-        """How many pushes in the outbox answer calls."""
-        self.weight = 0
-        """The bytes in the outbox."""
-        self.sent = number
-        """The last push that was handed to this connection."""
-        self.shown = number
-        """The last push that was handed to any connection: the client may know of it."""
-        self.clogged = False
-        """Whether the connection takes nothing more just now."""
-        self.kept = 0
-        """The last push that was kept on disk and not yet seen; 0 when there is none."""
-        self.deferred: deque[tuple[int, Request]] = deque()
-        """Calls that wait until the outbox is lighter. The window bounds them."""
-        self.reactions: dict[str, str] = {}
-        """Its reactions: their ids and modes."""
-        self.moved_to = ""
-        """The host that the agent has gone to, while its client does not know, or follows."""
-        self.ended = False
-
-    def knows(self, seq: int) -> bool:
-        """Whether a call is under way, or its answer waits to be seen."""
-        return (
-            seq in self.calls
-            or any(push[2] == seq for push in self.outbox)
-            or any(one[0] == seq for one in self.deferred)
-        )
-
-
-class Outgoing:
-    """What one step of the core has for clients. It goes out when the step is on disk."""
-
-    __slots__ = ("kept", "pushes")
-
-    def __init__(self) -> None:
-        self.pushes: list[tuple[Session, Push]] = []
-        self.kept = False
-        """Whether the pushes are on disk too."""
 
 
 class Sessions:

@@ -18,7 +18,8 @@ from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.client.session import HostLost, MovedOn, SessionLost
 from nomospace.host.problems import NotOpen
 from nomospace.law import load
-from nomospace.node.clients import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
+from nomospace.node.clients import NotAnOperator, NotYourAgent
+from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.admin import Where, WhereLine
 from nomospace.wire.calls import StaysAtHome

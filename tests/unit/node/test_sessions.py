@@ -27,13 +27,8 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node import sessions as sessions_module
-from nomospace.node.sessions import (
-    Outgoing,
-    Session,
-    Sessions,
-    TooManySessions,
-    WindowBroken,
-)
+from nomospace.node.session import Outgoing, Session
+from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
 from nomospace.store.interface import Kept
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
