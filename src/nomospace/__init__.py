@@ -25,7 +25,7 @@ _FACE = {
     "ContactLost": ("nomospace.host.problems", "ContactLost"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
-    "HostLost": ("nomospace.client.session", "HostLost"),
+    "HostLost": ("nomospace.client.line", "HostLost"),
     "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
     "LeaseLapsed": ("nomospace.host.problems", "LeaseLapsed"),
@@ -44,7 +44,7 @@ _FACE = {
     "ReadOnly": ("nomospace.host.problems", "ReadOnly"),
     "Refused": ("nomospace.host.problems", "Refused"),
     "Report": ("nomospace.client", "Report"),
-    "SessionLost": ("nomospace.client.session", "SessionLost"),
+    "SessionLost": ("nomospace.client.line", "SessionLost"),
     "Space": ("nomospace.client", "Space"),
     "TimedOut": ("nomospace.client", "TimedOut"),
     "Tuple": ("nomospace.client", "Tuple"),
@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from nomospace.client.controllers import find_controller as find_controller
     from nomospace.client.dialling import Unreachable as Unreachable
     from nomospace.client.laws import fetch_law as fetch_law
+    from nomospace.client.line import HostLost as HostLost
+    from nomospace.client.line import SessionLost as SessionLost
     from nomospace.client.remote import connect as connect
-    from nomospace.client.session import HostLost as HostLost
-    from nomospace.client.session import SessionLost as SessionLost
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError

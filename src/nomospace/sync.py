@@ -278,6 +278,10 @@ class Host(_Held):
         """The group as this host sees it: `view.members` are the names of its hosts."""
         return self._it.view
 
+    def wait_closed(self) -> None:
+        """Wait until the host has ended, by `close` or because its store failed."""
+        _background.wait(self._it.wait_closed())
+
     def law(self, law: str) -> Any:
         """A law that this host has at hand, by its hash."""
         return _background.call(self._it.law, law)

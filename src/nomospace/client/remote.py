@@ -5,7 +5,7 @@ host in the same process they can do here, but for two things. A strong reaction
 host's step, so its listener cannot be elsewhere; and a program runs where it is launched. In
 return, a plain agent can `move`: its client follows it.
 
-Every agent has a connection of its own, which is made again when it breaks (see `session`).
+Every agent has a connection of its own, which is made again when it breaks (see `line`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import msgspec
 from nomospace.client.agent import Agent, check_name
 from nomospace.client.connection import Closed, Report
 from nomospace.client.dialling import AgentIdentity, Dialler, Talk, Unreachable, Url, trust_context
+from nomospace.client.line import RECONNECT_S
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.client.session import RECONNECT_S, Session
+from nomospace.client.session import Session
 from nomospace.client.tuples import seconds
 from nomospace.wire.admin import Question, read_answer
 from nomospace.wire.talk import (

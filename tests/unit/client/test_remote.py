@@ -14,8 +14,8 @@ import nomospace as ns
 from nomospace import ANY
 from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
+from nomospace.client.line import HostLost, MovedOn, SessionLost
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
-from nomospace.client.session import HostLost, MovedOn, SessionLost
 from nomospace.host.problems import NotOpen
 from nomospace.law import load
 from nomospace.node.clients import NotAnOperator, NotYourAgent

@@ -1,0 +1,548 @@
+"""A numbered line to a host in another process, which is made again when it breaks.
+
+A call is numbered, sent, and kept until its answer is there. When the connection breaks, a new one
+is made and the calls without an answer are sent again: the host knows those that it has seen
+(`nomospace.node.sessions`), so none is lost and none done twice. What waits goes on waiting
+meanwhile. Only after `reconnect_s` without a host it ends, with `HostLost`.
+
+Pushes of the host carry growing numbers; the last one seen goes along with the next call, or alone
+every `TICK_S`, which is also the sign of life. A host that is silent for `DEAD_S` is taken for
+gone, and the connection is made anew.
+
+A host that was killed comes back with what it had written down. Reactions are not, so they are
+registered again, and may fire once more for tuples that are still there. When the agent moves, its
+client follows: the same session goes on at the host where the agent is, as after such a crash.
+
+A take that is cancelled must not swallow a tuple: it is called off, and a tuple that was given all
+the same goes back, also after a new connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from nomospace.client.connection import Found, Mailbox, Report
+from nomospace.client.dialling import Dialler, Talk, Url
+from nomospace.client.watching import Presence, Watching
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.wire.framing import BadFrame
+from nomospace.wire.talk import (
+    BACK,
+    FAILURE,
+    FIRED,
+    FOUND,
+    GONE,
+    LEFT,
+    MAILED,
+    REPLY,
+    VERSION,
+    WINDOW,
+    Frame,
+    Hello,
+    OutMany,
+    Request,
+    Settle,
+    Welcome,
+    pack_ask,
+    pack_bye,
+    pack_seen,
+    read_error,
+    read_found,
+    read_message,
+    read_reply,
+    unpack_frame,
+)
+
+RECONNECT_S: Final = 60.0
+"""How long a client looks for a host that is gone, by default."""
+TICK_S: Final = 0.5
+"""How often a client looks whether something is to be said."""
+ALIVE_S: Final = 5.0
+"""A sign of life after so long without a frame."""
+DEAD_S: Final = 16.0
+"""A host that nothing came from for so long is gone."""
+PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+"""Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
+
+_AWAY: Final = "node.agent-away"
+
+
+@dataclass(eq=False, kw_only=True)
+class HostLost(Unavailable):
+    """A host was not reached again in time; what was under way there is in doubt."""
+
+    code: ClassVar[str] = "client.host-lost"
+    agent: str
+    url: str
+    after_s: float
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} lost its host {self.url} and did not reach it for {self.after_s:g} s "
+            f"({self.why}); this may have been done or not: connect again, and look"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class SessionLost(Unavailable):
+    """A host does not know a session any more; what was under way in it is in doubt."""
+
+    code: ClassVar[str] = "client.session-lost"
+    agent: str
+    host: str
+
+    def __str__(self) -> str:
+        return (
+            f"host {self.host} has given up the session of {self.agent}, which was away for too "
+            "long; this may have been done or not: look, then ask again"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class MovedOn(Unavailable):
+    """An agent is at a host whose address its client does not know."""
+
+    code: ClassVar[str] = "client.moved-on"
+    agent: str
+    to: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} is at host {self.to} now, and where that is to be reached is not known; "
+            f"connect there, or name it: connect(…, hosts={{{self.to!r}: 'nomos://…'}})"
+        )
+
+
+class Pending:
+    """A call that has no answer yet."""
+
+    __slots__ = ("body", "future", "late", "sent", "taking", "then")
+
+    def __init__(
+        self,
+        body: bytes,
+        future: asyncio.Future[Any] | None,
+        taking: tuple[str, int] | None = None,
+        then: Callable[[Any, NomospaceError | None], None] | None = None,
+    ) -> None:
+        self.body = body
+        self.future = future  # none when nobody waits
+        self.taking = taking  # the space and the lease of a take: it may have to be undone
+        self.then = then
+        self.sent = False
+        self.late = False  # its time is up, and the host has been told
+
+
+class Line:
+    """Brings the calls of one agent to its host and what the host says to whom it is for."""
+
+    def __init__(
+        self,
+        dialler: Dialler,
+        url: Url,
+        agent: str,
+        *,
+        alongside: bool = False,
+        reconnect_s: float = RECONNECT_S,
+        window: int = WINDOW,
+        hosts: dict[str, Url] | None = None,
+        on_report: Callable[[Report], None],
+    ) -> None:
+        self._dialler = dialler
+        self._url = url
+        self._agent = agent
+        self._alongside = alongside
+        self._reconnect_s = reconnect_s
+        self._window = window
+        self._hosts = hosts or {}
+        self._on_report = on_report
+        self._key = secrets.token_hex(16)
+        self._loop = asyncio.get_running_loop()
+        self._talk: Talk | None = None
+        self._welcome: Welcome | None = None
+        self._seq = 0
+        self._seen = 0
+        """The last push of the host that was seen."""
+        self._acked = 0
+        self._seen_at: dict[str, int] = {}
+        """The last pushes of hosts that the agent was at before."""
+        self._calls: dict[int, Pending] = {}
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._watching = Watching(self._post, on_report)
+        self._presence = Presence(self._watching, self._loop)
+        self._mailboxes: dict[str, list[Mailbox]] = {}
+        self._ticker: asyncio.TimerHandle | None = None
+        self._dialling: asyncio.Task[None] | None = None
+        self._lost_at = 0.0
+        self._bound_for: tuple[str, Url] | None = None
+        """Where the agent has gone, while it has not been found there."""
+        self._left_as = 0
+        """The push that said so."""
+        self._moving = 0
+        """The call that made it go."""
+        self._error: NomospaceError | None = None
+        """Why there will be no connection any more."""
+        self.on_end: Callable[[], None] | None = None
+        """Told when the session ends by itself."""
+        self.reconnected = 0
+        """How often a connection was made after the first."""
+
+    @property
+    def agent(self) -> str:
+        return self._agent
+
+    @property
+    def host(self) -> str:
+        """The name of the host that the agent is at."""
+        return "" if self._welcome is None else self._welcome.host
+
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no connection any more."""
+        return self._error is not None
+
+    @property
+    def laws(self) -> tuple[tuple[str, str], ...]:
+        """The laws that the agent was under when the session began: hashes and names."""
+        return () if self._welcome is None else self._welcome.laws
+
+    # -- connecting ----------------------------------------------------------------------------
+
+    async def start(self, *, timeout_s: float) -> None:
+        """Connect for the first time; raises why it cannot be."""
+        talk, welcome = await self._dial(self._url, timeout_s)
+        self._agent = welcome.agent
+        self._welcome = welcome
+        self._attach(talk)
+
+    def _dial(self, url: Url, timeout_s: float) -> Coroutine[Any, Any, tuple[Talk, Welcome]]:
+        seen = self._seen
+        if self._bound_for is not None and url is self._bound_for[1]:
+            seen = self._seen_at.get(self._bound_for[0], 0)
+        hello = Hello(VERSION, self._key, self._agent, seen, self._alongside)
+        return self._dialler.dial(url, self._dialler.hello(hello), timeout_s=timeout_s)
+
+    def _attach(self, talk: Talk) -> None:
+        self._talk = talk
+        if self._bound_for is None:
+            self._lost_at = 0.0
+        if self._ticker is None:
+            self._ticker = self._loop.call_later(TICK_S, self._tick)
+        talk.attach(self._heard, self._lost)
+
+    def _lost(self, talk: Talk) -> None:
+        """The connection is gone: make another."""
+        if talk is not self._talk:
+            return
+        self._talk = None
+        if self._ticker is not None:
+            self._ticker.cancel()
+            self._ticker = None
+        for call in list(self._calls.values()):
+            if call.late and call.future is not None and not call.future.done():
+                call.future.set_exception(OutOfTime())
+        self._redial()
+
+    def _redial(self) -> None:
+        if self._error is None and self._dialling is None:
+            if not self._lost_at:
+                self._lost_at = self._loop.time()
+            self._dialling = self._loop.create_task(self._reach(), name=f"{self._agent} reconnects")
+
+    async def _reach(self) -> None:
+        """Reach the host again, or the host that the agent has gone to."""
+        attempt, why = 0, "it has just gone"
+        while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
+            url = self._url
+            # The host that the agent has left may have it back; but first it is where it went.
+            if self._bound_for is not None and (attempt % 2 == 0 or self._talk is not None):
+                url = self._bound_for[1]
+            try:
+                talk, welcome = await self._dial(url, left)
+            except NomospaceError as error:
+                why = str(error)
+                if not _may_pass(error):
+                    self._end(error)
+                    return
+            else:
+                if self._arrived(talk, welcome, url):
+                    return
+            pause = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+            attempt += 1
+            await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 2000))
+        at = str(self._url)
+        self._end(HostLost(agent=self._agent, url=at, after_s=self._reconnect_s, why=why))
+
+    def _arrived(self, talk: Talk, welcome: Welcome, url: Url) -> bool:
+        """A connection is there again: go on where the last one ended.
+
+        False when it is to the host that the agent has left: the agent has yet to be found.
+        """
+        before = self._welcome
+        assert before is not None
+        self.reconnected += 1
+        if self._bound_for is not None and welcome.host == before.host:
+            self._attach(talk)
+            return self._bound_for is None
+        same = before.host == welcome.host and before.life == welcome.life
+        if before.host != welcome.host:
+            self._settle_move(url, before.host, welcome.host)
+        elif not welcome.known:
+            # Without a trace of the session, a host that has begun anew has done nothing that
+            # lasts; the same host, or one that had long given it up, may have.
+            away_s = self._loop.time() - self._lost_at
+            if same or away_s > before.grace_s:
+                self._forsake(SessionLost(agent=self._agent, host=welcome.host))
+        self._welcome = welcome
+        self._dialling = None
+        if not same or not welcome.known:
+            self._watching.register_anew()
+        self._attach(talk)
+        self._resend()
+        return True
+
+    def _resend(self) -> None:
+        """Ask again whatever has no answer: the host knows what it has heard before."""
+        talk = self._talk
+        if talk is not None:
+            for call in self._calls.values():
+                call.sent = True
+                talk.send(call.body)
+
+    def _settle_move(self, url: Url, before: str, now: str) -> None:
+        """The agent is where it would be, and nothing of it is where it was."""
+        self._url, self._bound_for = url, None
+        self._seen_at[before] = max(self._seen, self._left_as)
+        self._seen = self._acked = self._seen_at.pop(now, 0)
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.send(pack_bye())
+            talk.close()
+        call = self._calls.pop(self._moving, None)
+        self._moving = 0
+        if call is not None:
+            self._answer(call, None)
+
+    def _forsake(self, error: NomospaceError) -> None:
+        """Nobody can say any more what became of the calls that were sent."""
+        for seq, call in list(self._calls.items()):
+            if call.sent:
+                del self._calls[seq]
+                self._fail(call, error)
+
+    def _tick(self) -> None:
+        self._ticker = None
+        talk = self._talk
+        if talk is None:
+            return
+        now = self._loop.time()
+        if now - talk.heard_at > DEAD_S:
+            talk.abort()
+            return
+        if self._seen > self._acked or now - talk.sent_at > ALIVE_S:
+            self._acked = self._seen
+            talk.send(pack_seen(self._seen))
+        self._ticker = self._loop.call_later(TICK_S, self._tick)
+
+    # -- what the host says ----------------------------------------------------------------------
+
+    def _heard(self, frames: list[bytes]) -> None:
+        calls = self._calls
+        for data in frames:
+            frame = unpack_frame(data)
+            kind = frame[0]
+            if FOUND <= kind <= FAILURE:
+                number, seq = frame[1], frame[2]
+                if number:
+                    if number <= self._seen:
+                        continue
+                    self._seen = number
+                call = calls.pop(seq, None)
+                if call is None:
+                    continue
+                try:
+                    if kind == FOUND:
+                        self._answer(call, read_found(frame))
+                    elif kind == REPLY:
+                        self._answer(call, read_reply(frame))
+                    else:
+                        self._fail(call, read_error(frame[3]))
+                except (ValueError, IndexError) as error:
+                    self._fail(call, BadFrame(why=f"an answer of {self.host}: {error}"))
+                if self._queue:
+                    self._let_on()
+            else:
+                self._pushed(kind, frame)
+
+    def _answer(self, call: Pending, value: Any) -> None:
+        future = call.future
+        if future is not None:
+            if not future.done():
+                future.set_result(value)
+                return
+        elif call.then is not None:
+            call.then(value, None)
+            return
+        if call.taking is not None and value:
+            self._undo(call.taking, value)
+
+    def _fail(self, call: Pending, error: NomospaceError) -> None:
+        if call.then is not None:
+            call.then(None, error)
+        elif call.future is not None and not call.future.done():
+            call.future.set_exception(error)
+
+    def _pushed(self, kind: int, frame: Frame) -> None:
+        if kind not in (FIRED, MAILED, GONE, LEFT, BACK):
+            return  # a sign of life
+        number = frame[1]
+        if number <= self._seen or (kind == LEFT and self._bound_for is not None):
+            return
+        if kind == LEFT:
+            # It stays unseen until the agent is found there, so that nothing that the host it left
+            # has to say about it gets lost.
+            self._left_as = number
+            self._follow(frame[2], frame[3])
+            return
+        self._seen = number
+        if kind == FIRED:
+            self._watching.fired(frame[2], lambda: read_found(frame))
+        elif kind == MAILED:
+            message = read_message(frame[4])
+            for mailbox in self._mailboxes.get(frame[2], ()):
+                mailbox.on_mail(frame[3], message)
+        elif kind == GONE:
+            self._watching.gone(frame[2], read_error(frame[3]))
+        else:
+            self._stays(read_error(frame[2]))
+
+    # -- sending ---------------------------------------------------------------------------------
+
+    def _post(
+        self, request: Request, then: Callable[[Any, NomospaceError | None], None] | None = None
+    ) -> None:
+        """Make a call that nobody awaits, without waiting for room."""
+        if self._error is None:
+            seq = self._seq + 1
+            self._send(seq, Pending(pack_ask(seq, self._seen, request), None, None, then))
+
+    def _send(self, seq: int, call: Pending) -> None:
+        self._seq = seq
+        calls = self._calls
+        talk = self._talk
+        if talk is None or self._bound_for is not None:
+            calls[seq] = call
+            return
+        self._acked = self._seen
+        call.sent = True
+        if calls:
+            calls[seq] = call
+            talk.send(call.body)
+        else:  # alone: waiting for the end of the turn would only cost time
+            calls[seq] = call
+            talk.send_now(call.body)
+
+    def _let_on(self) -> None:
+        while self._queue:
+            future = self._queue.popleft()
+            if not future.done():
+                future.set_result(None)
+                return
+
+    def _undo(self, taking: tuple[str, int], value: Any) -> None:
+        space, lease_us = taking
+        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
+        if lease_us:
+            back: Request = Settle(space, taken[0].lease, False)
+        else:
+            back = OutMany(space, tuple([found.fields for found in taken]))
+
+        def put_back(value: Any, error: NomospaceError | None) -> None:
+            if error is not None:
+                facts = {"agent": self._agent, "space": space, "tuples": len(taken)}
+                what = "tuples of a cancelled take could not be put back"
+                self.report(Report(what, facts, error))
+
+        self._post(back, put_back)
+
+    # -- moving ----------------------------------------------------------------------------------
+
+    def _follow(self, to: str, address: str) -> None:
+        """The agent is on its way to another host."""
+        url = self._hosts.get(to)
+        if url is None and address:
+            url = self._url.at(address)
+        if url is None:
+            self._end(MovedOn(agent=self._agent, to=to))
+            return
+        for call in self._calls.values():
+            if call.late and call.future is not None and not call.future.done():
+                call.future.set_exception(OutOfTime())
+        self._bound_for = (to, url)
+        self._redial()
+
+    def _stays(self, error: NomospaceError) -> None:
+        """The agent was sent back, and is where it was."""
+        self._bound_for = None
+        if self._dialling is not None:
+            self._dialling.cancel()
+            self._dialling = None
+        self._lost_at = 0.0
+        call = self._calls.pop(self._moving, None)
+        self._moving = 0
+        if call is not None:
+            self._fail(call, error)
+        self._watching.register_anew()
+        self._resend()
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def report(self, report: Report) -> None:
+        self._on_report(report)
+
+    def _check_open(self) -> None:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def _end(self, error: NomospaceError, *, quiet: bool = False) -> None:
+        """There will be no connection any more."""
+        if self._error is not None:
+            return
+        self._error = error
+        if self._ticker is not None:
+            self._ticker.cancel()
+            self._ticker = None
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.close()
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            if call.then is None or not quiet:
+                self._fail(call, error)
+        queue, self._queue = self._queue, deque()
+        for future in queue:
+            if not future.done():
+                future.set_result(None)
+        if not quiet:
+            self.report(Report("a session ended", {"agent": self._agent}, error))
+            if self.on_end is not None:
+                self.on_end()
+
+
+class OutOfTime(Exception):
+    """The time of a call is up while there is no host to call it off."""
+
+
+def _nobody(value: Any, error: NomospaceError | None) -> None:
+    """An answer that tells nothing new."""
+
+
+def _may_pass(error: NomospaceError) -> bool:
+    """Whether trying again later may do. An agent on its way is not at its host yet."""
+    return isinstance(error, Unavailable) or error.code == _AWAY
