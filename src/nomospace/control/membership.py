@@ -88,6 +88,7 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     state: tuple[tuple[int, Term], ...]
     obligations: tuple[tuple[int, Term, int], ...]
     ended: bool
+    shown: tuple[bytes, ...] = ()
 
 
 class Membership:
@@ -102,6 +103,7 @@ class Membership:
         "law",
         "obligations",
         "seq",
+        "shown",
         "state",
     )
 
@@ -112,6 +114,8 @@ class Membership:
         self.obligations = Bag()
         self.seq = 0
         self.ended = False
+        self.shown: tuple[bytes, ...] = ()
+        """The certificates that count for it, as whoever checks them keeps them."""
         self._due: Due = {}
         self._heap: list[tuple[int, int]] = []  # (due, place), with some that are gone
         self._history: deque[Ruling] = deque(maxlen=HISTORY_MAX)
@@ -396,6 +400,7 @@ class Membership:
             tuple(self.state.items()),
             tuple([(p, term, self._due[p][0]) for p, term in self.obligations.items()]),
             self.ended,
+            self.shown,
         )
 
     @classmethod
@@ -414,6 +419,7 @@ class Membership:
         member.obligations.next_place = snapshot.next_obligation
         member.seq = snapshot.seq
         member.ended = snapshot.ended
+        member.shown = snapshot.shown
         return member
 
 

@@ -44,6 +44,7 @@ def redo(base: Snapshot, log: Sequence[Ruling]) -> Snapshot:
         tuple(sorted(state.items(), key=_place)),
         tuple([(p, *pending[p]) for p in sorted(pending)]),
         ended,
+        base.shown,
     )
 
 

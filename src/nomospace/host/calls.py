@@ -179,6 +179,13 @@ class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     to: str | tuple[str, ...]
 
 
+class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):
+    """Present a certificate (PEM or DER) to the controller of a membership."""
+
+    law: str
+    certificate: bytes
+
+
 Request: TypeAlias = (
     Open
     | Share
@@ -192,6 +199,7 @@ Request: TypeAlias = (
     | Reactions
     | Adopt
     | Tell
+    | Show
     | Move
     | Launch
     | Save
@@ -261,6 +269,12 @@ class Revoked(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
+class RevocationsLearnt(msgspec.Struct, frozen=True):
+    """An authority has published a newer list of the certificates that it revoked."""
+
+    revoked: Any
+
+
 class Absent(msgspec.Struct, frozen=True):
     """The program behind an agent here has gone away without a word."""
 
@@ -317,6 +331,7 @@ Event: TypeAlias = (
     | Certified
     | Uncertified
     | Revoked
+    | RevocationsLearnt
     | Absent
     | Present
     | Primary

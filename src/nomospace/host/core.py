@@ -47,16 +47,19 @@ from nomospace.host.calls import (
     Primary,
     React,
     Reactions,
+    RevocationsLearnt,
     Revoked,
     Save,
     Seek,
     Settle,
     Share,
+    Show,
     Speak,
     Tell,
     Tick,
     Uncertified,
 )
+from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Change, Durable, ProgramKept
 from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
@@ -90,6 +93,7 @@ from nomospace.space import (
     Woken,
 )
 from nomospace.terms import Term
+from nomospace.trust.revocation import Revocations
 
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
@@ -107,7 +111,8 @@ class Host:
     whether this host's own controllers may: why not, or an empty string. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
     raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
-    what becomes of every tuple (`effects.Traced`).
+    what becomes of every tuple (`effects.Traced`). `revocations` are the certificates known
+    to be revoked when the host begins.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -134,6 +139,7 @@ class Host:
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
+        revocations: Revocations | None = None,
     ) -> None:
         durable = durable or Durable()
         self.name = name
@@ -156,6 +162,7 @@ class Host:
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
         self.governed = Governed(self)
+        self.certifying = Certifying(self, revocations or Revocations())
         self.posting = Posting(self, domain or name, servers or {}, durable, limits)
         self.moving = Moving(self, durable)
         self.system = System(self)
@@ -210,6 +217,7 @@ class Host:
             due += [
                 self.holding.next_deadline(),
                 self.governing.next_deadline(),
+                self.certifying.next_deadline(),
                 self.posting.next_deadline(),
                 self.moving.next_deadline(),
             ]
@@ -238,6 +246,7 @@ class Host:
         elif isinstance(event, Tick):
             self.group.tick()
             if not self.group.frozen:
+                self.certifying.tick()
                 self.governing.tick()
                 self.holding.tick()
                 self.posting.tick()
@@ -290,6 +299,8 @@ class Host:
             self.governing.speak(event)
         elif isinstance(event, Absent | Present):
             self.governing.present(event)
+        elif isinstance(event, RevocationsLearnt):
+            self.certifying.learn(event)
         else:
             assert isinstance(event, Certified | Uncertified | Revoked), event
             self.governing.certify(event)
@@ -323,6 +334,9 @@ class Host:
 
     def _call_adopt(self, op: int, resident: Resident, request: Adopt) -> None:
         self.answer(op, self.governing.adopt(resident.id, request))
+
+    def _call_show(self, op: int, resident: Resident, request: Show) -> None:
+        self.answer(op, self.certifying.show(resident.id, request))
 
     def _call_tell(self, op: int, resident: Resident, request: Tell) -> None:
         self.answer(op, self.governing.send(resident.id, request))
@@ -418,6 +432,7 @@ _ACTS: Final = (
     Certified,
     Uncertified,
     Revoked,
+    RevocationsLearnt,
     Absent,
     Present,
     Primary,
@@ -436,6 +451,7 @@ _CALLS: Final[dict[type, Any]] = {
     Open: Host._call_open,
     Share: Host._call_share,
     Adopt: Host._call_adopt,
+    Show: Host._call_show,
     Tell: Host._call_tell,
     Move: lambda host, op, resident, request: host.moving.move(op, resident, request),
     Launch: lambda host, op, resident, request: host.moving.launch(op, resident, request),

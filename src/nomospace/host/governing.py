@@ -101,6 +101,7 @@ class Governing:
             if "@" not in home:
                 self._managers[home, law] = None
             self._note_due(member)
+            self._host.certifying.take_up(member)
 
     def law(self, law: str) -> CompiledLaw | None:
         """A law that is at hand here."""
@@ -159,6 +160,7 @@ class Governing:
         mine = self._of.of(agent)
         for member in mine:
             home = (agent, member.law.hash)
+            self._host.certifying.forget(*home)
             del self._members[home]
             self._of.drop(*home)
             self._due.pop(home, None)
@@ -173,6 +175,7 @@ class Governing:
             self._enter(member)
             self._host.write_down(MemberJoined(snapshot))
             self._note_due(member)
+            self._host.certifying.take_up(member)
             if origin != self._host.name:  # else it was sent back, and has not moved
                 self.rule(member, Event("moved", (origin, self._host.name)))
         self.drain()
