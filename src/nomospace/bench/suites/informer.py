@@ -10,45 +10,28 @@ controller on the other. After 28 s the rogue begins and after 88 s it ends; at 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Final
 
 import msgspec
 
 from nomospace.bench import Row, Run, bench
 from nomospace.bench.plots import timeline
+from nomospace.bench.processes import Part, cores
 from nomospace.bench.report import Goal, information, times_floor
 from nomospace.bench.suites.informer_parts import EDGE, FREE, Options, Told
-from nomospace.errors import Unavailable
 
 BEGIN_S: Final = 28.0
 ROGUE_S: Final = 60.0
 END_S: Final = 120.0
 PER_MS: Final = 1e3
-START_S: Final = 60.0
-"""How long the parts may take to meet."""
+PARTS: Final = "nomospace.bench.suites.informer_parts"
 CALM: Final = 2.0
 """Recovered is who needs at most this many times the median of before."""
 WINDOW: Final = 16
 EDGE_CASE, MEDIATOR_CASE = "at the edge", "in the mediator"
-
-
-@dataclass(eq=False, kw_only=True)
-class PartFailed(Unavailable):
-    """A process of the experiment ended before its time."""
-
-    code: ClassVar[str] = "bench.part-failed"
-    part: str
-    said: str
-
-    def __str__(self) -> str:
-        return f"the {self.part} of the experiment failed; it said:\n{self.said}"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -77,7 +60,7 @@ def informer(run: Run) -> Iterator[Row]:
         cases[name] = _case(Options(law, checks, rogue_s=times[:2], end_s=times[2]))
     yield from _trips(cases, times)
     yield from _load(cases)
-    if _cores() < 2:
+    if cores() < 2:
         run.notes.append("this machine has one core: the rogue takes time from all others")
     else:
         run.notes.append("the rogue and its controller ran on one core, all others on another")
@@ -196,47 +179,13 @@ def _recovery(case: Case, calm_s: float, end: float) -> float | None:
 # -- the parts -------------------------------------------------------------------------------
 
 
-class _Part:
-    """A child process that talks in lines of JSON."""
-
-    def __init__(self, name: str, options: Options) -> None:
-        self.name = name
-        module = "nomospace.bench.suites.informer_parts"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, name, msgspec.json.encode(options).decode()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def hear(self) -> Any:
-        assert self._process.stdout is not None, "it was asked for"
-        line = self._process.stdout.readline()
-        if not line:
-            _, said = self._process.communicate(timeout=START_S)
-            raise PartFailed(part=self.name, said=said[-2_000:])
-        return msgspec.json.decode(line)
-
-    def say(self, line: str) -> None:
-        assert self._process.stdin is not None, "it was asked for"
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-
-    def end(self) -> None:
-        """Let it go, and see that it is gone."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.communicate()
-
-
 def _case(options: Options) -> Case:
     replace = msgspec.structs.replace
-    near, far = (1, 0) if _cores() > 1 else (-1, -1)
+    near, far = (1, 0) if cores() > 1 else (-1, -1)
     with ExitStack() as stack:
 
-        def start(name: str, options: Options) -> _Part:
-            part = _Part(name, options)
+        def start(name: str, options: Options) -> Part:
+            part = Part(name, PARTS, name, msgspec.json.encode(options).decode())
             stack.callback(part.end)
             return part
 
@@ -256,7 +205,3 @@ def _case(options: Options) -> Case:
         informed = people.hear()
         mediator.say("end")
         return msgspec.convert({**raged, **told, **informed}, Case)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -1,0 +1,93 @@
+"""Processes that a bench measures: hosts, and parts of experiments that talk in lines of JSON."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from nomospace.errors import Unavailable
+
+END_S: Final = 10.0
+"""How long a process has to say why it failed."""
+
+
+@dataclass(eq=False, kw_only=True)
+class PartFailed(Unavailable):
+    """A process of a bench ended before its time."""
+
+    code: ClassVar[str] = "bench.part-failed"
+    part: str
+    said: str
+
+    def __str__(self) -> str:
+        return f"the {self.part} of the bench failed; it said:\n{self.said}"
+
+
+class Part:
+    """A child process. It says things in lines of JSON and is told things in lines."""
+
+    def __init__(self, name: str, module: str, *arguments: str) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def hear(self) -> Any:
+        """What it says next; raises `PartFailed` when it has ended instead."""
+        assert self._process.stdout is not None, "it was asked for"
+        line = self._process.stdout.readline()
+        if not line:
+            _, said = self._process.communicate(timeout=END_S)
+            raise PartFailed(part=self.name, said=said[-2_000:])
+        return msgspec.json.decode(line)
+
+    def say(self, line: str) -> None:
+        """Tell it something."""
+        assert self._process.stdin is not None, "it was asked for"
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def end(self) -> None:
+        """End it, and see that it is gone."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def ended(part: Part) -> Iterator[Part]:
+    """A part that is ended with its block."""
+    try:
+        yield part
+    finally:
+        part.end()
+
+
+def host_flags(trust: Path | None, join: str = "") -> Sequence[str]:
+    """How the hosts of a bench are run: on the loopback, in memory, quietly."""
+    safety = ["--insecure"] if trust is None else ["--trust", str(trust)]
+    friends = ["--join", join] if join else []
+    return ["--listen", "127.0.0.1:0", "--store", "memory", *safety, *friends]
+
+
+def host_process(name: str, trust: Path | None, join: str = "") -> Part:
+    """`nomospace host run`; what it says first has its `address` and its `url`."""
+    flags = host_flags(trust, join)
+    return Part(f"host {name}", "nomospace.cli", "host", "run", name, "--json", *flags)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
