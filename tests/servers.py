@@ -2,7 +2,7 @@
 
 A server is a child of the test process, in a folder of its own under the temporary directory, and
 ends with the process however that ends (on Linux the kernel sees to it). It is stopped by its
-process id, never by its name.
+process id, never by its name. The kernel goes by the thread: start servers in the main one.
 
     with postgres_server() as server:       # or the fixture `postgres`: one for a whole process
         psycopg.connect(server.url)

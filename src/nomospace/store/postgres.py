@@ -87,6 +87,7 @@ class PostgresStore(SqlStore):
         self._url = urlunsplit(parts._replace(query=urlencode(options)))
         self._writer: psycopg.Connection[Any] | None = None
         self._reader: psycopg.Connection[Any] | None = None
+        self._open_now = False
         self._alone = False
         self._doubt: Staged | None = None
         """A commit of which it is not known whether it was done."""
@@ -100,6 +101,7 @@ class PostgresStore(SqlStore):
     # -- opening -------------------------------------------------------------------------------
 
     def _open(self, *, alone: bool) -> None:
+        self._open_now = True
         self._alone = self._alone or alone
         with self._told():
             self._write_with()
@@ -133,6 +135,8 @@ class PostgresStore(SqlStore):
         return sql.Identifier(self.schema)
 
     def _connected(self) -> psycopg.Connection[Any]:
+        if not self._open_now:
+            raise self._unavailable("it is closed")
         made = psycopg.connect(
             self._url,
             autocommit=True,
@@ -203,7 +207,7 @@ class PostgresStore(SqlStore):
             if connection is not None:
                 connection.close()
         self._dropped()
-        self._begun = self._alone = False
+        self._begun = self._alone = self._open_now = False
         self._doubt = None
 
     # -- writing -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -484,26 +485,29 @@ class SqlStore(ABC):
         """Everything that cannot be read, and every tuple whose columns are not its fields'."""
         yield from self._inspect_engine()
         for table, sql, decode in _BODIES:
+            yield from self._looked(table, partial(self._faults, table, sql, decode))
+        yield from self._looked("tuples", self._tuple_faults)
+        yield from self._looked("rulings", self._lone_rulings)
+
+    def _looked(self, table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding]:
+        """What is found in a table, which may be too damaged to be read to its end."""
+        found: list[Finding] = []
+        try:
             with self._reading():
-                found = list(self._faults(table, self._ask(sql), decode))
-            yield from found
-        with self._reading():
-            found = list(self._tuple_faults())
-        yield from found
-        with self._reading():
-            lone = list(
-                self._ask(
-                    "SELECT DISTINCT home, law FROM rulings r WHERE NOT EXISTS"
-                    " (SELECT 1 FROM members m WHERE m.home = r.home AND m.law = r.law)"
-                )
-            )
-        for home, law in lone:
+                found.extend(look())
+        except StoreDamaged as error:
+            found.append(Finding(table, "", error.why))
+        return found
+
+    def _lone_rulings(self) -> Iterator[Finding]:
+        for home, law in self._ask(
+            "SELECT DISTINCT home, law FROM rulings r WHERE NOT EXISTS"
+            " (SELECT 1 FROM members m WHERE m.home = r.home AND m.law = r.law)"
+        ):
             yield Finding("rulings", f"{home} under {law}", "its membership is missing")
 
-    def _faults(
-        self, table: str, rows: Iterable[Any], decode: Callable[[bytes], object]
-    ) -> Iterator[Finding]:
-        for *key, blob in rows:
+    def _faults(self, table: str, sql: str, decode: Callable[[bytes], object]) -> Iterator[Finding]:
+        for *key, blob in self._ask(sql):
             words = " ".join(map(str, key))
             try:
                 self._read(table, words, decode, blob)
