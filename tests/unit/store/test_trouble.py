@@ -184,14 +184,18 @@ def raw(engine: Engine) -> Iterator[Any]:
         yield lambda sql, *params: connection.execute(sql.encode(), *params)
 
 
-def flipped(engine: Engine, table: str, column: str) -> None:
-    """Flip a bit in a body of a table; twice, and it is as it was."""
+@contextmanager
+def flipped(engine: Engine, table: str, column: str) -> Iterator[None]:
+    """A bit in a body of a table is flipped, and mended afterwards."""
+    mark = "?" if engine.kind == "sqlite" else "%s"
+    update = f"UPDATE {table} SET {column} = {mark} WHERE {column} = {mark}"
     with raw(engine) as run:
         found = run(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL").fetchall()
         body = bytes(found[0][0])
         other = body[:5] + bytes([body[5] ^ 1]) + body[6:]
-        mark = "?" if engine.kind == "sqlite" else "%s"
-        run(f"UPDATE {table} SET {column} = {mark} WHERE {column} = {mark}", (other, body))
+        run(update, (other, body))
+        yield
+        run(update, (body, other))
 
 
 BODIES = [
@@ -234,13 +238,12 @@ def test_what_is_damaged_is_named_and_not_dropped(kind: str, engines: MakeEngine
     author = filled(store)
     assert list(store.inspect()) == []
     for table, column in BODIES:
-        flipped(engine, table, column)
-        with pytest.raises(StoreDamaged, match=rf"damaged at {table} .*checksum.*doctor"):
-            store.begin() if table != "journal" else store.journal(0, 10)
-        (finding,) = list(store.inspect())
-        assert (finding.table, finding.what) == (table, "its checksum does not fit")
-        assert finding.key
-        flipped(engine, table, column)
+        with flipped(engine, table, column):
+            with pytest.raises(StoreDamaged, match=rf"damaged at {table} .*checksum.*doctor"):
+                store.begin() if table != "journal" else store.journal(0, 10)
+            (finding,) = list(store.inspect())
+            assert (finding.table, finding.what) == (table, "its checksum does not fit")
+            assert finding.key
     assert told(store.begin().durable) == told(author.model)
 
 
