@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from nomospace.errors import NomospaceError
+from nomospace.wire.kinds import Tagged
 from nomospace.wire.packing import Unfit, pack, unpack
-from nomospace.wire.shapes import Tagged
 from nomospace.wire.slots import SHAPES
 
 _COPY_MAX: Final = 4_096

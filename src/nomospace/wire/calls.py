@@ -49,8 +49,8 @@ from nomospace.wire.forms import (
     WireReact,
     WireSeek,
 )
+from nomospace.wire.kinds import Tagged, convert
 from nomospace.wire.packing import Unfit, unpack
-from nomospace.wire.shapes import brief
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
 
@@ -227,7 +227,7 @@ def decode_request(raw: Any, laws: Laws) -> Request:
     >>> decode_request(["settle", "jobs", "l7", True], laws=None)
     Settle(space='jobs', lease='l7', done=True)
     """
-    request = _from_list(raw, _REQUESTS) if raw.__class__ is list else raw
+    request = convert(raw, _REQUESTS.kind(raw)) if raw.__class__ is list else raw
     kind = request.__class__
     if kind not in _KNOWN:
         raise Unfit(f"a {type(raw).__name__} is no request")
@@ -237,18 +237,6 @@ def decode_request(raw: Any, laws: Laws) -> Request:
     except Unfit as error:
         raise BadCall(what=type(request).__name__.lower(), why=str(error)) from None
     return made
-
-
-def _from_list(raw: list[Any], kinds: dict[Any, Any]) -> Any:
-    """The struct that a list is, by its tag."""
-    tag = raw[0] if raw else None
-    kind = kinds.get(tag) if tag.__class__ is str else None
-    if kind is None:
-        raise Unfit(f"{brief(tag)} is no known kind of call or answer")
-    try:
-        return msgspec.convert(raw, kind)
-    except (msgspec.ValidationError, OverflowError) as error:
-        raise Unfit(str(error)) from None
 
 
 def _finish(made: Any) -> Any:
@@ -267,8 +255,8 @@ REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in get_args(Request)])
 ANSWERS: Final = (Found, WireFounds, Told, WireListing)
 """What answers are on the wire, besides plain values."""
 _KNOWN: Final = frozenset(REQUESTS)
-_REQUESTS: Final = {kind.__struct_config__.tag: kind for kind in REQUESTS}
-_ANSWERS: Final = {kind.__struct_config__.tag: kind for kind in ANSWERS}
+_REQUESTS: Final = Tagged("request", *REQUESTS)
+_ANSWERS: Final = Tagged("answer", *ANSWERS)
 
 
 def _read_out(out: Out, laws: Laws) -> Out:
@@ -389,7 +377,7 @@ def decode_value(raw: Any) -> Any:
     >>> decode_value(["found", ["job", 17], "ann@ward", 3, "ann@ward", 0, ""]).fields
     ('job', 17)
     """
-    value = _from_list(raw, _ANSWERS) if raw.__class__ is list else raw
+    value = convert(raw, _ANSWERS.kind(raw)) if raw.__class__ is list else raw
     kind = value.__class__
     if kind is Found:
         _set(value, "fields", thaw_all(value.fields))

@@ -17,8 +17,8 @@ from nomospace.errors import Unavailable
 from nomospace.host.changes import Change
 from nomospace.protocols.spaces import Row
 from nomospace.wire.blobs import Newer, body, build, seal
+from nomospace.wire.kinds import Tagged
 from nomospace.wire.packing import Unfit
-from nomospace.wire.shapes import Tagged
 from nomospace.wire.slots import CHANGES
 
 RECORD_VERSION: Final = 1

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Final, TypeAlias, get_type_hints
 import msgspec
 
 from nomospace.errors import Bug, CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.wire.annotations import has_any, is_struct
 from nomospace.wire.packing import Unfit, pack
-from nomospace.wire.shapes import has_any
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw
 
@@ -163,7 +163,7 @@ def _compile(kind: type[NomospaceError]) -> _Make:
 
 
 def _reader(annotation: Any) -> Callable[[Any], Any]:
-    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+    if is_struct(annotation):
         return lambda raw: SHAPES.read(annotation, raw)
     if has_any(annotation):
         return thaw

@@ -20,7 +20,9 @@ from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.wire import forms
-from nomospace.wire.shapes import DATA, OPERATION, SAID, TERM, Of, Shapes, Slot, Struct, Tagged
+from nomospace.wire.annotations import Struct
+from nomospace.wire.kinds import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
+from nomospace.wire.shapes import Shapes
 
 GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned, spaces.Handed)
 """What a `Transfer` brings."""

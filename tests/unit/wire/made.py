@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nomospace.terms import Compound
 from nomospace.terms.templates import ANY, Template, between
-from nomospace.wire.shapes import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
+from nomospace.wire.kinds import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
 from nomospace.wire.slots import SLOTS
 
 TEXTS = st.text(max_size=6)

@@ -11,8 +11,10 @@ from nomospace.protocols import courier, messages, spaces, streams, transfers
 from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.routing import seats
+from nomospace.wire.annotations import has_any
 from nomospace.wire.calls import ANSWERS, REQUESTS
-from nomospace.wire.shapes import Shapes, Tagged, has_any
+from nomospace.wire.kinds import Tagged
+from nomospace.wire.shapes import Shapes
 from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, SHAPES, SLOTS, STREAMED
 
 Struct = type[msgspec.Struct]
@@ -20,9 +22,7 @@ REACHED = SHAPES.reached(*FRAMES.holds(), *CHANGES.holds(), *REQUESTS, *ANSWERS)
 STAYS_HOME: dict[ModuleType, set[str]] = {
     messages: {"View"},
     calls: {
-        # Facts that a host is told by its own driver.
-        *("Call", "Arrive", "Depart", "Speak", "Certified", "Uncertified", "Revoked", "Absent"),
-        *("Present", "Primary", "Engage", "Disengage", "Moved", "Heard", "Tick"),
+        *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
         *("Open", "Adopt"),  # as `forms.WireOpen` and `forms.WireAdopt`
     },
     reacting: {"Listed"},  # as `forms.WireListed`

@@ -1,0 +1,155 @@
+"""What may stand in a field that is `Any`: a term, a struct with a tag, a value of one type.
+
+Each is a slot: it knows how to make the value of what was read, and what native code can write of
+it. `nomospace.wire.slots` says which slot each open field has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from nomospace.wire.annotations import Step, Struct, is_struct, structs_in
+from nomospace.wire.packing import Unfit, pack_deep
+from nomospace.wire.values import thaw, thaw_data, thaw_operation, thaw_said
+
+if TYPE_CHECKING:
+    from nomospace.wire.shapes import Shapes
+
+
+class Slot(Protocol):
+    """What may stand in a field that is `Any`."""
+
+    def reader(self, shapes: Shapes) -> Step:
+        """Makes the value of what was read; raises `Unfit`."""
+
+    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
+        """Makes what native code can write of the value; with `raw`, whatever its terms are."""
+
+    def holds(self) -> tuple[Struct, ...]:
+        """The structs that may stand here."""
+
+
+class Plain:
+    """A term or other plain data, which one function makes of what was read."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Step) -> None:
+        self._read = read
+
+    def reader(self, shapes: Shapes) -> Step:
+        return self._read
+
+    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
+        return as_raw if raw else None
+
+    def holds(self) -> tuple[Struct, ...]:
+        return ()
+
+
+def as_raw(value: Any) -> msgspec.Raw:
+    """A value written without native code's limits, for native code to copy."""
+    return msgspec.Raw(pack_deep(value))
+
+
+TERM: Final = Plain(thaw)
+"""A term of an agent: a field, a template, a message."""
+SAID: Final = Plain(thaw_said)
+"""A term that hosts made of agents' terms."""
+OPERATION: Final = Plain(thaw_operation)
+"""The same, which may hold variables."""
+DATA: Final = Plain(thaw_data)
+"""What a term may be, and dictionaries with names as keys."""
+
+
+class Tagged:
+    """One of several structs, told apart by their tags; or nothing, if `none`."""
+
+    __slots__ = ("_by_tag", "_classes", "_none", "_what")
+
+    def __init__(self, what: str, *classes: Struct, none: bool = False) -> None:
+        self._what = what
+        self._classes = classes
+        self._none = none
+        self._by_tag: dict[str, Struct] = {}
+        for each in classes:
+            tag = each.__struct_config__.tag
+            assert isinstance(tag, str), f"{each.__name__} needs a tag to be told from others"
+            assert each.__struct_config__.array_like, f"the tag of {each.__name__} stands first"
+            assert tag not in self._by_tag, f"two kinds of {what} have the tag {tag!r}"
+            self._by_tag[tag] = each
+
+    def kind(self, raw: Any) -> Struct:
+        """The struct that something read is, by its tag; raises `Unfit`."""
+        tag = raw[0] if raw.__class__ is list and raw else None
+        found = self._by_tag.get(tag) if tag.__class__ is str else None
+        if found is None:
+            raise Unfit(f"{_brief(tag)} is no known kind of {self._what}")
+        return found
+
+    def reader(self, shapes: Shapes) -> Step:
+        def read(raw: Any) -> Any:
+            if raw is None and self._none:
+                return None
+            return shapes.read(self.kind(raw), raw)
+
+        return read
+
+    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
+        if not raw and not any(shapes.is_lowered(each) for each in self._classes):
+            return None
+        known = frozenset(self._classes)
+
+        def lower(value: Any) -> Any:
+            if value.__class__ in known:
+                return shapes.lower(value, raw=raw)
+            if value is None and self._none:
+                return None
+            raise TypeError(f"a {type(value).__name__} is no {self._what}")
+
+        return lower
+
+    def holds(self) -> tuple[Struct, ...]:
+        return self._classes
+
+
+def _brief(tag: Any) -> str:
+    """A few words for what a peer sent as a tag, whatever it is."""
+    if tag.__class__ is not str:
+        return f"a {type(tag).__name__}"
+    return repr(tag) if len(tag) <= 40 else f"{tag[:37]!r}..."
+
+
+class Of:
+    """Always a value of one precise type: a struct, or something without structs."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: Any) -> None:
+        assert is_struct(type) or not structs_in(type)
+        self.type = type
+
+    def reader(self, shapes: Shapes) -> Step:
+        wanted = self.type
+        if is_struct(wanted):
+            return lambda raw: shapes.read(wanted, raw)
+        return lambda raw: convert(raw, wanted)
+
+    def lowerer(self, shapes: Shapes, raw: bool) -> Step | None:
+        return shapes.lowerer(self.type, None, raw)
+
+    def holds(self) -> tuple[Struct, ...]:
+        return tuple(structs_in(self.type))
+
+
+def convert(raw: Any, wanted: Any) -> Any:
+    """A value of a type, made natively of what was read; raises `Unfit`.
+
+    Quick for structs, whose types native code has worked out before; unions it works out anew.
+    """
+    try:
+        return msgspec.convert(raw, wanted)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise Unfit(str(error)) from None
