@@ -1,0 +1,78 @@
+"""Three hosts that are processes of their own, each to be killed and started again at any moment.
+
+They speak plain TCP on the loopback, straight with each other: what is tried here is crashes, and
+links that break otherwise are tried elsewhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tests.parity.processes import Files, Process, Stores
+from tests.servers import free_port
+
+NAMES: Final = ("ward", "icu", "lab")
+
+
+class Hosts:
+    """The three hosts. `stores` says where they keep what must survive: SQLite by default."""
+
+    def __init__(self, stores: Stores | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="nomospace-crash-"))
+        self._stores = stores or Files(self.folder)
+        self._ports = {name: free_port() for name in NAMES}
+        self._processes: dict[str, Process] = {}
+
+    def url(self, name: str) -> str:
+        """Where clients find a host, also after it was started again."""
+        return f"nomos+plain://127.0.0.1:{self._ports[name]}"
+
+    def store(self, name: str) -> str:
+        """Where a host keeps what must survive."""
+        return self._stores.url(name)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The hosts that have a process now."""
+        return tuple(self._processes)
+
+    def begin(self, name: str) -> None:
+        """Start a host, and do not wait for it."""
+        assert name not in self._processes, f"{name} is running already"
+        given = ["--insecure", "--listen", f"127.0.0.1:{self._ports[name]}"]
+        given += ["--store", self._stores.url(name)]
+        for other, port in self._ports.items():
+            if other != name:
+                given += ["--join", f"127.0.0.1:{port}"]
+        self._processes[name] = Process(name, self.folder, given)
+
+    async def ready(self, name: str) -> None:
+        """Wait until a host serves."""
+        await self._processes[name].ready()
+
+    def kill(self, name: str) -> None:
+        """End a host by its process id, as a power cut would."""
+        self._processes.pop(name).end(signal.SIGKILL)
+
+    def check_alive(self) -> None:
+        """Raise when a host has ended that nobody has killed."""
+        for name, process in self._processes.items():
+            code = process.child.poll()
+            assert code is None, f"host {name} ended by itself with {code}:\n{self.log(name)}"
+
+    def log(self, name: str) -> str:
+        """The end of what a host has logged."""
+        path = self.folder / f"{name}.log"
+        return path.read_text()[-3_000:] if path.exists() else ""
+
+    def close(self, *, keep: bool = False) -> dict[str, int]:
+        """End all hosts gracefully, and their files unless they are to be kept; exit codes."""
+        codes = {name: one.end(signal.SIGTERM) for name, one in self._processes.items()}
+        self._processes = {}
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return codes

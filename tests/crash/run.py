@@ -1,0 +1,252 @@
+"""Kill hosts at random moments under load, and count what was promised against what came.
+
+    python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--json]
+
+Three real hosts, the programs of `load` on all of them, and `kill -9` for one host after the other,
+or for two at a time, or for one that is just starting. Then all hosts are started once more, the
+load stops writing, and everything that was acknowledged must be with exactly one program. Exit 1,
+with the story of the first broken promise, when it is not.
+
+A seed fixes what the run tries and when; what the machine makes of it differs from run to run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.crash.hosts import NAMES, Hosts
+from tests.crash.ledger import Fault, Ledger
+from tests.crash.load import Load
+from tests.parity.processes import Schemas
+from tests.servers import postgres_server
+
+QUIET_S: Final = 1.0
+"""So long nothing new may come in the end, before it is believed that nothing will."""
+DRAIN_S: Final = 45.0
+"""What has not come so long after the last host was started again is lost."""
+RESTARTS_MAX_S: Final = 60.0
+"""How long hosts that are under way to their next life may take in the end."""
+
+
+@dataclass
+class Outcome:
+    """What a run has found."""
+
+    seed: int
+    store: str
+    kills: int = 0
+    took_s: float = 0.0
+    operations: int = 0
+    checked: dict[str, int] = field(default_factory=dict)
+    leases: dict[str, int] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    folder: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether all promises were kept."""
+        return not self.faults
+
+    def told(self) -> str:
+        """The run in words."""
+        lines = [
+            f"{self.kills} kills of {len(NAMES)} hosts ({self.store}, seed {self.seed}), "
+            f"{self.operations:,} operations, {self.took_s:.1f} s"
+        ]
+        lines += [f"  {count:>8,}  {what}" for what, count in self.checked.items()]
+        lines += [f"  {count:>8,}  leases {how}" for how, count in self.leases.items()]
+        if self.good:
+            lines.append("nothing lost, nothing doubled, nothing out of order, nothing too early")
+        else:
+            lines.append(f"{len(self.faults)} broken promises; the first:")
+            lines.append(str(self.faults[0]))
+            lines.append(f"stores and logs are in {self.folder}")
+        return "\n".join(lines)
+
+    def as_json(self) -> str:
+        """The run for other programs."""
+        return json.dumps(
+            {
+                "seed": self.seed,
+                "store": self.store,
+                "kills": self.kills,
+                "took_s": round(self.took_s, 1),
+                "operations": self.operations,
+                "checked": self.checked,
+                "leases": self.leases,
+                "faults": [str(fault) for fault in self.faults],
+            }
+        )
+
+
+class Run:
+    """One run: `play` carries it out."""
+
+    def __init__(self, hosts: Hosts, *, seed: int, store: str, say: Callable[[str], None]) -> None:
+        self.outcome = Outcome(seed, store, folder=str(hosts.folder))
+        self._hosts = hosts
+        self._rng = random.Random(seed)
+        self._began = time.monotonic()
+        self._ledger = Ledger(lambda: time.monotonic() - self._began)
+        self._up: dict[str, None] = {}
+        self._rising: dict[asyncio.Task[None], None] = {}
+        self._say = say
+
+    async def play(self, kills: int) -> Outcome:
+        """Kill so often, heal, drain, and judge."""
+        for name in NAMES:
+            self._hosts.begin(name)
+        for name in NAMES:
+            await self._hosts.ready(name)
+            self._up[name] = None
+        urls = {name: self._hosts.url(name) for name in NAMES}
+        load = Load(urls, self._ledger, random.Random(self._rng.random()))
+        try:
+            await load.start()
+            await self._kill(kills, load)
+            await self._heal()
+            await load.finish_writing()
+            await self._drain(load)
+            await self._judge(load)
+        finally:
+            await load.close()
+            for task in self._rising:
+                task.cancel()
+        self.outcome.took_s = time.monotonic() - self._began
+        return self.outcome
+
+    # -- killing -----------------------------------------------------------------------------
+
+    async def _kill(self, kills: int, load: Load) -> None:
+        outcome, rng = self.outcome, self._rng
+        while outcome.kills < kills:
+            # Mostly the hosts find each other between two kills, and sometimes they do not.
+            await asyncio.sleep(rng.uniform(0.0, 0.3) if rng.random() < 0.2 else rng.uniform(0, 2))
+            self._hosts.check_alive()
+            if load.errors:
+                return  # nothing will get better by more kills
+            if self._up:
+                name = rng.choice(list(self._up))
+                self._end(name)
+                again = rng.random() < 0.15 and outcome.kills < kills
+                task = asyncio.create_task(self._rise(name, dies_starting=again))
+                self._rising[task] = None
+                task.add_done_callback(lambda task: self._rising.pop(task, None))
+
+    def _end(self, name: str) -> None:
+        self._up.pop(name, None)
+        self._hosts.kill(name)
+        self.outcome.kills += 1
+        self._ledger.happened(f"{name} is killed")
+        if self.outcome.kills % 10 == 0:
+            self._say(f"{self.outcome.kills} kills")
+
+    async def _rise(self, name: str, *, dies_starting: bool) -> None:
+        """Start a host again after a while; it may be killed before it is ready."""
+        rng = self._rng
+        await asyncio.sleep(rng.uniform(0.0, 0.8))
+        self._hosts.begin(name)
+        if dies_starting:
+            await asyncio.sleep(rng.uniform(0.0, 1.0))
+            self._end(name)
+            self._hosts.begin(name)
+        await self._hosts.ready(name)
+        self._ledger.happened(f"{name} is back")
+        self._up[name] = None
+
+    async def _heal(self) -> None:
+        async with asyncio.timeout(RESTARTS_MAX_S):
+            while self._rising:
+                await asyncio.gather(*self._rising)
+
+    # -- judging -----------------------------------------------------------------------------
+
+    async def _drain(self, load: Load) -> None:
+        """Wait until everything has come, and then for what should not."""
+        until = time.monotonic() + DRAIN_S
+        while self._ledger.unseen() and time.monotonic() < until and not load.errors:
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(QUIET_S)
+        self._hosts.check_alive()
+
+    async def _judge(self, load: Load) -> None:
+        outcome = self.outcome
+        for who, error in load.errors:
+            story = "".join(traceback.format_exception(error)).rstrip()
+            outcome.faults.append(Fault(f"{who} was told {type(error).__name__}", story))
+        if not load.errors:
+            outcome.faults += self._ledger.faults()
+            expected, states = load.expected(), await load.states()
+            for member, state in states.items():
+                if state != expected[member]:
+                    what = f"the control state of {member} is not what its events make it"
+                    story = f"  (sent, got, promised, fired) is {state}, not {expected[member]}"
+                    outcome.faults.append(Fault(what, story))
+            outcome.checked["control states"] = len(states)
+        outcome.checked = {**self._ledger.checked(), **outcome.checked}
+        outcome.leases = load.settled
+        outcome.operations = load.operations
+
+
+async def crash(
+    *,
+    kills: int,
+    seed: int,
+    store: str = "sqlite",
+    say: Callable[[str], None] = lambda _: None,
+    keep: bool = False,
+) -> Outcome:
+    """Play one run with hosts of its own. The files of a run that went wrong are kept."""
+    async with AsyncExitStack() as parts:
+        stores = None
+        if store == "postgresql":
+            server = parts.enter_context(postgres_server())
+            stores = Schemas(server.url, f"crash{os.getpid()}")
+        hosts = Hosts(stores)
+        wrong = True
+        try:
+            outcome = await Run(hosts, seed=seed, store=store, say=say).play(kills)
+            wrong = not outcome.good
+        finally:
+            codes = hosts.close(keep=wrong or keep)
+        for name, code in codes.items():
+            if code:
+                outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
+        return outcome
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; 1 when a promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.crash.run", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--kills", type=int, default=200, help="how many (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="what is tried, and when (default: 1)")
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
+    given = parser.parse_args(arguments)
+
+    def say(what: str) -> None:
+        if not given.json:
+            print(what, file=sys.stderr, flush=True)
+
+    outcome = asyncio.run(
+        crash(kills=given.kills, seed=given.seed, store=given.store, say=say, keep=given.keep)
+    )
+    print(outcome.as_json() if given.json else outcome.told())
+    return 0 if outcome.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
