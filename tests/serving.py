@@ -51,10 +51,7 @@ class ServedHost(Host):
 
     def kill(self) -> None:
         """End as a process does that is killed: what is on disk stays, and nothing else."""
-        sessions = self.served
         self._end()
-        for session in list(sessions.all):
-            session.moved_to = "the dead"  # nobody is told anything any more
         self.clients.stop()
 
     def _do(self, effects: list[Effect | Outgoing]) -> None:
@@ -127,6 +124,8 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.cuts = 0
         self.connections = 0
+        self.frozen = False
+        """Whether nothing gets through, though no connection ends."""
         self.closed = False
         """Whether new connections are refused at once."""
 
@@ -187,6 +186,8 @@ class Proxy:
     ) -> None:
         try:
             while data := await source.read(65536):
+                while self.frozen and not sink.is_closing():
+                    await asyncio.sleep(0.005)
                 left = self._left[way]
                 if left is not None and len(data) >= left:
                     sink.write(data[:left])

@@ -38,6 +38,7 @@ from nomospace.wire.talk import (
     FOUND,
     GONE,
     LEFT,
+    LIFE_BITS,
     MAILED,
     REPLY,
     VERSION,
@@ -371,6 +372,8 @@ class Line:
                         self._answer(call, read_found(frame))
                     elif kind == REPLY:
                         self._answer(call, read_reply(frame))
+                        if call.then is not None:
+                            self._check_life(number)
                     else:
                         self._fail(call, read_error(frame[3]))
                 except (ValueError, IndexError) as error:
@@ -379,6 +382,12 @@ class Line:
                     self._let_on()
             else:
                 self._pushed(kind, frame)
+
+    def _check_life(self, number: int) -> None:
+        """A reaction may have been registered just before its host was killed: it is gone."""
+        assert self._welcome is not None
+        if number and number >> LIFE_BITS < self._welcome.life:
+            self._watching.register_anew()
 
     def _answer(self, call: Pending, value: Any) -> None:
         future = call.future

@@ -179,8 +179,9 @@ class Clients:
         return ClientLink(self, asyncio.get_running_loop(), arrival)
 
     def stop(self) -> None:
-        """End all connections; the sessions stay."""
+        """End all connections, with the host; the sessions stay."""
         self._stopped = True
+        self.sessions.stop()
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None

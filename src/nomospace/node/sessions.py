@@ -57,6 +57,7 @@ from nomospace.node.session import Gate, Link, Opened, Outgoing, Push, Session
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
+    LIFE_BITS,
     WINDOW,
     answered_call,
     pack_back,
@@ -79,7 +80,6 @@ OUTBOX_BYTES_MAX: Final = 64 << 20
 CALLS_MAX: Final = 4 * WINDOW
 """A client keeps to its window; what it may do without waiting for room is bounded by this."""
 
-_LIFE_BITS: Final = 40
 _OPENED: Final = 1 << 62
 """The number under which a session itself is kept: above those of all pushes."""
 _ALL: Final = (1 << 63) - 1
@@ -132,7 +132,7 @@ class Sessions:
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
         self._gate = gate
-        self._base = life << _LIFE_BITS
+        self._base = life << LIFE_BITS
         self._top = self._base
         """Above the numbers of all sessions that have ended: a new one may have the key of one."""
         self._op = first
@@ -146,6 +146,7 @@ class Sessions:
         """Sessions without a connection, those that have been so longest first."""
         self._away: dict[str, None] = {}
         """Agents whose laws know that their programs have gone away."""
+        self._stopped = False
         self.dropped = 0
         """How many firings and letters found an outbox full."""
 
@@ -270,9 +271,14 @@ class Sessions:
             self._away[session.agent] = None
             self._tell(Absent(session.agent))
 
+    def stop(self) -> None:
+        """The host ends: connections that end with it are no doing of their clients."""
+        self._stopped = True
+
     def _tell(self, event: Absent | Present) -> None:
-        with suppress(Unavailable):  # the host is closing, and tells nobody anything any more
-            self._gate.tell(event)
+        if not self._stopped:
+            with suppress(Unavailable):  # a store that is full: the law learns nothing of it
+                self._gate.tell(event)
 
     def end(self, session: Session) -> None:
         """A session is over: its client said so, or never came back."""

@@ -46,6 +46,7 @@ from nomospace.host.calls import (
     Seek,
     Settle,
     Share,
+    Show,
     Tell,
 )
 from nomospace.host.effects import Found
@@ -92,6 +93,8 @@ WINDOW: Final = 1024
 CLIENT_PROGRAM: Final = "@client"
 """What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
 No program can be registered under this name."""
+LIFE_BITS: Final = 40
+"""The number of a push: below this many bits it counts, above them stands the host's life."""
 SELF: Final = "@"
 """In a `Hello`: the agent that the certificate or the token is for."""
 

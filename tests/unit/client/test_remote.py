@@ -13,6 +13,7 @@ import pytest
 import nomospace as ns
 from nomospace import ANY
 from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut
+from nomospace.client import line as line_module
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.line import HostLost, MovedOn, SessionLost
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
@@ -330,6 +331,41 @@ def test_time_runs_out_while_there_is_no_connection_too() -> None:
     in_scene(program)
 
 
+def test_a_host_that_says_nothing_is_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_module, "TICK_S", 0.02)
+    monkeypatch.setattr(line_module, "ALIVE_S", 0.05)
+    monkeypatch.setattr(line_module, "DEAD_S", 0.3)
+
+    async def program(scene: Scene) -> None:
+        jobs = await scene.jobs()
+        await asyncio.sleep(0.5)  # a quiet line is alive
+        assert scene.proxy.connections == 1
+        scene.proxy.frozen = True
+        waiting = asyncio.create_task(jobs.out("job", 1))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        await until(lambda: scene.proxy.connections == 2)
+        scene.proxy.frozen = False
+        await waiting
+        assert await scene.left() == [("job", 1)]
+
+    in_scene(program)
+
+
+def test_a_client_that_says_nothing_is_taken_for_gone() -> None:
+    async def program(scene: Scene) -> None:
+        scene.host.clients.silent_s = 0.2
+        jobs = await scene.jobs()
+        scene.proxy.frozen = True
+        await until(lambda: all(session.link is None for session in scene.host.served.all))
+        assert [what for what, _ in scene.host.notes] == ["silent"]
+        scene.proxy.frozen = False
+        await jobs.out("job", 1)
+        assert await scene.left() == [("job", 1)]
+
+    in_scene(program)
+
+
 def test_a_host_that_stays_away_is_lost_and_says_so() -> None:
     async def program(scene: Scene) -> None:
         jobs = await scene.jobs()
@@ -427,7 +463,11 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
             await jobs.out_many([("job", number) for number in range(3)])
             jobs.react(("alarm", int), lambda one, source, handle: fired.append(one[1]))
             assert await jobs.take("job", 0) == ("job", 0)
+            nurse = await far.agent("nurse")
+            await nurse.adopt(ECHO)
+            board = found["board"] = await nurse.space("board", shared=True, law=ECHO)
             host.mute = True  # from here on: on disk, and never sent
+            board.react(("notice", int), lambda one, source, handle: fired.append(one[1]))
             found["calls"] = [
                 asyncio.create_task(jobs.take("job", 1)),
                 asyncio.create_task(jobs.out("job", 3)),
@@ -445,6 +485,8 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
             assert await jobs.read_all("job", int) == [("job", 2), ("job", 3)]
             await jobs.out("alarm", 5)
             await until(lambda: fired == [5])
+            await found["board"].out("notice", 6)
+            await until(lambda: fired == [5, 6])
             await found["far"].close()
             await until(lambda: not host.served.all)
             assert not disk.begin().outbox
