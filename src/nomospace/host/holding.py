@@ -564,20 +564,17 @@ class Holding:
         elif interface.durable:
             self.keep(name, record)
 
-    def census(self) -> list[tuple[str, str, int, tuple[str, ...]]]:
-        """The spaces here: their names, laws, how many tuples lie in them, and who shares them.
-
-        A private one is told apart by its one agent.
-        """
+    def census(self) -> list[tuple[Space, str, bool, tuple[str, ...]]]:
+        """The spaces here: each with its law, whether it is shared, and the agents it is of."""
         lines = [
-            (level.name, level.law, len(level.space), tuple(level.sharers))
+            (level.space, level.law, True, tuple(level.sharers))
             for level in self.levels.values()
             if level.sharers
         ]
         for agent, resident in self.residents.items():
             lines += [
-                (name, one.law, len(one.private), (agent,))
-                for name, one in resident.spaces.items()
+                (one.private, one.law, False, (agent,))
+                for one in resident.spaces.values()
                 if not one.shared
             ]
         return lines

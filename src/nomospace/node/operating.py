@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from nomospace.space import Space
+from nomospace.terms import show
 from nomospace.wire.admin import (
+    ANSWER_BYTES_MAX,
     TAIL_MAX,
     AgentLine,
     Agents,
     Doctor,
     Finding,
+    Listing,
     Question,
     Record,
     SpaceLine,
@@ -18,6 +23,8 @@ from nomospace.wire.admin import (
     Stats,
     StatsLine,
     Tail,
+    TupleLine,
+    Tuples,
     Where,
     WhereLine,
 )
@@ -38,6 +45,8 @@ class Operating:
             return self._agents(question)
         if isinstance(question, Spaces):
             return self._spaces()
+        if isinstance(question, Tuples):
+            return self._tuples(question)
         if isinstance(question, Stats):
             return self._stats()
         if isinstance(question, Where):
@@ -64,10 +73,20 @@ class Operating:
         ]
 
     def _spaces(self) -> list[SpaceLine]:
-        return [
-            SpaceLine(name, law, tuples, agents)
-            for name, law, tuples, agents in self._server.host.core.holding.census()
-        ]
+        lines = []
+        for space, law, shared, agents in self._server.host.core.holding.census():
+            of = space.stats()
+            counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
+            lines.append(SpaceLine(space.name, law, shared, agents, *counts))
+        return lines
+
+    def _tuples(self, question: Tuples) -> Listing:
+        for space, _, shared, agents in self._server.host.core.holding.census():
+            if space.name == question.space and (
+                shared if not question.agent else not shared and agents == (question.agent,)
+            ):
+                return Listing(True, len(space), tuple(_lines(space, question.limit)))
+        return Listing(False, 0, ())
 
     def _stats(self) -> StatsLine:
         server = self._server
@@ -118,3 +137,16 @@ class Operating:
             "look whether the hosts of --join run and can be reached" if alone else "",
         )
         return [store, group, links]
+
+
+def _lines(space: Space, limit: int) -> Iterator[TupleLine]:
+    """The oldest tuples of a space, as many as fit into an answer."""
+    size = 0
+    for record in space.oldest(max(0, min(limit, TAIL_MAX))):
+        fields = tuple([show(field) for field in record.fields])
+        size += sum(map(len, fields))
+        if size > ANSWER_BYTES_MAX:
+            return
+        yield TupleLine(
+            fields, record.writer, record.count, record.cur, record.dest, record.deliveries
+        )

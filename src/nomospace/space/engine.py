@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from gc import collect
+from itertools import islice
 from operator import attrgetter
 from typing import ClassVar, Final
 
@@ -307,6 +308,10 @@ class Space:
     def held_by(self, agent: str) -> list[Record]:
         """The tuples an agent holds, oldest first, without those lent out."""
         return list(self._store.held_by(agent))
+
+    def oldest(self, limit: int) -> list[Record]:
+        """Up to so many tuples of any width, oldest first, without those lent out."""
+        return list(islice(self._store.everything(), limit))
 
     def misplaced_for(self, dest: str) -> list[Record]:
         """The tuples for an agent that another one holds, oldest first, without those lent out."""

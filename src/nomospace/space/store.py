@@ -109,6 +109,10 @@ class Store:
         """Whom misplaced records are for."""
         return list(dict.fromkeys(a for s in self.shelves.values() for a in s.astray))
 
+    def everything(self) -> Iterator[Record]:
+        """All that is here, oldest first."""
+        return merge(*[shelf.everything() for shelf in self.shelves.values()], key=_order)
+
     def composites(self) -> list[Composite]:
         """The composites that searches have asked for."""
         return [one for shelf in self.shelves.values() for one in shelf.composites.values()]

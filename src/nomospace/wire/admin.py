@@ -16,6 +16,8 @@ from nomospace.wire.packing import Unfit, pack, unpack
 
 TAIL_MAX: Final = 10_000
 """The most lines that one answer has."""
+ANSWER_BYTES_MAX: Final = 4 << 20
+"""About how many bytes of tuples one answer has: large ones make it shorter."""
 OPERATOR: Final = "operator"
 """The scope that these questions need."""
 
@@ -41,12 +43,47 @@ class Spaces(msgspec.Struct, frozen=True, tag="spaces"):
 
 
 class SpaceLine(msgspec.Struct, frozen=True):
-    """A space: the hash of its law if it has one, how many tuples are here, and who shares it."""
+    """A space: the hash of its law if it has one, and the agents that share it, or the one that
+    has it for itself. Of its tuples here, some are lent under a lease.
+    """
 
     name: str
     law: str
-    tuples: int
+    shared: bool
     agents: tuple[str, ...]
+    tuples: int
+    lent: int
+    waiting: int
+    reactions: int
+
+
+class Tuples(msgspec.Struct, frozen=True, tag="tuples"):
+    """What lies in a space here? In the shared one, or in the private one of an agent."""
+
+    space: str
+    agent: str = ""
+    limit: int = 1_000
+
+
+class TupleLine(msgspec.Struct, frozen=True):
+    """A tuple: its fields as text, who wrote it as which, who holds it, and whom it is for."""
+
+    fields: tuple[str, ...]
+    writer: str
+    count: int
+    holder: str
+    dest: str
+    deliveries: int
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The oldest tuples of a space, and how many there are of all. `known` is whether the host
+    has such a space.
+    """
+
+    known: bool
+    total: int
+    lines: tuple[TupleLine, ...]
 
 
 class Stats(msgspec.Struct, frozen=True, tag="stats"):
@@ -109,12 +146,13 @@ class Finding(msgspec.Struct, frozen=True):
     mend: str = ""
 
 
-Question: TypeAlias = Agents | Spaces | Stats | Where | Tail | Doctor
+Question: TypeAlias = Agents | Spaces | Tuples | Stats | Where | Tail | Doctor
 """What an operator may ask."""
 
 ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
     Agents: list[AgentLine],
     Spaces: list[SpaceLine],
+    Tuples: Listing,
     Stats: StatsLine,
     Where: WhereLine,
     Tail: list[Record],
