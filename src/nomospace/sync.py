@@ -24,6 +24,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overload
 
@@ -434,6 +435,10 @@ class Membership:
         """Send a message to an agent or a space; gives the ruling, refused or not."""
         return _background.wait(self._it.send(message, to=to))
 
+    def present(self, certificate: bytes | str | Path) -> Any:
+        """Present a certificate, PEM or DER, or its file: the ruling on it."""
+        return _background.wait(self._it.present(certificate))
+
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
         while True:
@@ -473,9 +478,15 @@ class Space:
     def __repr__(self) -> str:
         return repr(self._it)
 
-    def out(self, *fields: object, to: str | None = None, ttl: float | None = None) -> None:
+    def out(
+        self,
+        *fields: object,
+        to: str | None = None,
+        ttl: float | None = None,
+        once: str | None = None,
+    ) -> None:
         """Write a tuple, for the agent `to` when one is named; gone after `ttl` seconds."""
-        _background.wait(self._it.out(*fields, to=to, ttl=ttl))
+        _background.wait(self._it.out(*fields, to=to, ttl=ttl, once=once))
 
     def out_many(
         self, rows: Iterable[Iterable[object]], *, to: str | None = None, ttl: float | None = None

@@ -148,9 +148,9 @@ class Connection(Protocol):
         """Write one tuple."""
 
     def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
+        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
     ) -> Coroutine[Any, Any, None]:
-        """Write several tuples in one atomic step."""
+        """Write several tuples in one atomic step; under a key `once`, if it is not empty."""
 
     def seek(
         self,
@@ -183,6 +183,9 @@ class Connection(Protocol):
 
     def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         """Send a message under a law; the ruling on it."""
+
+    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+        """Present a certificate under a law; the ruling on it."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
         """Bring the mail of a membership that the agent has already."""

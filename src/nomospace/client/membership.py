@@ -5,15 +5,49 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from nomospace.client.connection import Connection, Law, Report
+from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
 
+CERTIFICATE_BYTES_MAX: Final = 65_536
+"""The largest certificate that is presented."""
 MAIL_MAX: Final = 10_000
 """How many messages may wait in an inbox; past it the newest are dropped, and that is reported."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NoCertificate(CallerError):
+    """What was to be presented is no certificate, and no file with one."""
+
+    code: ClassVar[str] = "client.no-certificate"
+    given: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.given}: {self.why}; give a certificate (PEM or DER), or the path of its file"
+
+
+def read_certificate(given: bytes | str | Path) -> bytes:
+    """The bytes of a certificate that was given as such, as text, or as a path."""
+    if isinstance(given, str) and given.lstrip().startswith("-----BEGIN"):
+        given = given.encode()
+    if not isinstance(given, bytes):
+        try:
+            with Path(given).open("rb") as file:
+                given = file.read(CERTIFICATE_BYTES_MAX + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise NoCertificate(given=str(given)[:80], why=why) from None
+    if not 0 < len(given) <= CERTIFICATE_BYTES_MAX:
+        why = f"it has {len(given):,} bytes, and a certificate 1 to {CERTIFICATE_BYTES_MAX:,}"
+        raise NoCertificate(given="the certificate", why=why)
+    return given
 
 
 class Letter(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +102,14 @@ class Membership:
         made = term(message) if isinstance(message, str) else freeze(message)
         receiver = to if isinstance(to, str) else tuple(to)
         return await self._connection.tell(self.law.hash, made, receiver)
+
+    async def present(self, certificate: bytes | str | Path) -> Any:
+        """Present a certificate, PEM or DER, or its file: the ruling on it.
+
+        The controller checks it; one that counts is `certified` to the law until it runs out or is
+        revoked. Raises a kind of `BadCertificate` for one that does not.
+        """
+        return await self._connection.show(self.law.hash, read_certificate(certificate))
 
     def inbox(self) -> Inbox:
         """Messages that the law delivers to this agent, oldest first: for `async for`.

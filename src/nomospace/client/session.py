@@ -30,6 +30,7 @@ from nomospace.wire.talk import (
     Save,
     Settle,
     Share,
+    Show,
     Tell,
     pack_ask,
     pack_bye,
@@ -92,9 +93,9 @@ class Session(Line):
         await future
 
     def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
+        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
     ) -> Coroutine[Any, Any, None]:
-        return self._ask(OutMany(space, rows, to, ttl_us))
+        return self._ask(OutMany(space, rows, to, ttl_us, once))
 
     def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
         return self._ask_law(Open(space, law, durable))
@@ -107,6 +108,9 @@ class Session(Line):
 
     def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         return self._ask(Tell(law, message, to))
+
+    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+        return self._ask(Show(law, certificate))
 
     def save(self, state: bytes) -> Coroutine[Any, Any, None]:
         return self._ask(Save(state))

@@ -31,7 +31,16 @@ from nomospace.client.reactions import (
     check_listener,
     check_way,
 )
-from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples, micros, place, seconds
+from nomospace.client.tuples import (
+    Tuple,
+    agent_id,
+    as_tuple,
+    as_tuples,
+    check_key,
+    micros,
+    place,
+    seconds,
+)
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import Template, freeze_tuple
 
@@ -92,8 +101,17 @@ class Space:
 
     # -- writing ---------------------------------------------------------------------------
 
-    async def out(self, *fields: object, to: str | None = None, ttl: float | None = None) -> None:
+    async def out(
+        self,
+        *fields: object,
+        to: str | None = None,
+        ttl: float | None = None,
+        once: str | None = None,
+    ) -> None:
         """Write a tuple, for the agent `to` when one is named; gone after `ttl` seconds if given.
+
+        With `once` it is written at most once: what this agent has written to the space under the
+        same key is not written again, however often it tries, also after crashes.
 
         The tuple is this agent's until the agent `to` is connected and shares the space; then it
         moves there, at once or in the very step in which their hosts engage. Raises `Refused` when
@@ -107,6 +125,12 @@ class Space:
         ...     jobs.read_all("offer", int, dest="porter@ward-3")
         [('offer', 40)]
         """
+        if once is not None:
+            row = (freeze_tuple(fields),)
+            await self._connection.out_many(
+                self.name, row, agent_id("to", to), micros("ttl", ttl), check_key(once)
+            )
+            return
         await self._connection.out(
             self.name,
             freeze_tuple(fields),
@@ -133,7 +157,7 @@ class Space:
             frozen.append(freeze_tuple(tuple(row)))
         if frozen:
             await self._connection.out_many(
-                self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl)
+                self.name, tuple(frozen), agent_id("to", to), micros("ttl", ttl), ""
             )
 
     # -- operations that wait --------------------------------------------------------------

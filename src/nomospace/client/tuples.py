@@ -81,6 +81,10 @@ class BadDuration(CallerError):
         )
 
 
+KEY_CHARS_MAX: Final = 500
+"""The longest key of `out(…, once=key)`."""
+
+
 @dataclass(eq=False, kw_only=True)
 class BadPlace(CallerError):
     """An agent's id was needed and something else was given."""
@@ -91,6 +95,17 @@ class BadPlace(CallerError):
 
     def __str__(self) -> str:
         return f"{self.what}={self.value} is no agent; give its id, such as 'nurse@ward-3'"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadKey(CallerError):
+    """A key under which nothing can be written once."""
+
+    code: ClassVar[str] = "client.bad-key"
+    value: str
+
+    def __str__(self) -> str:
+        return f"once={self.value} is no key; use a string of 1 to {KEY_CHARS_MAX} characters"
 
 
 def seconds(what: str, value: Any, *, zero: bool = False) -> float:
@@ -140,4 +155,18 @@ def place(what: str, value: Any) -> str:
         return ""
     if not isinstance(value, str) or not value:
         raise BadPlace(what=what, value=repr(value)[:60])
+    return value
+
+
+def check_key(value: Any) -> str:
+    """A key of `out(…, once=key)`, checked.
+
+    >>> check_key("query/batch/7")
+    'query/batch/7'
+    >>> check_key("")
+    Traceback (most recent call last):
+    nomospace.client.tuples.BadKey: once='' is no key; use a string of 1 to 500 characters
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= KEY_CHARS_MAX:
+        raise BadKey(value=repr(value)[:60])
     return value

@@ -54,12 +54,16 @@ class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
 
 
 class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
-    """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set."""
+    """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set.
+
+    With `once`, what this agent has written to this space under the same key is not written again.
+    """
 
     space: str
     fields: tuple[Term, ...]
     to: str = ""
     ttl_us: int = 0
+    once: str = ""
 
 
 class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
@@ -69,6 +73,7 @@ class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-m
     rows: tuple[tuple[Term, ...], ...]
     to: str = ""
     ttl_us: int = 0
+    once: str = ""
 
 
 class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):

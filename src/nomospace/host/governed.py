@@ -79,7 +79,12 @@ class Governed:
             self._host.answer(op)
         for place, fields in enumerate(request.rows, 1):
             last = op if place == len(request.rows) else 0
-            one = Out(request.space, fields, request.to, request.ttl_us)
+            key = (
+                f"{request.once}/{place}"
+                if request.once and len(request.rows) > 1
+                else request.once
+            )
+            one = Out(request.space, fields, request.to, request.ttl_us, key)
             self._submit(last, resident, interface, one)
 
     def seek(self, op: int, resident: Resident, interface: Interface, request: Seek) -> None:
@@ -168,7 +173,11 @@ class Governed:
         try:
             interface = resident.interface(space)
             if isinstance(request, Out):
-                host.holding.write(resident, interface, request.fields, request.to, request.ttl_us)
+                once = request.once
+                if not once or host.holding.is_new(resident, interface, once):
+                    host.holding.write(
+                        resident, interface, request.fields, request.to, request.ttl_us
+                    )
                 self._drop(agent, space, one)
                 host.answer(op)
             elif isinstance(request, Seek):

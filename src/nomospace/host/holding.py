@@ -39,6 +39,7 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.space import Record, Space
 from nomospace.terms import Term
+from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -47,6 +48,10 @@ DELIVERIES_MAX: Final = 5
 """A tuple that came back from so many leases goes to the dead letters of its space."""
 LIFE_STEP: Final = 1 << 32
 """How far an agent's counter jumps when its host starts again, so that no number comes twice."""
+WRITTEN_ONCE: Final = ".once"
+"""Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
+ONCE_MAX: Final = 1_000_000
+"""How many such keys are remembered for an agent and a space; the oldest is forgotten first."""
 DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
@@ -303,12 +308,36 @@ class Holding:
             raise NotAnAgent(given=request.to)
         if interface.law:
             self._host.governed.out(op, resident, interface, request)
+        elif request.once and not self.is_new(resident, interface, request.once):
+            self._host.answer(op)
         elif isinstance(request, Out):
             self.write(resident, interface, request.fields, request.to, request.ttl_us)
             self._host.answer(op)
         else:
             self.write_many(resident, interface, request)
             self._host.answer(op)
+
+    def is_new(self, resident: Resident, interface: Interface, key: str) -> bool:
+        """Whether an agent writes to a space under a key for the first time; noted, if it does.
+
+        The keys are tuples of a private space beside it: they are kept, carried along when the
+        agent moves, and bounded as tuples are.
+        """
+        name = interface.name + WRITTEN_ONCE
+        keys = resident.spaces.get(name)
+        if keys is None:
+            keys = self._open(resident, name, "", durable=interface.durable)
+        if keys.private.find(Template.of((key,))) is not None:
+            return False
+        if len(keys.private) >= ONCE_MAX:
+            oldest = keys.private.find(_ANY_KEY)
+            assert oldest is not None, "keys are strings"
+            keys.private.remove(oldest)
+            self.forget(name, oldest)
+        resident.count += 1
+        agent = resident.id
+        self._put(resident, keys, Record((key,), agent, resident.count, agent, agent))
+        return True
 
     def write(
         self,
@@ -635,6 +664,9 @@ class Holding:
             if record.expires:
                 self._timed[space] = name
             space.put(record, now=now)
+
+
+_ANY_KEY: Final = Template.of((str,))
 
 
 def row_of(record: Record) -> Row:

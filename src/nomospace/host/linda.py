@@ -2,8 +2,9 @@
 
 Law text keeps Linda's short words: `out(T)`, `in(P)`, `rd(P)`, `inp`, `rdp`, `ing`, `rdg`,
 `react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`. Options ride as one more argument, a
-list, absent when there are none: `out(T, [to(L), ttl(S)])`, with seconds. A law may forward another
-operation than the one it was shown, so what reaches a space is always read back from its term.
+list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds. A law may forward
+another operation than the one it was shown, so what reaches a space is always read back from its
+term.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ def show(request: Out | Seek | React) -> Compound:
             options.append(Compound("to", (request.to,)))
         if request.ttl_us:
             options.append(Compound("ttl", (seconds(request.ttl_us),)))
+        if request.once:
+            options.append(Compound("once", (request.once,)))
     else:
         args = (request.template.term,)
         if isinstance(request, React):
@@ -106,7 +109,13 @@ def read(message: Term, space: str) -> Out | Seek | React | None:
         return None
     try:
         if name == "out":
-            return Out(space, freeze_tuple(args[0]), _word(options, "to"), _micros(options, "ttl"))
+            return Out(
+                space,
+                freeze_tuple(args[0]),
+                _word(options, "to"),
+                _micros(options, "ttl"),
+                _word(options, "once"),
+            )
         if name == "react" and args[1] in _MODES_BACK:
             return React(
                 space,

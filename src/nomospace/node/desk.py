@@ -34,6 +34,7 @@ from nomospace.host.calls import (
     Seek,
     Settle,
     Share,
+    Show,
     Tell,
     Unread,
 )
@@ -132,9 +133,9 @@ class Line:
         return self._ask(Out(space, fields, to, ttl_us))
 
     def out_many(
-        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int
+        self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
     ) -> Coroutine[Any, Any, None]:
-        return self._ask(OutMany(space, rows, to, ttl_us))
+        return self._ask(OutMany(space, rows, to, ttl_us, once))
 
     def seek(
         self,
@@ -159,6 +160,9 @@ class Line:
 
     def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         return self._ask(Tell(law, message, to))
+
+    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+        return self._ask(Show(law, certificate))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come in the very step of the adoption, so the mailbox is there before.

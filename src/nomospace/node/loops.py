@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 SWITCH_S: Final = 0.0005
-"""How long a thread may wait for the interpreter: the keeper's, which has to say that it is done."""
+"""How long a thread may wait for the interpreter: the keeper's, to say that it is done."""
 
 
 def run_loop(main: Coroutine[Any, Any, None]) -> None:

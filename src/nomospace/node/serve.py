@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
 from nomospace.errors import CallerError, NomospaceError
@@ -97,7 +97,7 @@ class Server:
 
     # -- its life ----------------------------------------------------------------------------
 
-    async def __aenter__(self) -> Server:
+    async def __aenter__(self) -> Self:
         try:
             await self._start()
         except BaseException:
@@ -121,7 +121,7 @@ class Server:
             from nomospace.node.vouching import SealedLinks, Vouching
 
             vouching = Vouching(self.identity, self._now)
-            network = SealedLinks(links, vouching, lambda law: self.host.law(law))
+            network = SealedLinks(links, vouching, self._law)
         store = open_store(config.store)
         self.host = Host(
             settings.name,
@@ -206,6 +206,9 @@ class Server:
     def _now(self) -> int:
         assert self.clock is not None, "the host has started"
         return self.clock.now()
+
+    def _law(self, law: str) -> CompiledLaw | None:
+        return self.host.law(law)
 
     def _clock_from(self, mark: Any) -> Clock:
         self.clock = Clock(mark)

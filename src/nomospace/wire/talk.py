@@ -81,6 +81,7 @@ __all__ = [  # the requests, for clients, which know nothing of hosts
     "Save",
     "Settle",
     "Share",
+    "Show",
     "Tell",
 ]
 
