@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 EARLY_S: Final = 0.05
@@ -188,7 +189,7 @@ class Ledger:
     def _disorder(
         self, sender: str, receiver: str, line: list[tuple[int, float]]
     ) -> list[tuple[float, Fault]]:
-        for (before, at), (after, then) in zip(line, line[1:], strict=False):
+        for (before, at), (after, then) in pairwise(line):
             if after <= before:
                 what = f"message {after} of {sender} came to {receiver} behind message {before}"
                 events = [(at, f"message {before} came"), (then, f"message {after} came")]

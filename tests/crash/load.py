@@ -128,7 +128,7 @@ class Load:
     async def finish_writing(self) -> None:
         """Make nothing new; wait until all that was asked for is answered."""
         self._writing = False
-        done, late = await asyncio.wait(self._makers, timeout=ANSWER_S)
+        _, late = await asyncio.wait(self._makers, timeout=ANSWER_S)
         for task in late:
             self.errors.append((task.get_name(), TimeoutError(f"no answer in {ANSWER_S:g} s")))
             task.cancel()

@@ -60,10 +60,8 @@ class Outcome:
 
     def told(self) -> str:
         """The run in words."""
-        lines = [
-            f"{self.kills} kills of {len(NAMES)} hosts ({self.store}, seed {self.seed}), "
-            f"{self.operations:,} operations, {self.took_s:.1f} s"
-        ]
+        tried = f"{self.kills} kills of {len(NAMES)} hosts ({self.store}, seed {self.seed})"
+        lines = [f"{tried}, {self.operations:,} operations, {self.took_s:.1f} s"]
         lines += [f"  {count:>8,}  {what}" for what, count in self.checked.items()]
         lines += [f"  {count:>8,}  leases {how}" for how, count in self.leases.items()]
         if self.good:
