@@ -18,13 +18,15 @@ from nomospace.host.changes import Change
 from nomospace.protocols.spaces import Row
 from nomospace.wire.blobs import Newer, body, build, seal
 from nomospace.wire.kinds import Tagged
-from nomospace.wire.packing import Unfit
+from nomospace.wire.packing import Unfit, reader_of
 from nomospace.wire.slots import CHANGES
+from nomospace.wire.values import thaw_all
 
 RECORD_VERSION: Final = 1
 """The version of all records that this nomospace writes."""
 
 _VERSION: Final = bytes([RECORD_VERSION])
+_read_row: Final = reader_of(Row)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -95,8 +97,20 @@ def encode_row(row: Row) -> bytes:
 
 
 def decode_row(data: bytes) -> Row:
-    """The tuple that bytes stand for; raises `BadRecord`."""
-    row: Row = _read("tuple", Row, data)
+    """The tuple that bytes stand for; raises `BadRecord`.
+
+    A store may hold a million, so most are read in one native pass; what is not as most, deep
+    terms and damage, is read again part by part.
+    """
+    row: Row
+    try:
+        if data[0] == RECORD_VERSION:
+            row = _read_row(data[1:])
+            msgspec.structs.force_setattr(row, "fields", thaw_all(row.fields))
+            return row
+    except (ValueError, IndexError, RecursionError):
+        pass
+    row = _read("tuple", Row, data)
     return row
 
 

@@ -60,7 +60,13 @@ def _extension(code: int, data: memoryview) -> Any:
 pack: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook).encode
 """The MessagePack of a value of plain parts, terms and structs, in one native pass."""
 
-_decode: Final = msgspec.msgpack.Decoder(ext_hook=_extension).decode
+
+def reader_of(kind: Any) -> Callable[[bytes | memoryview], Any]:
+    """Reads bytes as a type in one native pass; it raises whatever native code does."""
+    return msgspec.msgpack.Decoder(kind, ext_hook=_extension).decode
+
+
+_decode: Final = reader_of(Any)
 
 
 def unpack(data: bytes | memoryview) -> Any:
