@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from nomospace.protocols.spaces import Row
+from nomospace.wire import BadRecord, decode_row, encode_row
 from nomospace.wire.blobs import build
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import SHAPES
@@ -31,3 +33,13 @@ def test_terms_written_without_native_code_are_the_same_bytes(kind: type[msgspec
 
 def test_nothing_else_is_on_record() -> None:
     assert list(RECORD) == [name(kind) for kind in KINDS]
+
+
+def test_a_field_may_be_added_at_the_end() -> None:
+    """A record without it is read with the default; one with more is read without the rest."""
+    row = Row(("job", 17), "ann@x", 3, "ann@x", "ann@x")
+    raw = unpack(encode_row(row)[1:])
+    assert decode_row(b"\1" + pack(raw[:5])) == row
+    assert decode_row(b"\1" + pack([*raw, "of tomorrow"])) == row
+    with pytest.raises(BadRecord, match="length 5, got 4"):
+        decode_row(b"\1" + pack(raw[:4]))
