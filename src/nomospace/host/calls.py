@@ -274,6 +274,13 @@ class Revoked(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
+class Loaded(msgspec.Struct, frozen=True):
+    """Tuples that an earlier life wrote down, for a host that began without them."""
+
+    rows: tuple[Any, ...]
+    last: bool
+
+
 class RevocationsLearnt(msgspec.Struct, frozen=True):
     """An authority has published a newer list of the certificates that it revoked."""
 
@@ -337,6 +344,7 @@ Event: TypeAlias = (
     | Uncertified
     | Revoked
     | RevocationsLearnt
+    | Loaded
     | Absent
     | Present
     | Primary

@@ -38,6 +38,7 @@ from nomospace.host.calls import (
     Event,
     Heard,
     Launch,
+    Loaded,
     Move,
     Moved,
     Open,
@@ -112,7 +113,8 @@ class Host:
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
     raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
     what becomes of every tuple (`effects.Traced`). `revocations` are the certificates known
-    to be revoked when the host begins.
+    to be revoked when the host begins. A host that is `loading` is told the tuples of earlier lives
+    in `Loaded` events; until the last of them it is alone, and all that it is asked waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -140,12 +142,14 @@ class Host:
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
         revocations: Revocations | None = None,
+        loading: bool = False,
     ) -> None:
         durable = durable or Durable()
         self.name = name
         self.life = life
         self.now = now
         self.traces = traces
+        self.loading = loading
         self._changes: list[Change] = []
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
@@ -212,6 +216,8 @@ class Host:
 
     def next_deadline(self) -> int | None:
         """When this host next wants to hear the time."""
+        if self.loading:
+            return None
         due = [self.group.next_deadline()]
         if not self.group.frozen:
             due += [
@@ -230,7 +236,9 @@ class Host:
         """Take one fact in and say what must follow, in order."""
         self.now = now
         kind = event.__class__
-        if kind is Call or kind in _ACTS:
+        if self.loading:
+            self._load(event)
+        elif kind is Call or kind in _ACTS:
             if not self.group.frozen:
                 self._act(event)
             elif len(self._held) < HELD_MAX:
@@ -251,18 +259,38 @@ class Host:
                 self.holding.tick()
                 self.posting.tick()
                 self.moving.tick()
-        elif isinstance(event, Engage):
+        else:
+            assert isinstance(event, Engage | Disengage | Moved), event
+            self._group_act(event)
+        return self._end()
+
+    def _group_act(self, event: Engage | Disengage | Moved) -> None:
+        if isinstance(event, Engage):
             self.group.engage()
         elif isinstance(event, Disengage):
             self.group.disengage()
         else:
-            assert isinstance(event, Moved), event
             self.group.moved(event.position)
-        return self._end()
+
+    def _load(self, event: Event) -> None:
+        """An event while tuples of earlier lives are still to come."""
+        if isinstance(event, Loaded):
+            self.holding.load(event.rows)
+            if event.last:
+                self.loading = False
+                self.go_on()
+        elif isinstance(event, Tick) or (
+            isinstance(event, Heard) and not isinstance(event.frame, Parcel | Receipt)
+        ):
+            pass  # they come again
+        elif len(self._held) < HELD_MAX:
+            self._held.append(event)
+        elif isinstance(event, Call):
+            self.fail(event.op, Busy(what="calls held while the host loads", limit=HELD_MAX))
 
     def _end(self) -> list[Effect]:
         """Tell the group what changed, and hand over what this step asks for."""
-        if not self.group.frozen:
+        if not self.group.frozen and not self.loading:
             self.group.announce()
         orders, self._orders = self._orders, []
         if self._changes:
@@ -273,7 +301,11 @@ class Host:
     def go_on(self) -> None:
         """The group stands still again: do what was held meanwhile."""
         while self._held and not self.group.frozen:
-            self._act(self._held.popleft())
+            held = self._held.popleft()
+            if isinstance(held, Engage | Disengage | Moved):
+                self._group_act(held)
+            else:
+                self._act(held)
 
     def post(self, peer: str, frame: Parcel | Receipt) -> None:
         """A frame of the courier came; what it brings waits while the group changes."""

@@ -653,6 +653,14 @@ class Holding:
                 record.kept = True
                 self._restore_row(name, record, now)
 
+    def load(self, rows: tuple[TuplePut, ...]) -> None:
+        """Bring tuples back that an earlier life wrote down."""
+        now = self._host.now
+        for put in rows:
+            record = record_of(put.row)
+            record.kept = True
+            self._restore_row(put.space, record, now)
+
     def _restore_row(self, name: str, record: Record, now: int) -> None:
         holder = self.residents.get(record.cur)
         interface = holder.spaces.get(name) if holder is not None else None

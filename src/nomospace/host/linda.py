@@ -2,9 +2,9 @@
 
 Law text keeps Linda's short words: `out(T)`, `in(P)`, `rd(P)`, `inp`, `rdp`, `ing`, `rdg`,
 `react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`. Options ride as one more argument, a
-list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds. A law may forward
-another operation than the one it was shown, so what reaches a space is always read back from its
-term.
+list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds. A law may
+forward another operation than the one it was shown, so what reaches a space is always read back
+from its term.
 """
 
 from __future__ import annotations

@@ -28,7 +28,17 @@ from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Arrive, Call, Disengage, Engage, Event, Heard, Moved, Tick
+from nomospace.host.calls import (
+    Arrive,
+    Call,
+    Disengage,
+    Engage,
+    Event,
+    Heard,
+    Loaded,
+    Moved,
+    Tick,
+)
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import (
     Answer,
@@ -91,6 +101,8 @@ class AgentAway(Unavailable):
 ASIDE_S: Final = 0.05
 ASIDE_MAX: Final = 2_000
 """Records of steps that are not durable are kept after so long, or when there are so many."""
+LOAD_ROWS: Final = 2_000
+"""How many tuples of earlier lives are read at a time, between other things."""
 LEAVE_S: Final = 3.0
 """How long a host that is closed waits for its group to let it go."""
 
@@ -237,7 +249,7 @@ class Host:
         life, durable, mark = 1, None, Mark()
         outbox: tuple[Kept, ...] = ()
         if self._store is not None:
-            beginning = self._store.begin()
+            beginning = self._store.begin(tuples=False)
             life, durable, outbox = beginning.life, beginning.durable, beginning.outbox
             mark = Mark(*beginning.clock)
         if self._make_clock is not None:
@@ -266,7 +278,10 @@ class Host:
             vouches=self._vouches,
             silent=self._silent,
             traces=self._recorder is not None,
+            loading=self._store is not None,
         )
+        if self._store is not None:
+            self._load(0)
         self._sessions = Sessions(_Gate(self), life=life, first=secrets.randbits(30) << 32)
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
@@ -274,6 +289,22 @@ class Host:
         for kept in self._core.programs:
             if kept.program != CLIENT_PROGRAM:
                 self._stage.begin(kept)
+
+    def _load(self, after: int) -> None:
+        """Tell the core some of the tuples that its earlier lives have kept; the others soon."""
+        core, store = self._core, self._store
+        if core is None or store is None:
+            return
+        try:
+            rows, more = store.rows(after, LOAD_ROWS)
+        except BaseException as error:
+            self._broken(error)
+            return
+        self._carry(core.handle(Loaded(tuple(rows), more is None), now=self._now()))
+        if more is not None:
+            self._loop.call_soon(self._load, more)
+        else:
+            self._look()
 
     async def close(self) -> None:
         """Leave the group by announcement and end. What waits raises `Closed`.
