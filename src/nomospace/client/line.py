@@ -359,6 +359,8 @@ class Line:
             frame = unpack_frame(data)
             kind = frame[0]
             if FOUND <= kind <= FAILURE:
+                if len(frame) < 3:
+                    raise BadFrame(why="an answer without its numbers")
                 number, seq = frame[1], frame[2]
                 if number:
                     if number <= self._seen:
@@ -408,8 +410,10 @@ class Line:
             call.future.set_exception(error)
 
     def _pushed(self, kind: int, frame: Frame) -> None:
-        if kind not in (FIRED, MAILED, GONE, LEFT, BACK):
+        if kind not in _PUSHES:
             return  # a sign of life
+        if len(frame) < _PUSHES[kind] or frame[1].__class__ is not int:
+            raise BadFrame(why="a push without its number or its parts")
         number = frame[1]
         if number <= self._seen or (kind == LEFT and self._bound_for is not None):
             return
@@ -542,6 +546,10 @@ class Line:
             self.report(Report("a session ended", {"agent": self._agent}, error))
             if self.on_end is not None:
                 self.on_end()
+
+
+_PUSHES: Final = {FIRED: 9, MAILED: 5, GONE: 4, LEFT: 4, BACK: 3}
+"""The pushes that answer no call, and how many parts they have."""
 
 
 class OutOfTime(Exception):
