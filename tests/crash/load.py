@@ -52,7 +52,7 @@ R5. sent(_, show, _) :-
 """
 )
 
-OPEN_MAX: Final = 60
+OPEN_MAX: Final = 200
 """A program that makes things of a kind pauses while so many of them are under way."""
 LEASE_S: Final = 3.0
 RECONNECT_S: Final = 120.0
@@ -153,7 +153,7 @@ class Load:
 
         among.append(asyncio.create_task(run(), name=who))
 
-    async def _pause(self, kind: str) -> None:
+    async def _pause(self, kind: str = "") -> None:
         """Let others have a turn; longer while much of a kind is under way."""
         await asyncio.sleep(self._rng.uniform(0.0, 0.01))
         while self._writing and self.ledger.open[kind] >= OPEN_MAX:
@@ -179,11 +179,12 @@ class Load:
                 number += 1
                 id = f"{name}-{number}"
                 kind = self._rng.choice((TUPLE, TUPLE, LENT, SENT_ON))
+                if self.ledger.open[kind] >= OPEN_MAX:
+                    continue
                 to = self._rng.choice(addressees) if kind == SENT_ON else None
                 calls.append(self._make(kind, id, jobs.owner, jobs.out(kind, id, to=to)))
             await asyncio.gather(*calls)
-            for kind in (TUPLE, LENT, SENT_ON):
-                await self._pause(kind)
+            await self._pause()
 
     async def _take(self, jobs: Space) -> None:
         while True:

@@ -31,6 +31,8 @@ from tests.crash.load import Load
 from tests.parity.processes import Schemas
 from tests.servers import postgres_server
 
+PACE_S: Final = 1.5
+"""The most time between two kills, when all hosts are up; a host is away half as long at most."""
 QUIET_S: Final = 1.0
 """So long nothing new may come in the end, before it is believed that nothing will."""
 DRAIN_S: Final = 45.0
@@ -91,8 +93,11 @@ class Outcome:
 class Run:
     """One run: `play` carries it out."""
 
-    def __init__(self, hosts: Hosts, *, seed: int, store: str, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, hosts: Hosts, *, seed: int, store: str, pace_s: float, say: Callable[[str], None]
+    ) -> None:
         self.outcome = Outcome(seed, store, folder=str(hosts.folder))
+        self._pace_s = pace_s
         self._hosts = hosts
         self._rng = random.Random(seed)
         self._began = time.monotonic()
@@ -130,7 +135,9 @@ class Run:
         outcome, rng = self.outcome, self._rng
         while outcome.kills < kills:
             # Mostly the hosts find each other between two kills, and sometimes they do not.
-            await asyncio.sleep(rng.uniform(0.0, 0.3) if rng.random() < 0.2 else rng.uniform(0, 2))
+            if rng.random() < 0.7:
+                await self._heal()
+            await asyncio.sleep(rng.uniform(0.0, self._pace_s))
             self._hosts.check_alive()
             if load.errors:
                 return  # nothing will get better by more kills
@@ -153,7 +160,7 @@ class Run:
     async def _rise(self, name: str, *, dies_starting: bool) -> None:
         """Start a host again after a while; it may be killed before it is ready."""
         rng = self._rng
-        await asyncio.sleep(rng.uniform(0.0, 0.8))
+        await asyncio.sleep(rng.uniform(0.0, self._pace_s / 2))
         self._hosts.begin(name)
         if dies_starting:
             await asyncio.sleep(rng.uniform(0.0, 1.0))
@@ -202,6 +209,7 @@ async def crash(
     kills: int,
     seed: int,
     store: str = "sqlite",
+    pace_s: float = PACE_S,
     say: Callable[[str], None] = lambda _: None,
     keep: bool = False,
 ) -> Outcome:
@@ -214,7 +222,7 @@ async def crash(
         hosts = Hosts(stores)
         wrong = True
         try:
-            outcome = await Run(hosts, seed=seed, store=store, say=say).play(kills)
+            outcome = await Run(hosts, seed=seed, store=store, pace_s=pace_s, say=say).play(kills)
             wrong = not outcome.good
         finally:
             codes = hosts.close(keep=wrong or keep)
