@@ -27,6 +27,10 @@ line. A file holds these tables, all of them optional:
     [services]
     http = "127.0.0.1:7421"              # law server, controller service, metrics
     laws = "laws"                        # a folder of laws that the law server begins with
+    token = "ns1.…"                      # how this host shows itself to secretaries
+
+    [secretaries]                        # laws (hashes) whose communities have one, and where
+    4e3f32c7… = "https://127.0.0.1:7421"
 
     [log]
     form = "text"                        # or json
@@ -78,6 +82,7 @@ class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     http: str = ""
     laws: str = ""
+    token: str = ""
 
 
 class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +113,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     servers: dict[str, tuple[str, ...]] = {}
     journal: Journal = Journal()
     services: Services = Services()
+    secretaries: dict[str, str] = {}
     log: Log = Log()
 
     @property
@@ -190,6 +196,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "servers": None,
     "journal": Journal,
     "services": Services,
+    "secretaries": None,
     "log": Log,
 }
 
@@ -288,5 +295,12 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
             Address.parse(config.services.http)
         except BadAddress as error:
             raise fail("http", str(error), "services") from None
+    for law, url in config.secretaries.items():
+        if re.fullmatch(r"[0-9a-f]{64}", law) is None:
+            raise fail(
+                law, f"{law[:70]!r} is no hash of a law (`nomospace law hash`)", "secretaries"
+            )
+        if not url.startswith(("http://", "https://")):
+            raise fail(law, f"{url!r} is no address; give http://… or https://…", "secretaries")
     if config.log.form not in ("text", "json"):
         raise fail("form", f"{config.log.form!r} is no form; use text or json", "log")

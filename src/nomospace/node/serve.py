@@ -94,6 +94,8 @@ class Server:
         self.links: Wires
         self.listener: Listener
         self.clients: Clients
+        self.services: Any = None
+        """What it serves over HTTP, if it does (`services.hosting.Services`)."""
 
     # -- its life ----------------------------------------------------------------------------
 
@@ -123,8 +125,7 @@ class Server:
             vouching = Vouching(self.identity, self._now)
             network = SealedLinks(links, vouching, self._law)
         store = open_store(config.store)
-        self.host = Host(
-            settings.name,
+        self.host = self._host(
             network=network,
             store=store,
             clock=self._clock_from,
@@ -165,6 +166,11 @@ class Server:
         parts.push_async_callback(links.stop)
         if settings.discover:
             await self._discover()
+        if config.services.http:
+            from nomospace.node.services.hosting import services_of
+
+            services = services_of(config, self._door(), self.identity, self.metrics.render)
+            self.services = await parts.enter_async_context(services)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
         self.note("started", life=self.host.core.life, address=str(self.listener.address))
@@ -202,6 +208,22 @@ class Server:
                 loop.remove_signal_handler(number)
 
     # -- parts ---------------------------------------------------------------------------------
+
+    def _host(self, **options: Any) -> Host:
+        """The driver; with secretaries, one that asks them."""
+        config = self.config
+        if not config.secretaries:
+            return Host(config.host.name, **options)
+        from nomospace.node.services.enrolling import EnrollingHost
+        from nomospace.node.services.secretaries import Secretaries
+
+        folder = None if self.identity is None else self.identity.folder
+        secretaries = Secretaries(
+            config.secretaries,
+            token=config.services.token or config.host.name,
+            authority=None if folder is None else str(folder / "authority.pem"),
+        )
+        return EnrollingHost(config.host.name, secretaries=secretaries, **options)
 
     def _now(self) -> int:
         assert self.clock is not None, "the host has started"

@@ -246,3 +246,12 @@ def _identify(text: str, name: str) -> tuple[str, str]:
     if any(diagnostic.severity == "error" for diagnostic in found):
         raise Faulty(source=source, diagnostics=tuple(found))
     return law_hash(tree), tree.name
+
+
+def name_of(text: str, source: str) -> str:
+    """The name that a law gives itself; raises `Faulty`. `source` names its file, in errors.
+
+    >>> name_of("law(echo).", "echo.law")
+    'echo'
+    """
+    return _identify(text, source)[1]

@@ -7,25 +7,32 @@ Law server, controller service and secretary are one HTTP service with one folde
 
 Who may change something says so with a token of the trust folder (`nomospace trust issue token`).
 One with the scope `operator` may put laws, register hosts and change rolls. A host speaks to
-secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`.
+secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`. What the host
+itself counts is at `/metrics`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from nomospace.errors import NomospaceError
+from nomospace.law import read_source
 from nomospace.node.addresses import Address
+from nomospace.node.config import Config
+from nomospace.node.identity import Identity
+from nomospace.node.principals import Door, NotLetIn, Principal
 from nomospace.node.services.controllers import ControllerService
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import SecretaryService
 from nomospace.node.services.web import Allows, Web, application
-from nomospace.trust.tokens import Token, Tokens
+from nomospace.services.laws import PROLOG, PYTHON, name_of
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.routing import Route
 
 HOST: Final = "host@"
@@ -35,8 +42,9 @@ HOST: Final = "host@"
 class Services:
     """The services of one host, from the head of an `async with` to its end.
 
-    `more` are routes that are served beside them. `certificate` and `key` are PEM files; without
-    them only the loopback is served.
+    `laws_from` is a folder of law files that are put into the library at the start, each under the
+    name that the law gives itself. `more` are routes that are served beside them. `certificate` and
+    `key` are PEM files; without them only the loopback is served.
     """
 
     def __init__(
@@ -46,12 +54,14 @@ class Services:
         operators: Allows,
         hosts: Allows,
         folder: Path | None = None,
+        laws_from: Path | None = None,
         more: Iterable[Route] = (),
         certificate: Path | None = None,
         key: Path | None = None,
     ) -> None:
         self._at = Address.parse(address)
         self._folder = folder
+        self._laws_from = laws_from
         self._operators = operators
         self._more = tuple(more)
         self._certificate = certificate
@@ -80,6 +90,7 @@ class Services:
             self._laws = LawServer(
                 self._operators, None if self._folder is None else self._folder / "laws"
             )
+            await self._take_in()
             parts = (self._laws, self.controllers, self.secretaries)
             routes = [*self._more, *[route for part in parts for route in part.routes()]]
             self._web = Web(
@@ -105,31 +116,75 @@ class Services:
         await self._web.stop()
         self._close()
 
+    async def _take_in(self) -> None:
+        """Put the laws of a folder into the library; one with errors ends the start."""
+        folder = self._laws_from
+        for path in (
+            [] if folder is None else sorted([*folder.glob("*.law"), *folder.glob("*.law.py")])
+        ):
+            language = PYTHON if path.suffix == ".py" else PROLOG
+            text = read_source(str(path)).text
+            await self.laws.put(name_of(text, str(path)), text, by=str(path), language=language)
+
     def _close(self) -> None:
         self.secretaries.close()
         if self._laws is not None:
             self._laws.close()
 
 
-def allowed(tokens: Callable[[], Tokens], now: Callable[[], int]) -> tuple[Allows, Allows]:
-    """Who a token of the trust folder stands for: as an operator, and as a host.
+def allowed(door: Door) -> tuple[Allows, Allows]:
+    """Who a token stands for at a host's door: as an operator, and as a host.
 
-    `tokens` is asked each time, so that one that was taken back counts no more.
+    At an open door, which only this machine can reach, a host is believed to be who it says.
     """
 
-    def checked(text: str) -> Token | None:
-        try:
-            return tokens().check(text, now=now())
-        except NomospaceError:
+    def principal(token: str) -> Principal | None:
+        with suppress(NotLetIn):
+            return door.by_token(token)
+        with suppress(NotLetIn):
+            return door.nobody()
+        return None
+
+    def operator(token: str) -> str | None:
+        found = principal(token)
+        return found.name if found is not None and found.operator else None
+
+    def host(token: str) -> str | None:
+        found = principal(token)
+        if found is None:
             return None
-
-    def operator(text: str) -> str | None:
-        token = checked(text)
-        return token.id if token is not None and token.operates else None
-
-    def host(text: str) -> str | None:
-        token = checked(text)
-        named = [] if token is None else [each for each in token.agents if each.startswith(HOST)]
-        return named[0].removeprefix(HOST) if len(named) == 1 else None
+        if found.anyone:
+            return token or None
+        named = [agent.removeprefix(HOST) for agent in found.agents if agent.startswith(HOST)]
+        return named[0] if len(named) == 1 else None
 
     return operator, host
+
+
+def services_of(
+    config: Config, door: Door, identity: Identity | None, metrics: Callable[[], bytes]
+) -> Services:
+    """The services that a host's configuration asks for under `[services]`.
+
+    What they keep is in a folder beside the host's store, or forgotten when the store is.
+    """
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    async def show(_: Request) -> Response:
+        return Response(metrics(), media_type="text/plain; version=0.0.4")
+
+    operators, hosts = allowed(door)
+    name, store = config.host.name, config.store
+    pem = None if identity is None else identity.folder / "hosts" / name
+    place = Path(name) if "://" in store else Path(store.removeprefix("sqlite:"))
+    return Services(
+        config.services.http,
+        operators=operators,
+        hosts=hosts,
+        folder=None if store == "memory" else place.with_suffix(".services"),
+        laws_from=Path(config.services.laws) if config.services.laws else None,
+        more=[Route("/metrics", show)],
+        certificate=None if pem is None else pem / "host.pem",
+        key=None if pem is None else pem / "host.key",
+    )

@@ -32,7 +32,7 @@ from urllib.parse import quote
 import msgspec
 
 from nomospace.client.http import BadAnswer, ServiceRefused, fetch
-from nomospace.errors import CallerError, LawError, Unavailable
+from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
 from nomospace.node.services.keeping import Log
 from nomospace.node.services.web import (
     Allows,
@@ -273,61 +273,82 @@ class Secretaries:
     """The secretaries that a host asks: law hashes, each with the address of its service.
 
     `ask` before a call of adoption goes to the core, `enrols` is for the core itself. Of laws
-    without a secretary nobody is asked.
+    without a secretary nobody is asked. `authority` is the PEM file of who certifies the services.
     """
 
-    def __init__(self, addresses: Mapping[str, str], *, token: str) -> None:
+    def __init__(
+        self, addresses: Mapping[str, str], *, token: str, authority: str | None = None
+    ) -> None:
         self._addresses = {law: url.rstrip("/") for law, url in addresses.items()}
         self._token = token
-        self._asked: dict[tuple[str, str], tuple[Term, ...]] = {}
+        self._authority = authority
+        self._asked: dict[tuple[str, str], tuple[Term, ...] | NomospaceError] = {}
 
     def __contains__(self, law: str) -> bool:
         return law in self._addresses
 
-    async def ask(self, agent: str, law: str) -> None:
-        """Ask a law's secretary to admit an agent; raises `NotAdmitted`, `ServiceAway`.
+    def must_ask(self, agent: str, law: str) -> bool:
+        """Whether a law's secretary has still to be asked about an agent."""
+        return law in self._addresses and (agent, law) not in self._asked
 
-        The answer is kept for the adoption that follows.
+    async def ask(self, agent: str, law: str) -> None:
+        """Ask a law's secretary to admit an agent, and keep its answer for the adoption to follow.
+
+        Raises nothing: what is wrong is raised by `enrols`, which answers the adoption.
         """
         if law not in self._addresses:
             return
+        try:
+            answer: tuple[Term, ...] | NomospaceError = await self._admission(agent, law)
+        except NomospaceError as error:
+            answer = error
+        while len(self._asked) >= ASKED_MAX:
+            del self._asked[next(iter(self._asked))]
+        self._asked[agent, law] = answer
+
+    async def _admission(self, agent: str, law: str) -> tuple[Term, ...]:
         admission = await self._tell("PUT", agent, law)
         try:
             read = msgspec.json.decode(admission, type=Admission)
-            initial = tuple([term(text) for text in read.initial])
+            return tuple([term(text) for text in read.initial])
         except (msgspec.DecodeError, ValueError, LawError, CallerError) as error:
             raise BadAnswer(url=self._addresses[law], why=f"no admission ({error})") from None
-        while len(self._asked) >= ASKED_MAX:
-            del self._asked[next(iter(self._asked))]
-        self._asked[agent, law] = initial
 
     def enrols(self, agent: str, law: str) -> tuple[Term, ...]:
-        """What the secretary's roll has for an agent; raises `NotAsked`."""
+        """What the secretary's roll has for an agent.
+
+        Raises `NotAdmitted`, `NotAsked`, `ServiceAway`, `BadAnswer`.
+        """
         if law not in self._addresses:
             return ()
-        initial = self._asked.pop((agent, law), None)
-        if initial is None:
+        answer = self._asked.pop((agent, law), None)
+        if answer is None:
             raise NotAsked(agent=agent, law=law)
-        return initial
+        if isinstance(answer, NomospaceError):
+            raise answer
+        return answer
 
     async def moved(self, agent: str, law: str) -> None:
-        """Tell that a member has come to this host."""
+        """Tell that a member has come to this host; raises what `enrols` may."""
         if law in self._addresses:
             await self._tell("PUT", agent, law, b'{"moved": true}')
 
     async def quit(self, agent: str, law: str) -> None:
-        """Tell that a member of this host has quit."""
+        """Tell that a member of this host has quit; raises what `enrols` may."""
         if law in self._addresses:
             await self._tell("DELETE", agent, law)
 
     async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> bytes:
         url = f"{self._addresses[law]}/communities/{law}/members/{quote(agent, safe='@')}"
         try:
-            return (await fetch(url, method=method, body=body, token=self._token)).body
+            answer = await fetch(
+                url, method=method, body=body, token=self._token, authority=self._authority
+            )
         except ServiceRefused as error:
             raise NotAdmitted(
                 agent=agent, law=law, reason=error.problem, why=error.detail
             ) from None
+        return answer.body
 
 
 async def _body(request: Request, kind: type[T]) -> T:

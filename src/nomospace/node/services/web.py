@@ -233,7 +233,7 @@ def number_in(request: Request, name: str, default: int) -> int:
 def caller_of(request: Request, allows: Allows, what: str) -> str:
     """Who a request's token stands for; raises `NoToken`."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    caller = allows(token.strip()) if scheme.lower() == "bearer" else None
+    caller = allows(token.strip() if scheme.lower() == "bearer" else "")
     if caller is None:
         raise NoToken(what=what)
     return caller
