@@ -29,6 +29,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "up": Command("nomospace.cli.up", "app", "Show a hospital at work, live in the terminal."),
     "host": Command("nomospace.cli.host", "app", "Run a host for peers and clients."),
+    "tuple": Command("nomospace.cli.tuple", "app", "Write, read, take and list tuples."),
+    "space": Command("nomospace.cli.space", "app", "Show the spaces of a running host."),
+    "agent": Command("nomospace.cli.agent", "app", "Show the agents of a host, and move them."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),

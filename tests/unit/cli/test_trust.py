@@ -93,7 +93,7 @@ def test_init_makes_an_authority_and_says_what_is_next(capsys: Say) -> None:
 
 def test_init_for_a_first_host_makes_all_that_it_needs(capsys: Say) -> None:
     said = run(capsys, "init", "--host", "ward-1", "--address", "ward-1.example")
-    assert said.endswith("next: nomospace host run --name ward-1 --trust trust\n")
+    assert said.endswith("next: nomospace host run ward-1 --trust trust\n")
     identity = Identity("trust", "ward-1")
     assert identity.certificate.addresses == ("ward-1.example",)
     assert identity.controller is not None

@@ -99,7 +99,7 @@ def init(
         tell(one, as_json=False)
     print(f"keep {folder / 'authority.key'} to yourself: whoever has it can issue anything")
     if host:
-        print(f"next: nomospace host run --name {host} --trust {folder}")
+        print(f"next: nomospace host run {host} --trust {folder}")
     else:
         print(f"next: nomospace trust issue host NAME{elsewhere(folder)}")
 

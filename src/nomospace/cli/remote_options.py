@@ -1,0 +1,210 @@
+"""The options of commands that speak with a running host, and what these make of them.
+
+`on_host` gives a command the options `--host`, `--token`, `--identity`, `--trust`, `--timeout` and
+`--json`, and hands them over as one `Remote`. What is the same from one command to the next may
+stand in variables (NOMOSPACE_HOST, NOMOSPACE_TOKEN, NOMOSPACE_IDENTITY, NOMOSPACE_TRUST); a token
+is best given so, as others on the machine can read command lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    get_type_hints,
+)
+
+import typer
+
+from nomospace.cli.law import Unusable
+
+if TYPE_CHECKING:
+    from nomospace.client import Report
+    from nomospace.client.remote import RemoteHost
+    from nomospace.wire.admin import Question
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() else None  # plain for programs
+LOCAL: Final = "nomos+plain://127.0.0.1:7420"
+"""The host that is spoken with where none is named."""
+AGENT: Final = "cli"
+"""Whom commands speak for on a host without certificates, where `--as` names nobody."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """A host to speak with, and as whom."""
+
+    url: str
+    token: str = ""
+    identity: str = ""
+    trust: str = ""
+    timeout_s: float = 10.0
+    as_json: bool = False
+
+    def run(self, work: Callable[[RemoteHost], Awaitable[T]]) -> T:
+        """Connect, do some work, and end the connection, also when it is interrupted."""
+        return asyncio.run(self._run(work))
+
+    async def _run(self, work: Callable[[RemoteHost], Awaitable[T]]) -> T:
+        from nomospace.client.dialling import Url
+        from nomospace.client.remote import connect
+
+        if self.token and not Url(self.url).secure:
+            why = (
+                f"{self.url} is not encrypted, and a token must not be shown there; leave it "
+                "away (is NOMOSPACE_TOKEN set?), or use nomos://…"
+            )
+            raise Unusable(what="--token", why=why)
+        async with connect(
+            self.url,
+            token=self.token,
+            identity=self.identity or None,
+            trust=self.trust or None,
+            reconnect_s=self.timeout_s,
+            alongside=True,  # another command may be waiting as the same agent
+            on_report=_report,
+        ) as host:
+            return await work(host)
+
+    def ask(self, question: Question) -> Any:
+        """The answer to an operator's question."""
+        return self.run(lambda host: self.asked(host, question))
+
+    async def asked(self, host: RemoteHost, question: Question) -> Any:
+        """The answer of a host that is connected already."""
+        from nomospace.client.dialling import Unreachable
+
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                return await host.ask(question)
+        except TimeoutError:
+            why = f"no answer within {self.timeout_s:g} s"
+            raise Unreachable(url=self.url, why=why) from None
+
+    def agent(self, name: str) -> str | None:
+        """Whom to speak for: the one named, the bearer, or on an open host one of our own."""
+        if name:
+            return name
+        return None if self.token or self.identity else AGENT
+
+
+def _report(report: Report) -> None:
+    """Tell what went wrong beside a command, unless the command itself tells of it."""
+    from nomospace.client.line import MovedOn
+
+    if not isinstance(report.error, MovedOn):
+        print(report, file=sys.stderr)
+
+
+def on_host(command: Callable[Concatenate[Remote, P], None]) -> Callable[..., None]:
+    """Give a command the options of `Remote`, which becomes its first argument.
+
+    >>> @on_host
+    ... def where(remote: Remote, agent: str) -> None: ...
+    >>> list(inspect.signature(where).parameters)
+    ['agent', 'host', 'token', 'identity', 'trust', 'timeout', 'as_json']
+    """
+
+    @functools.wraps(command)
+    def run(
+        *args: Any,
+        host: str,
+        token: str,
+        identity: str,
+        trust: str,
+        timeout: float,
+        as_json: bool,
+        **options: Any,
+    ) -> None:
+        remote = Remote(
+            url=host,
+            token=token,
+            identity=identity,
+            trust=trust,
+            timeout_s=timeout,
+            as_json=as_json,
+        )
+        command(remote, *args, **options)
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        one.replace(annotation=hints[one.name])
+        for one in list(inspect.signature(command).parameters.values())[1:]
+    ]
+    parameters = [*own, *inspect.signature(_options, eval_str=True).parameters.values()]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _options(
+    *,
+    host: Annotated[
+        str,
+        typer.Option(
+            envvar="NOMOSPACE_HOST",
+            metavar="URL",
+            help="nomos://machine:port, or nomos+plain:// for one without certificates.",
+        ),
+    ] = LOCAL,
+    token: Annotated[
+        str,
+        typer.Option(
+            envvar="NOMOSPACE_TOKEN",
+            show_envvar=True,
+            help="A token, as `nomospace trust issue token` makes one.",
+        ),
+    ] = "",
+    identity: Annotated[
+        str,
+        typer.Option(
+            envvar="NOMOSPACE_IDENTITY", metavar="DIR", help="A folder with agent.pem and key."
+        ),
+    ] = "",
+    trust: Annotated[
+        str,
+        typer.Option(
+            envvar="NOMOSPACE_TRUST",
+            metavar="PATH",
+            help="The authority that the host must be certified by: authority.pem, or its folder.",
+        ),
+    ] = "",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=3_600, metavar="SECONDS", help="How long it may take.")
+    ] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
+) -> None:
+    """What `on_host` adds to a command: only its signature is used."""
+
+
+def print_json(data: Any) -> None:
+    """One line of JSON, at once: what reads it may be waiting."""
+    print(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")), flush=True)
+
+
+def print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    """Rows of text in columns.
+
+    >>> print_table([("space", "tuples"), ("jobs", "17")])
+    space  tuples
+    jobs   17
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())

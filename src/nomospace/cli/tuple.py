@@ -1,0 +1,318 @@
+"""`nomospace tuple`: write, read, take and list tuples of a running host.
+
+Fields and patterns are typed as `nomospace.terms.written` says. The commands act as an agent of the
+host, which stays there with what it wrote; `ls` looks into a space as an operator does, and leaves
+no trace.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+from nomospace.cli import SAID_NO
+from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.terms import Compound, Term, show, term
+from nomospace.terms.written import read_fields, read_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nomospace.client.remote import RemoteHost
+    from nomospace.client.space import Space
+
+LEASE_S: Final = 30.0
+"""A tuple that was waited for is lent for so long, until it has been printed."""
+LIMIT: Final = 100
+LIMIT_MAX: Final = 10_000
+"""The most tuples that `ls` shows: what one answer of a host holds."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    help="""Write, read, take and list tuples of a running host.
+
+    A field is a term: 17, 2.5, fire, true, 'two words', room(3), [1,2]. Shells want most of these
+    in quotes of their own: "'two words'", 'room(3)'. Put -- before fields that begin with a minus.
+
+    A pattern is a term with holes: _ is anything; _:int a kind (int, float, number, str, bool,
+    bytes, list); _:1..10 a range; _:'> 5' what a predicate holds of; _:Car an object of that class;
+    X the same wherever X stands. Holes may stand inside: 'room(_:int)', '[_,2]'.
+    """,
+)
+
+
+class _Command(TyperCommand):
+    """A command whose arguments may look like options by mistake."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a negative number among them needs `--` before it."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            name = str(getattr(error, "option_name", ""))
+            if re.match(r"-[0-9]", name):
+                why = f"{name}… reads as an option; put -- before the fields"
+                raise typer.BadParameter(why, ctx) from None
+            raise
+
+
+SpaceArgument = Annotated[str, typer.Argument(metavar="SPACE", help="The space's name.")]
+FieldsArgument = Annotated[list[str], typer.Argument(metavar="FIELD...", help="Terms.")]
+PatternsArgument = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="See above.")]
+AsOption = Annotated[
+    str,
+    typer.Option(
+        "--as", metavar="AGENT", help="The agent to be; if none, the token's or identity's, or cli."
+    ),
+]
+PrivateOption = Annotated[
+    bool, typer.Option("--private", help="Do not share the agent's space with others.")
+]
+AtOption = Annotated[str, typer.Option(metavar="PLACE", help="Only what this agent or host holds.")]
+DestOption = Annotated[str, typer.Option(metavar="AGENT", help="Only what is for this agent.")]
+WaitOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="SECONDS", help="Wait so long, for a tuple of any host in touch."),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="All that match, and not just the oldest.")]
+
+
+@app.command(cls=_Command)
+@on_host
+def out(
+    remote: Remote,
+    space: SpaceArgument,
+    fields: FieldsArgument,
+    *,
+    as_: AsOption = "",
+    to: Annotated[str, typer.Option(metavar="AGENT", help="The agent that it is for.")] = "",
+    ttl: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Gone after so long.")
+    ] = None,
+    once: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Write nothing if the agent has, here, under this key."),
+    ] = None,
+    private: PrivateOption = False,
+    durable: Annotated[
+        bool, typer.Option(help="Whether a new space of the agent is kept on disk.")
+    ] = True,
+) -> None:
+    """Write a tuple: nomospace tuple out jobs job 17 'room(3)'
+
+    It is on the host's disk when the command ends well. With --once it may be run again safely: the
+    agent writes to that space under that key one time only.
+    """
+    values = read_fields(fields)
+
+    async def work(host: RemoteHost) -> str:
+        agent = await host.agent(remote.agent(as_))
+        opened = await agent.space(space, shared=not private, durable=durable)
+        await opened.out(*values, to=to or None, ttl=ttl, once=once)
+        return agent.id
+
+    agent = remote.run(work)
+    if remote.as_json:
+        print_json({"space": space, "agent": agent, "fields": plain(values)})
+    else:
+        print(f"wrote to {space} as {agent}: {words(values)}")
+
+
+@app.command(cls=_Command)
+@on_host
+def read(
+    remote: Remote,
+    space: SpaceArgument,
+    patterns: PatternsArgument,
+    *,
+    as_: AsOption = "",
+    at: AtOption = "",
+    dest: DestOption = "",
+    wait: WaitOption = None,
+    all_: AllOption = False,
+    private: PrivateOption = False,
+) -> None:
+    """Print a tuple that matches, and leave it there: nomospace tuple read jobs job _:int _
+
+    Without --wait, what lies on this host counts, or at the place of --at. Exit code 1 when nothing
+    matches.
+    """
+    seeking = _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private)
+    seeking.run("read")
+
+
+@app.command(cls=_Command)
+@on_host
+def take(
+    remote: Remote,
+    space: SpaceArgument,
+    patterns: PatternsArgument,
+    *,
+    as_: AsOption = "",
+    at: AtOption = "",
+    dest: DestOption = "",
+    wait: WaitOption = None,
+    all_: AllOption = False,
+    private: PrivateOption = False,
+) -> None:
+    """Take a tuple that matches, and print it: nomospace tuple take jobs job _:1..20 _
+
+    Without --wait, what lies on this host counts, or at the place of --at. With it, a tuple is gone
+    once it is printed; if the command is killed before, it comes back. Exit code 1 when nothing
+    matches.
+    """
+    seeking = _Seeking(remote, space, patterns, as_, at, dest, wait, all_, private)
+    seeking.run("take")
+
+
+class _Seeking:
+    """What `read` and `take` share."""
+
+    def __init__(
+        self,
+        remote: Remote,
+        space: str,
+        patterns: Sequence[str],
+        as_: str,
+        at: str,
+        dest: str,
+        wait: float | None,
+        all_: bool,
+        private: bool,
+    ) -> None:
+        if all_ and wait is not None:
+            raise Unusable(what="--all", why="it does not wait; leave --wait away")
+        self.template = read_patterns(patterns)
+        self._remote = remote
+        self._space = space
+        self._as = as_
+        self._place: dict[str, Any] = {"at": at or None, "dest": dest or None}
+        self._wait = wait
+        self._all = all_
+        self._private = private
+
+    def run(self, how: str) -> None:
+        if not self._remote.run(lambda host: self._work(host, how)):
+            if not self._remote.as_json:
+                where = "" if self._wait is None else f" within {self._wait:g} s"
+                print(f"nothing in {self._space} matches{where}", file=sys.stderr)
+            raise typer.Exit(SAID_NO)
+
+    async def _work(self, host: RemoteHost, how: str) -> bool:
+        agent = await host.agent(self._remote.agent(self._as))
+        space = await agent.space(self._space, shared=not self._private)
+        if self._wait is not None:
+            return await self._waited(space, how)
+        if self._all:
+            find = space.read_all if how == "read" else space.take_all
+            found = await find(*self.template, **self._place)
+        else:
+            find_one = space.read_nowait if how == "read" else space.take_nowait
+            one = await find_one(*self.template, **self._place)
+            found = [] if one is None else [one]
+        for fields in found:
+            _print_tuple(fields, as_json=self._remote.as_json)
+        return bool(found)
+
+    async def _waited(self, space: Space, how: str) -> bool:
+        from nomospace.client import TimedOut
+
+        place, as_json = self._place, self._remote.as_json
+        try:
+            if how == "read":
+                found = await space.read(*self.template, timeout=self._wait, **place)
+                _print_tuple(found, as_json=as_json)
+                return True
+            taking = space.take(*self.template, timeout=self._wait, lease=LEASE_S, **place)
+            async with taking as lent:  # whoever is killed before it is printed has not had it
+                _print_tuple(lent, as_json=as_json)
+        except TimedOut:
+            return False
+        return True
+
+
+@app.command()
+@on_host
+def ls(
+    remote: Remote,
+    space: SpaceArgument,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=LIMIT_MAX, help="How many at most.")] = LIMIT,
+    private: Annotated[
+        str, typer.Option(metavar="AGENT", help="Look into this agent's private space.")
+    ] = "",
+    long: Annotated[
+        bool, typer.Option("--long", "-l", help="Say of each who wrote it, holds it, is to get it.")
+    ] = False,
+) -> None:
+    """List the tuples that lie in a space of this host, the oldest first.
+
+    For operators: on a host with certificates it takes a token with the scope operator. Exit code 1
+    when the host has no such space.
+    """
+    from nomospace.wire.admin import Tuples
+
+    found = remote.ask(Tuples(space, private, limit))
+    if not found.known:
+        of = f"a private space {space} of {private}" if private else f"a shared space {space}"
+        print(f"the host has not {of}; `nomospace space ls` shows all", file=sys.stderr)
+        raise typer.Exit(SAID_NO)
+    rows = [("written", "held by", "for", "lent", "tuple")]
+    for line in found.lines:
+        values = tuple([term(text) for text in line.fields])
+        facts = {
+            "fields": plain(values),
+            "writer": line.writer,
+            "count": line.count,
+            "holder": line.holder,
+            "for": line.dest,
+            "deliveries": line.deliveries,
+        }
+        if remote.as_json:
+            print_json(facts if long else facts["fields"])
+        elif long:
+            id_, lent = f"{line.count} by {line.writer}", f"{line.deliveries} times"
+            rows.append((id_, line.holder, line.dest, lent, words(values)))
+        else:
+            print(words(values))
+    if len(rows) > 1:
+        print_table(rows)
+    if len(found.lines) < found.total:
+        shown = f"{len(found.lines):,} of {found.total:,} tuples"
+        print(f"{shown}; lent ones are not shown, --limit shows more", file=sys.stderr)
+
+
+def _print_tuple(fields: Sequence[Term], *, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(fields))
+    else:
+        print(words(fields), flush=True)
+
+
+def words(fields: Sequence[Term]) -> str:
+    """A tuple as it could be typed, but for the quotes that a shell wants.
+
+    >>> words(("job", 17, "two words", term("room(3)")))
+    "job 17 'two words' room(3)"
+    """
+    return " ".join(map(show, fields))
+
+
+def plain(value: Term) -> Any:
+    """A value for JSON: what JSON has no form for, compounds and bytes, is text.
+
+    >>> plain(("job", 17, None, term("room(3)"), b"!"))
+    ['job', 17, None, 'room(3)', "b'21'"]
+    """
+    if isinstance(value, Compound | bytes):
+        return show(value)
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return value
