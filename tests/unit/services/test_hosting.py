@@ -6,10 +6,12 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import nomospace as ns
-from nomospace.client.http import ServiceAway, fetch
+from nomospace.cli import main
+from nomospace.client.http import ServiceAway, ServiceRefused, fetch
 from nomospace.client.remote import connect
 from nomospace.law import load
 from nomospace.node.config import BadConfig, Config, read_config
@@ -134,6 +136,38 @@ def test_what_is_said_to_a_secretary_that_is_away_is_said_again(
             while json.loads((await fetch(members)).body):
                 await asyncio.sleep(0.02)
             await ward.stop()
+
+    run(program())
+
+
+def test_with_certificates_the_services_speak_tls_and_know_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trust = tmp_path / "trust"
+    assert main(["trust", "init", str(trust), "--host", "desk"]) == 0
+    capsys.readouterr()
+    issue = ["trust", "issue", "token", "ops@desk", "--scope", "operator", "--folder", str(trust)]
+    assert main(issue) == 0
+    token = capsys.readouterr().out.split()[0]
+    told = config("desk", '[services]\nhttp = "127.0.0.1:0"\n')
+    secure = msgspec.structs.replace(told.host, insecure=False, trust=str(trust))
+    authority = str(trust / "authority.pem")
+
+    async def program() -> None:
+        async with Server(msgspec.structs.replace(told, host=secure)) as desk:
+            url = f"{desk.services.url}/laws/bidding"
+            assert url.startswith("https://")
+
+            async def put(token: str) -> None:
+                body = TEXT.encode()
+                await fetch(url, method="PUT", body=body, token=token, authority=authority)
+
+            await put(token)
+            with pytest.raises(ServiceRefused, match="needs a token"):
+                await put(f"{token[:-4]}AAAA")
+            assert (await ns.fetch_law(url, authority=authority)).hash == LAW.hash
+            with pytest.raises(ServiceAway, match="certificate"):
+                await ns.fetch_law(url)  # whose authority nobody has named
 
     run(program())
 
