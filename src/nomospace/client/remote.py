@@ -101,7 +101,7 @@ class RemoteHost:
         self._alongside = alongside
         self._listener_timeout = listener_timeout
         self._agents: dict[str, RemoteAgent] = {}
-        self._making = asyncio.Lock()
+        self._making: dict[str, asyncio.Lock] = {}
         self._asking: _Asking | None = None
         self._closed = False
 
@@ -131,7 +131,7 @@ class RemoteHost:
         asked = SELF if name is None else name
         if "@" not in asked:
             check_name("an agent", asked)
-        async with self._making:
+        async with self._making.setdefault(asked, asyncio.Lock()):
             agent = self._agents.get(asked)
             if agent is None or agent._session.ended:
                 agent = self._agents[asked] = await self._make(asked)
@@ -157,7 +157,7 @@ class RemoteHost:
         """Ask an operator's question (`nomospace.wire.admin`); needs a token of that scope."""
         if self._closed:
             raise Closed(what=f"the connection to {self.url}")
-        async with self._making:
+        async with self._making.setdefault("", asyncio.Lock()):
             if self._asking is None or not self._asking.open:
                 self._asking = await _Asking.begin(self._dialler, self.url)
         return await self._asking.ask(question)

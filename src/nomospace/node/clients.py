@@ -127,6 +127,17 @@ class Arrival(Protocol):
     def ended(self) -> None: ...
 
 
+@dataclass(eq=False, kw_only=True)
+class TooManyQuestions(Unavailable):
+    """An operator asks more at once than a host answers."""
+
+    code: ClassVar[str] = "node.too-many-questions"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"this host answers {self.limit} questions of a client at once; ask again later"
+
+
 Note = Callable[[str, dict[str, Any]], None]
 Answers = Callable[[Question], Any | Awaitable[Any]]
 """Answers an operator's question."""
@@ -472,7 +483,8 @@ class ClientLink(asyncio.Protocol):
             self._clients.note("client-refused", facts)
             self.send(pack_failure(0, seq, error))
         elif answers is None or len(self._questions) >= QUESTIONS_MAX:
-            self.send(pack_failure(0, seq, TooManyClients(limit=QUESTIONS_MAX)))
+            limit = 0 if answers is None else QUESTIONS_MAX
+            self.send(pack_failure(0, seq, TooManyQuestions(limit=limit)))
         else:
             task = self.loop.create_task(self._answer(seq, answers, question))
             self._questions[task] = None

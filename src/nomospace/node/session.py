@@ -80,6 +80,7 @@ class Session:
         "reactions",
         "sent",
         "shown",
+        "trimmed",
         "weight",
     )
 
@@ -109,6 +110,8 @@ class Session:
         """Whether the connection takes nothing more just now."""
         self.kept = 0
         """The last push that was kept on disk and not yet seen; 0 when there is none."""
+        self.trimmed = 0
+        """The last push that the disk was told to forget."""
         self.deferred: deque[tuple[int, Request]] = deque()
         """Calls that wait until the outbox is lighter. The window bounds them."""
         self.reactions: dict[str, str] = {}

@@ -55,6 +55,7 @@ from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.node.session import Gate, Link, Opened, Outgoing, Push, Session
 from nomospace.store.interface import Kept
+from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
     LIFE_BITS,
@@ -75,6 +76,8 @@ SESSIONS_MAX: Final = 10_000
 """How many sessions a host has."""
 PUSHES_MAX: Final = 20_000
 """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
+TRIM_EVERY: Final = 64
+"""A busy client's pushes are forgotten on disk in lots of so many."""
 OUTBOX_BYTES_MAX: Final = 64 << 20
 """While an outbox holds more than this, new calls of its client are not begun."""
 CALLS_MAX: Final = 4 * WINDOW
@@ -168,17 +171,19 @@ class Sessions:
 
     def restore(self, outbox: Iterable[Kept], *, now: int) -> None:
         """Take up the sessions of an earlier life; their clients have yet to come back."""
-        pushes: dict[str, list[Kept]] = {}
+        pushes: dict[str, list[tuple[Kept, int]]] = {}
         opened: dict[str, Opened] = {}
         for one in outbox:
-            if one.number == _OPENED:
-                opened[one.agent] = msgspec.msgpack.decode(one.body, type=Opened)
-            else:
-                pushes.setdefault(one.agent, []).append(one)
+            try:
+                if one.number == _OPENED:
+                    opened[one.agent] = msgspec.msgpack.decode(one.body, type=Opened)
+                else:
+                    pushes.setdefault(one.agent, []).append((one, answered_call(one.body)))
+            except (msgspec.MsgspecError, BadFrame) as error:
+                self._gate.note("push-unreadable", {"session": one.agent, "why": str(error)})
         for key, who in opened.items():
             session = self._add(Session(key, who.agent, self._base, alongside=who.alongside))
-            for one in sorted(pushes.pop(key, ()), key=lambda kept: kept.number):
-                seq = answered_call(one.body)
+            for one, seq in sorted(pushes.pop(key, ()), key=lambda pair: pair[0].number):
                 session.high = max(session.high, seq)
                 session.kept = one.number
                 # Whether it was sent nobody knows, so nothing in it is ever given back.
@@ -328,9 +333,11 @@ class Sessions:
             session.weight -= len(body)
             if seq:
                 session.answers -= 1
-        if session.kept and session.kept <= number:
-            self._gate.trim(session.key, session.kept)
-            session.kept = 0
+        if session.kept and (number >= session.kept or number - session.trimmed >= TRIM_EVERY):
+            self._gate.trim(session.key, number)
+            session.trimmed = number
+            if number >= session.kept:
+                session.kept = 0
         while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
             self._begin(session, *session.deferred.popleft())
 

@@ -180,6 +180,28 @@ def test_what_is_kept_comes_back_in_another_life_and_lower_numbers_never_do() ->
     assert again.gate.kept == []
 
 
+def test_a_client_that_is_never_idle_is_forgotten_on_disk_all_the_same() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    for seq in range(1, 301):
+        desk.sessions.ask(session, seq, TAKE)
+        desk.step(Answer(desk.op(), FOUND), persisted=True)
+        desk.sessions.seen(session, session.number - 2)  # there are always some under way
+    assert len(desk.gate.kept) < 2 * sessions_module.TRIM_EVERY
+    assert len(desk.gate.trimmed) <= 300 / sessions_module.TRIM_EVERY + 1
+
+
+def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
+    desk = Desk()
+    desk.open()
+    desk.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
+    again = Desk(life=2)
+    again.sessions.restore([*desk.gate.kept, Kept("k", 7, b"\xc1"), Kept("x", 7, b"")], now=0)
+    _, wire = again.open()
+    assert [frame[0] for frame in wire.sent] == [talk.MAILED]
+    assert again.gate.notes == ["push-unreadable", "push-unreadable"]
+
+
 def test_a_session_of_which_only_pushes_are_left_is_cleared_away() -> None:
     desk = Desk()
     desk.gate.kept = [Kept("old", 7, talk.pack_mail(7, "law", "bob@ward", "hello"))]
