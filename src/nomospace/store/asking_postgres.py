@@ -116,8 +116,8 @@ class Question:
 
     >>> asked = Question(Template.of(["job", int]))
     >>> asked.sql
-    "arity = %s AND f0 = %s AND (doc IS NULL OR (coalesce(jsonb_typeof((doc -> 1)) = 'number', \
-FALSE)))"
+    "arity = %s AND f0 = %s AND (doc IS NULL OR ((coalesce(jsonb_typeof((doc -> 1)) = 'number', \
+FALSE))))"
     >>> asked.params
     [2, b's\\xa3job']
     """

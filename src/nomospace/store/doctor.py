@@ -1,0 +1,21 @@
+"""Looking a store over: everything in it that is not as it should be."""
+
+from __future__ import annotations
+
+from nomospace.store.interface import Finding, Store, StoreDamaged
+
+
+def doctor(store: Store) -> list[Finding]:
+    """What is wrong with a store, which a host may have open; nothing, if all is well.
+
+    Raises `StoreUnavailable` and `StoreTooNew`, when it cannot be looked at.
+
+    >>> from nomospace.store import open_store
+    >>> doctor(open_store("memory"))
+    []
+    """
+    try:
+        store.attach()
+        return list(store.inspect())
+    except StoreDamaged as error:  # so badly that nothing can be asked of it
+        return [Finding(error.table, error.key, error.why)]

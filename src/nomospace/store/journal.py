@@ -1,0 +1,287 @@
+"""The journal: what controllers ruled and what became of tuples, exact enough to replay.
+
+Records ride in the steps that they tell of (`Step.records`), so the journal never says what was
+not kept, and never lacks what was. The store holds them until a segment has them
+(`store.segments`). There are four kinds, one for each table of the segments:
+
+| record | told when |
+| --- | --- |
+| `EventRecord` | a controller ruled: the ruling with all its changes of state |
+| `LawRecord` | a law is first met in a host's life: its text |
+| `CheckpointRecord` | a membership begins, comes with its agent, or had many rulings since |
+| `TupleRecord` | a tuple was written, taken, expired or moved |
+
+A ruling tells every change of state, so checkpoints and events give every control state again
+without running a law (`replay`): that is how the journal is checked against the controllers. What
+another law would have done is a matter of running it on the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeAlias
+
+import msgspec
+
+from nomospace.control import Ruling, Snapshot, redo
+from nomospace.errors import Unavailable
+from nomospace.host.calls import LawText
+from nomospace.host.changes import LawLearnt, MemberJoined
+from nomospace.host.effects import Effect, Persist, Ruled, Traced
+from nomospace.terms import Term
+from nomospace.wire.changes import (
+    BadRecord,
+    NewerRecord,
+    decode_ruling,
+    decode_snapshot,
+    encode_ruling,
+    encode_snapshot,
+)
+from nomospace.wire.packing import Unfit
+from nomospace.wire.values import pack_term, unpack_term
+
+JOURNAL_VERSION: Final = 1
+"""The version of records and of the tables of segments."""
+CHECKPOINT_EVERY: Final = 1_000
+"""So many rulings of a membership, and its whole state is told again."""
+
+_VERSION: Final = bytes([JOURNAL_VERSION])
+
+
+class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
+    """A ruling, as `wire.changes` writes it; `community` is the name of its law."""
+
+    host: str
+    community: str
+    body: bytes
+    hops: int = 0
+    took_ns: int = 0
+
+    @property
+    def ruling(self) -> Ruling:
+        """The ruling; raises `BadRecord`."""
+        return decode_ruling(self.body)
+
+
+class LawRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="law"):
+    """A law that rulings name by its hash."""
+
+    host: str
+    at: int
+    hash: str
+    name: str
+    text: str
+
+
+class CheckpointRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="checkpoint"):
+    """A membership's whole state, as `wire.changes` writes it."""
+
+    host: str
+    at: int
+    body: bytes
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state; raises `BadRecord`."""
+        return decode_snapshot(self.body)
+
+
+class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple"):
+    """What became of a tuple; `op` is `written`, `taken`, `expired` or `moved`."""
+
+    host: str
+    at: int
+    space: str
+    writer: str
+    count: int
+    op: str
+    agent: str
+    body: bytes
+
+    @property
+    def fields(self) -> Term:
+        """The tuple's fields; raises `BadRecord`."""
+        try:
+            return unpack_term(self.body)
+        except Unfit as error:
+            raise BadRecord(what="tuple of the journal", why=str(error)) from None
+
+
+Record: TypeAlias = EventRecord | LawRecord | CheckpointRecord | TupleRecord
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def encode_record(record: Record) -> bytes:
+    """A record as bytes.
+
+    >>> decode_record(encode_record(LawRecord("ward-3", 17, "4c1f", "AP", "law(ap)."))).name
+    'AP'
+    """
+    return _VERSION + _encode(record)
+
+
+def decode_record(data: bytes) -> Record:
+    """The record that bytes stand for; raises `BadRecord`, or `NewerRecord`."""
+    if data[:1] != _VERSION:
+        if data > _VERSION:
+            raise NewerRecord(
+                what="record of the journal",
+                why="it is newer",
+                version=data[0],
+                known=JOURNAL_VERSION,
+            )
+        raise BadRecord(what="record of the journal", why="it has no version")
+    try:
+        record: Record = _decode(data[1:])
+    except msgspec.MsgspecError as error:
+        raise BadRecord(what="record of the journal", why=str(error)) from None
+    return record
+
+
+class Scribe:
+    """Writes the journal of a host: what the effects of its core say, step by step.
+
+    `law` gives the text of a law, and `member` the state of a membership, both as they are after
+    the step; `None` for what is not known here any more.
+
+    >>> from nomospace.host.effects import Traced
+    >>> scribe = Scribe("ward-3", law=lambda hash: None, member=lambda home, law: None)
+    >>> (told,) = scribe.records([Traced("written", "jobs", ("job", 1), "ann@x", 1, "ann@x")], 17)
+    >>> decode_record(told).fields
+    ('job', 1)
+    """
+
+    def __init__(
+        self,
+        host: str,
+        *,
+        law: Callable[[str], LawText | None],
+        member: Callable[[str, str], Snapshot | None],
+        every: int = CHECKPOINT_EVERY,
+    ) -> None:
+        self.host = host
+        self._law = law
+        self._member = member
+        self._every = every
+        self._names: dict[str, str] = {}  # laws that this life has told of
+        self._since: dict[tuple[str, str], int] = {}  # rulings since the last checkpoint
+
+    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+        """What the journal says of a step; nothing, mostly."""
+        told: list[bytes] = []
+        for effect in effects:
+            kind = effect.__class__
+            if kind is Traced:
+                assert isinstance(effect, Traced)
+                told.append(self._traced(effect, now))
+            elif kind is Ruled:
+                assert isinstance(effect, Ruled)
+                self._ruled(effect.ruling, told, now)
+            elif kind is Persist:
+                assert isinstance(effect, Persist)
+                for change in effect.changes:
+                    if change.__class__ is MemberJoined:
+                        self._checkpoint(change.snapshot, told, now)
+                    elif change.__class__ is LawLearnt:
+                        self._learnt(change.text, told, now)
+        return tuple(told)
+
+    def _traced(self, traced: Traced, now: int) -> bytes:
+        return encode_record(
+            TupleRecord(
+                self.host,
+                now,
+                traced.space,
+                traced.writer,
+                traced.count,
+                traced.op,
+                traced.agent,
+                pack_term(traced.fields),
+            )
+        )
+
+    def _ruled(self, ruling: Ruling, told: list[bytes], now: int) -> None:
+        home, law = ruling.home, ruling.law
+        name = self._name(law, told, now)
+        told.append(encode_record(EventRecord(self.host, name, encode_ruling(ruling))))
+        count = self._since.get((home, law), 0) + 1
+        if count >= self._every:
+            snapshot = self._member(home, law)
+            if snapshot is not None:
+                self._checkpoint(snapshot, told, now)
+                return
+        self._since[home, law] = count
+
+    def _checkpoint(self, snapshot: Snapshot, told: list[bytes], now: int) -> None:
+        self._name(snapshot.law, told, now)
+        told.append(encode_record(CheckpointRecord(self.host, now, encode_snapshot(snapshot))))
+        self._since[snapshot.home, snapshot.law] = 0
+        if snapshot.ended:
+            del self._since[snapshot.home, snapshot.law]
+
+    def _name(self, law: str, told: list[bytes], now: int) -> str:
+        """The name of a law, which is told of before anything under it is."""
+        name = self._names.get(law)
+        if name is None:
+            text = self._law(law)
+            if text is None:
+                return ""
+            self._learnt(text, told, now)
+            name = text.name
+        return name
+
+    def _learnt(self, text: LawText, told: list[bytes], now: int) -> None:
+        if text.hash not in self._names:
+            self._names[text.hash] = text.name
+            record = LawRecord(self.host, now, text.hash, text.name, text.text)
+            told.append(encode_record(record))
+
+
+@dataclass(eq=False, kw_only=True)
+class JournalGap(Unavailable):
+    """Records are missing in a journal."""
+
+    code: ClassVar[str] = "store.journal-gap"
+    what: str
+    after: int
+    found: int
+
+    def __str__(self) -> str:
+        return (
+            f"the journal has {self.found} after {self.after} of {self.what}, and what is between "
+            "is missing; look for segments that were moved away"
+        )
+
+
+def replay(records: Iterable[Record]) -> dict[tuple[str, str], Snapshot]:
+    """Control states by agent and law, as checkpoints and rulings tell them, in their order.
+
+    Rulings before the first checkpoint of a membership are passed over: the journal's beginning
+    may have been dropped. Raises `JournalGap` where rulings are missing later.
+    """
+    bases: dict[tuple[str, str], Snapshot] = {}
+    logs: dict[tuple[str, str], list[Ruling]] = {}
+    for record in records:
+        if isinstance(record, CheckpointRecord):
+            snapshot = record.snapshot
+            key = (snapshot.home, snapshot.law)
+            bases[key], logs[key] = snapshot, []
+        elif isinstance(record, EventRecord):
+            ruling = record.ruling
+            key = (ruling.home, ruling.law)
+            base = bases.get(key)
+            if base is None:
+                continue
+            log = logs[key]
+            last = log[-1].seq if log else base.seq
+            if ruling.seq <= last:  # the checkpoint was made later in the same step
+                continue
+            if ruling.seq > last + 1:
+                raise JournalGap(what=f"the rulings of {ruling.home}", after=last, found=ruling.seq)
+            log.append(ruling)
+            if len(log) >= CHECKPOINT_EVERY:
+                bases[key], logs[key] = redo(base, log), []
+    return {key: redo(base, logs[key]) for key, base in bases.items()}

@@ -1,0 +1,218 @@
+"""Journal records as rows of Parquet tables, and back.
+
+Terms are MessagePack, which machines read, with their canonical text beside for people. `body` is
+the record's own, exact; whatever stands in other columns of events and checkpoints was taken from
+it, so that a query need not know its form. `at` and `due_at` are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from nomospace.store.interface import Entry
+from nomospace.store.journal import (
+    JOURNAL_VERSION,
+    CheckpointRecord,
+    EventRecord,
+    LawRecord,
+    Record,
+    TupleRecord,
+    decode_record,
+)
+from nomospace.terms import Compound, Term, show
+from nomospace.wire.packing import pack, pack_deep
+from nomospace.wire.values import pack_term
+
+_AT: Final = pa.timestamp("us", tz="UTC")
+_COMMON: Final[list[tuple[str, pa.DataType]]] = [
+    ("version", pa.int16()),
+    ("host", pa.string()),
+    ("seq", pa.int64()),
+    ("at", _AT),
+]
+SCHEMAS: Final[dict[str, pa.Schema]] = {
+    "events": pa.schema(
+        [
+            *_COMMON,
+            ("due_at", _AT),
+            ("community", pa.string()),
+            ("law", pa.string()),
+            ("agent", pa.string()),
+            ("membership", pa.string()),
+            ("agent_seq", pa.int64()),
+            ("event", pa.string()),
+            ("peer", pa.string()),
+            ("args", pa.binary()),
+            ("args_text", pa.string()),
+            ("message", pa.binary()),
+            ("message_text", pa.string()),
+            ("rule", pa.string()),
+            ("stopped", pa.string()),
+            ("ruling", pa.binary()),
+            ("ruling_text", pa.string()),
+            ("delta", pa.binary()),
+            ("hops", pa.int32()),
+            ("took_ns", pa.int64()),
+            ("body", pa.binary()),
+        ]
+    ),
+    "laws": pa.schema(
+        [*_COMMON, ("law", pa.string()), ("community", pa.string()), ("text", pa.string())]
+    ),
+    "checkpoints": pa.schema(
+        [
+            *_COMMON,
+            ("law", pa.string()),
+            ("agent", pa.string()),
+            ("membership", pa.string()),
+            ("agent_seq", pa.int64()),
+            ("state_text", pa.string()),
+            ("body", pa.binary()),
+        ]
+    ),
+    "tuples": pa.schema(
+        [
+            *_COMMON,
+            ("space", pa.string()),
+            ("tuple_id", pa.string()),
+            ("writer", pa.string()),
+            ("count", pa.int64()),
+            ("op", pa.string()),
+            ("agent", pa.string()),
+            ("classes", pa.list_(pa.string())),
+            ("fields", pa.binary()),
+            ("fields_text", pa.string()),
+        ]
+    ),
+}
+"""The tables, by name."""
+
+
+def _event(record: EventRecord) -> dict[str, Any]:
+    ruling = record.ruling
+    kind, args = ruling.event.kind, ruling.event.args
+    message, peer = _message(kind, args)
+    return {
+        "at": ruling.at,
+        "due_at": ruling.due_at,
+        "community": record.community,
+        "law": ruling.law,
+        "agent": ruling.home,
+        "membership": f"{ruling.home}/{ruling.law}",
+        "agent_seq": ruling.seq,
+        "event": kind,
+        "peer": peer,
+        "args": pack_term(args),
+        "args_text": show(args),
+        "message": pack_term(message[0]) if message else None,
+        "message_text": show(message[0]) if message else None,
+        "rule": ruling.rule,
+        "stopped": ruling.stopped,
+        "ruling": _pack_operations(ruling.operations),
+        "ruling_text": show(ruling.operations),
+        "delta": pack_term(ruling.delta),
+        "hops": record.hops,
+        "took_ns": record.took_ns,
+        "body": record.body,
+    }
+
+
+def _message(kind: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], str | None]:
+    """The message of an event, if it has one, and the agent that it goes to or comes from."""
+    if kind in ("sent", "arrived") and len(args) == 3:
+        peer = args[2] if kind == "sent" else args[0]
+        return args[1:2], peer if peer.__class__ is str else None
+    return (args[:1] if kind == "obligationDue" else ()), None
+
+
+def _pack_operations(operations: tuple[Term, ...]) -> bytes:
+    """Operations as they are, with variables that the law left unbound."""
+    try:
+        return pack(operations)
+    except (OverflowError, RecursionError):
+        return pack_deep(operations)
+
+
+def _law(record: LawRecord) -> dict[str, Any]:
+    return {
+        "at": record.at,
+        "law": record.hash,
+        "community": record.name,
+        "text": record.text,
+    }
+
+
+def _checkpoint(record: CheckpointRecord) -> dict[str, Any]:
+    snapshot = record.snapshot
+    return {
+        "at": record.at,
+        "law": snapshot.law,
+        "agent": snapshot.home,
+        "membership": f"{snapshot.home}/{snapshot.law}",
+        "agent_seq": snapshot.seq,
+        "state_text": show(tuple([term for _, term in snapshot.state])),
+        "body": record.body,
+    }
+
+
+def _tuple(record: TupleRecord) -> dict[str, Any]:
+    fields = record.fields
+    classes = [
+        field.args[0]
+        for field in fields
+        if field.__class__ is Compound and field.name == "object" and len(field.args) == 3
+    ]
+    return {
+        "at": record.at,
+        "space": record.space,
+        "tuple_id": f"{record.writer}#{record.count}",
+        "writer": record.writer,
+        "count": record.count,
+        "op": record.op,
+        "agent": record.agent,
+        "classes": [name for name in classes if name.__class__ is str],
+        "fields": record.body,
+        "fields_text": show(fields),
+    }
+
+
+_ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
+    EventRecord: ("events", _event),
+    LawRecord: ("laws", _law),
+    CheckpointRecord: ("checkpoints", _checkpoint),
+    TupleRecord: ("tuples", _tuple),
+}
+
+
+def row_of(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """The table that an entry of the journal goes to, and its row."""
+    record = decode_record(entry.record)
+    table, make = _ROWS[record.__class__]
+    row = make(record)
+    row |= {"version": JOURNAL_VERSION, "host": record.host, "seq": entry.seq}
+    return table, row
+
+
+def record_of(table: str, row: dict[str, Any]) -> Record:
+    """The record that a row, with its times as numbers, was made of."""
+    host = row["host"]
+    if table == "events":
+        return EventRecord(host, row["community"], row["body"], row["hops"], row["took_ns"])
+    at = row["at"]
+    if table == "laws":
+        return LawRecord(host, at, row["law"], row["community"], row["text"])
+    if table == "checkpoints":
+        return CheckpointRecord(host, at, row["body"])
+    return TupleRecord(
+        host,
+        at,
+        row["space"],
+        row["writer"],
+        row["count"],
+        row["op"],
+        row["agent"],
+        row["fields"],
+    )

@@ -1,0 +1,323 @@
+"""Segments: the journal as Parquet files, which Spark and others read without asking a host.
+
+    FOLDER/manifest.json
+    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/
+
+A segment has the records of a range of numbers, each table in a file of its own (none where there
+are no rows). It is sealed in this order, each step on disk before the next:
+
+1. files that the manifest does not know (of a process that died) are removed;
+2. the files are written under another name and renamed;
+3. the manifest, with the range, is written under another name and renamed: now it counts;
+4. the store forgets the range.
+
+Whoever dies between two steps loses nothing and doubles nothing: until 3 the records are the
+store's, from 3 on they are the segment's, and what the store still has of them is passed over.
+
+Sealing is done in a process of its own, `python -m nomospace.store.segments --store URL --into
+FOLDER`, because Arrow is large and slow to start, and a host should be neither. It prints one line
+of JSON for each segment. Only this module and `store.parquet` know Arrow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.store.interface import Entry, Store
+from nomospace.store.journal import (
+    JOURNAL_VERSION,
+    EventRecord,
+    JournalGap,
+    Record,
+    decode_record,
+)
+from nomospace.store.opening import open_store
+from nomospace.store.parquet import SCHEMAS, record_of, row_of
+
+ROWS: Final = 100_000
+BYTES: Final = 64 * 1024 * 1024
+SECONDS: Final = 60.0
+"""A segment is sealed when so many records wait, or so many bytes, or when one waited so long."""
+_CHUNK: Final = 10_000
+_MANIFEST: Final = "manifest.json"
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A sealed range of records; `rows` and `bytes` are those of each table."""
+
+    number: int
+    first: int
+    last: int
+    rows: dict[str, int]
+    bytes: dict[str, int]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What counts in a journal folder: its segments, in order and without gaps."""
+
+    version: int = JOURNAL_VERSION
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """The last record that a segment has."""
+        return self.segments[-1].last if self.segments else 0
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """When a segment is full, and when one that is not is sealed all the same."""
+
+    rows: int = ROWS
+    bytes: int = BYTES
+    seconds: float = SECONDS
+
+
+@dataclass(eq=False, kw_only=True)
+class BadManifest(Unavailable):
+    """A journal folder's manifest cannot be read, or is of a later version."""
+
+    code: ClassVar[str] = "store.bad-manifest"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the manifest of journal {self.folder} cannot be used: {self.why}; bring it back from "
+            "a copy, or seal into a new folder"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class SealingAlready(CallerError):
+    """Two processes would seal into one folder."""
+
+    code: ClassVar[str] = "store.sealing-already"
+    folder: str
+
+    def __str__(self) -> str:
+        return (
+            f"another process seals into {self.folder} just now; give each host a folder of its own"
+        )
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """What counts in a folder; nothing, where there is no manifest. Raises `BadManifest`."""
+    try:
+        data = (folder / _MANIFEST).read_bytes()
+    except FileNotFoundError:
+        return Manifest()
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise BadManifest(folder=str(folder), why=str(error)) from None
+    if manifest.version > JOURNAL_VERSION:
+        why = f"it has version {manifest.version}, and this nomospace knows {JOURNAL_VERSION}"
+        raise BadManifest(folder=str(folder), why=why)
+    return manifest
+
+
+def _path(folder: Path, table: str, number: int) -> Path:
+    return folder / table / f"seg-{number:08d}.parquet"
+
+
+def _put(path: Path, write: Callable[[Path], object]) -> None:
+    """Let a file appear whole, and stay."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new")
+    write(beside)
+    _sync(beside)
+    beside.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SealingAlready(folder=str(folder)) from None
+        yield
+
+
+# -- sealing -------------------------------------------------------------------------------------
+
+
+def seal(store: Store, folder: Path, limits: Limits, *, now: int) -> list[Segment]:
+    """Seal what waits in a store, as far as the limits say; gives the new segments."""
+    made: list[Segment] = []
+    with _alone(folder):
+        manifest = read_manifest(folder)
+        _remove_unknown(folder, manifest)
+        store.prune(manifest.last)
+        while True:
+            entries = _waiting(store, manifest.last, limits)
+            if not entries or not _is_due(entries, limits, now):
+                return made
+            segment = _write(folder, len(manifest.segments) + 1, entries)
+            manifest = Manifest(segments=(*manifest.segments, segment))
+            data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+            _put(folder / _MANIFEST, partial(_write_bytes, data))
+            store.prune(segment.last)
+            made.append(segment)
+
+
+def _remove_unknown(folder: Path, manifest: Manifest) -> None:
+    known = {_path(folder, table, s.number) for s in manifest.segments for table in s.rows}
+    for table in SCHEMAS:
+        for path in (folder / table).glob("*"):
+            if path not in known:
+                path.unlink()
+
+
+def _waiting(store: Store, after: int, limits: Limits) -> list[Entry]:
+    """What the next segment would have, if it were sealed now."""
+    entries: list[Entry] = []
+    size = 0
+    while True:
+        chunk = store.journal(after, min(_CHUNK, limits.rows - len(entries)))
+        for entry in chunk:
+            if entry.seq != after + 1:
+                raise JournalGap(what="the records of a store", after=after, found=entry.seq)
+            after = entry.seq
+            size += len(entry.record)
+            entries.append(entry)
+            if size >= limits.bytes or len(entries) >= limits.rows:
+                return entries
+        if not chunk:
+            return entries
+
+
+def _is_due(entries: list[Entry], limits: Limits, now: int) -> bool:
+    if len(entries) >= limits.rows or sum(len(e.record) for e in entries) >= limits.bytes:
+        return True
+    first = decode_record(entries[0].record)
+    at = first.ruling.at if isinstance(first, EventRecord) else first.at
+    return now - at >= limits.seconds * 1_000_000
+
+
+def _write(folder: Path, number: int, entries: list[Entry]) -> Segment:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        table, row = row_of(entry)
+        rows.setdefault(table, []).append(row)
+    sizes: dict[str, int] = {}
+    for table, listed in rows.items():
+        made = pa.Table.from_pylist(listed, schema=SCHEMAS[table])
+        path = _path(folder, table, number)
+        _put(path, partial(pq.write_table, made, compression="zstd"))
+        sizes[table] = path.stat().st_size
+    counts = {table: len(listed) for table, listed in rows.items()}
+    return Segment(number, entries[0].seq, entries[-1].seq, counts, sizes)
+
+
+def _write_bytes(data: bytes, path: Path) -> None:
+    path.write_bytes(data)
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def read_segment(folder: Path, segment: Segment) -> list[tuple[int, Record]]:
+    """The records of a segment with their numbers, in order."""
+    found: list[tuple[int, Record]] = []
+    for table in segment.rows:
+        made = pq.read_table(_path(folder, table, segment.number), schema=SCHEMAS[table])
+        place = made.schema.get_field_index("at")
+        made = made.set_column(place, "at", made.column("at").cast(pa.int64()))
+        found += [(row["seq"], record_of(table, row)) for row in made.to_pylist()]
+    found.sort(key=itemgetter(0))
+    return found
+
+
+def read_journal(
+    folder: Path | None, store: Store | None, *, after: int = 0
+) -> Iterator[tuple[int, Record]]:
+    """All records after a number: those of a folder's segments, then those still in the store.
+
+    Segments may be sealed meanwhile; nothing is left out or told twice. Without a folder, records
+    that were sealed are not missed. Raises `JournalGap` where records are missing.
+    """
+    if folder is None:
+        for entry in _tail(store, after):
+            yield entry.seq, decode_record(entry.record)
+        return
+    while True:
+        before = after
+        for segment in read_manifest(folder).segments:
+            if segment.last > after:
+                yield from [pair for pair in read_segment(folder, segment) if pair[0] > after]
+                after = segment.last
+        missing = None
+        for entry in _tail(store, after):
+            if entry.seq != after + 1:  # it was sealed while we read, or it is gone
+                missing = entry.seq
+                break
+            after = entry.seq
+            yield after, decode_record(entry.record)
+        if missing is not None and after == before:
+            raise JournalGap(what="the records", after=after, found=missing)
+        if missing is None and read_manifest(folder).last <= after:
+            return
+
+
+def _tail(store: Store | None, after: int) -> Iterator[Entry]:
+    while store is not None:
+        chunk = store.journal(after, _CHUNK)
+        yield from chunk
+        if not chunk:
+            return
+        after = chunk[-1].seq
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Seal what waits in a store."""
+    parser = argparse.ArgumentParser(prog="python -m nomospace.store.segments")
+    parser.add_argument("--store", required=True, help="the store's URL")
+    parser.add_argument("--into", required=True, type=Path, help="the journal's folder")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--bytes", type=int, default=BYTES)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    given = parser.parse_args(arguments)
+    limits = Limits(max(1, given.rows), given.bytes, given.seconds)
+    try:
+        with closing(open_store(given.store)) as store:
+            store.attach()
+            for segment in seal(store, given.into, limits, now=time.time_ns() // 1_000):
+                print(msgspec.json.encode(segment).decode(), flush=True)
+    except NomospaceError as error:
+        print(f"{error.code}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""The journal: records, segments, and control states replayed from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from nomospace.control import Membership, Ruling, Snapshot, adopt, sent
+from nomospace.control import Record as RecordEffect
+from nomospace.host.calls import LawText
+from nomospace.host.changes import MemberJoined, MemberRuled
+from nomospace.host.effects import Persist, Ruled, Traced
+from nomospace.law import load
+from nomospace.store import MemoryStore, SqliteStore, Step
+from nomospace.store.journal import (
+    CheckpointRecord,
+    EventRecord,
+    JournalGap,
+    LawRecord,
+    Record,
+    Scribe,
+    TupleRecord,
+    decode_record,
+    encode_record,
+    replay,
+)
+from nomospace.store.segments import (
+    BadManifest,
+    Limits,
+    SealingAlready,
+    _alone,
+    main,
+    read_journal,
+    read_manifest,
+    seal,
+)
+from nomospace.terms import obj, t
+from nomospace.wire.changes import BadRecord, NewerRecord
+
+SOURCE = """
+law(counter).
+initially([n(0)]).
+R1. sent(X, more, Y) :- n(N)@CS, do(incr(n(N), 1)), do(forward).
+R2. sent(X, later, Y) :- do(imposeObligation(remind, 5)), do(forward).
+R3. sent(X, M, Y) :- do(forward).
+"""
+LAW = load(SOURCE)
+TEXT = LawText(LAW.hash, LAW.name, SOURCE)
+
+
+class World:
+    """Two members whose rulings are written into a journal, as a host would."""
+
+    def __init__(self, every: int = 5) -> None:
+        self.members: dict[str, Membership] = {}
+        self.scribe = Scribe(
+            "ward-3",
+            law=lambda hash: TEXT if hash == LAW.hash else None,
+            member=lambda home, law: self.members[home].snapshot(),
+            every=every,
+        )
+        self.records: list[bytes] = []
+        self.now = 1_700_000_000_000_000
+
+    def join(self, home: str) -> None:
+        self.members[home], effects = adopt(LAW, home, now=self.now)
+        joined = MemberJoined(self.members[home].snapshot())
+        rulings = [effect.ruling for effect in effects if isinstance(effect, RecordEffect)]
+        self.told([Persist((joined,)), *[Ruled(ruling) for ruling in rulings]])
+
+    def send(self, home: str, message: Any) -> None:
+        self.now += 1_000
+        member = self.members[home]
+        effects = member.handle(sent(home, message, "x@y"), now=self.now)
+        rulings = [effect.ruling for effect in effects if isinstance(effect, RecordEffect)]
+        changes = Persist(tuple([MemberRuled(ruling) for ruling in rulings]))
+        self.told([changes, *[Ruled(ruling) for ruling in rulings]])
+
+    def told(self, effects: list[Any]) -> None:
+        self.records.extend(self.scribe.records(effects, self.now))
+
+    def busy(self, count: int) -> None:
+        for i in range(count):
+            home = "ann@x" if i % 3 else "bob@x"
+            self.send(home, ["more", "later", t.note(2**70)][i % 3])
+            written = Traced("written", "jobs", ("job", i, obj("Car", "c1")), home, i, home)
+            self.told([written])
+
+    @property
+    def states(self) -> dict[tuple[str, str], Snapshot]:
+        return {(home, LAW.hash): member.snapshot() for home, member in self.members.items()}
+
+    def decoded(self) -> list[Record]:
+        return [decode_record(record) for record in self.records]
+
+
+def made(count: int = 40, every: int = 5) -> World:
+    world = World(every)
+    world.join("ann@x")
+    world.join("bob@x")
+    world.busy(count)
+    return world
+
+
+def test_what_the_scribe_writes() -> None:
+    world = made(12)
+    kinds = [type(record).__name__ for record in world.decoded()]
+    assert kinds[:3] == ["LawRecord", "CheckpointRecord", "EventRecord"]
+    assert kinds.count("LawRecord") == 1
+    assert kinds.count("EventRecord") == 2 + 12
+    assert kinds.count("TupleRecord") == 12
+    assert kinds.count("CheckpointRecord") == 2 + 2  # both have had five rulings
+    first = next(record for record in world.decoded() if isinstance(record, EventRecord))
+    assert (first.host, first.community) == ("ward-3", "counter")
+    assert isinstance(first.ruling, Ruling)
+
+
+def test_replayed_states_are_those_of_the_controllers() -> None:
+    for every in (1, 5, 1_000):
+        world = made(60, every)
+        assert replay(world.decoded()) == world.states
+
+
+def test_a_journal_whose_beginning_was_dropped_still_replays() -> None:
+    world = made(60)
+    records = world.decoded()
+    places = [i for i, record in enumerate(records) if isinstance(record, CheckpointRecord)]
+    assert replay(records[places[-4] - 1 :]) == world.states
+
+
+def test_a_membership_that_begins_anew_is_replayed_from_there() -> None:
+    world = made(9)
+    world.join("ann@x")
+    world.send("ann@x", "more")
+    assert replay(world.decoded()) == world.states
+
+
+def test_missing_rulings_are_noticed() -> None:
+    world = made(30, every=1_000)
+    records = world.decoded()
+    del records[10]
+    while not isinstance(records[10], EventRecord):
+        del records[10]
+    del records[10]
+    with pytest.raises(JournalGap, match="is missing"):
+        replay(records)
+
+
+def test_records_that_are_none() -> None:
+    with pytest.raises(NewerRecord, match="version 9"):
+        decode_record(b"\x09abc")
+    for data in (b"", b"\x00", b"\x01", b"\x01\x93\xa5event", b"\x01\xc0"):
+        with pytest.raises(BadRecord):
+            decode_record(data)
+    with pytest.raises(BadRecord):
+        _ = TupleRecord("h", 1, "jobs", "a@x", 1, "taken", "a@x", b"\xc1").fields
+
+
+# -- segments -----------------------------------------------------------------------------------
+
+
+def stored(tmp_path: Path, world: World) -> SqliteStore:
+    store = SqliteStore(tmp_path / "ward.db")
+    store.begin()
+    store.commit([Step((), (), (record,)) for record in world.records], at=1)
+    return store
+
+
+def test_sealed_and_read_back(tmp_path: Path) -> None:
+    world = made(40)
+    store = stored(tmp_path, world)
+    folder = tmp_path / "journal"
+    total = len(world.records)
+    assert total % 32 > 3
+    assert list(read_journal(folder, store)) == list(enumerate(world.decoded(), 1))
+
+    assert seal(store, folder, Limits(rows=32, seconds=1e9), now=world.now) != []
+    manifest = read_manifest(folder)
+    assert [(s.number, s.first, s.last) for s in manifest.segments] == [
+        (n, 32 * n - 31, 32 * n) for n in range(1, total // 32 + 1)
+    ]
+    assert store.journal(0, 1)[0].seq == manifest.last + 1  # what is sealed is forgotten
+    assert list(read_journal(folder, store)) == list(enumerate(world.decoded(), 1))
+    assert list(read_journal(folder, store, after=total - 3)) == [
+        (seq, world.decoded()[seq - 1]) for seq in range(total - 2, total + 1)
+    ]
+    assert [seq for seq, _ in read_journal(None, store)] == list(
+        range(manifest.last + 1, total + 1)
+    )
+    assert replay(record for _, record in read_journal(folder, store)) == world.states
+
+    # The rest is not due, until it has waited long enough.
+    assert seal(store, folder, Limits(seconds=3_600), now=world.now) == []
+    (rest,) = seal(store, folder, Limits(seconds=1), now=world.now + 10_000_000)
+    assert rest.last == total
+    assert store.journal(0, 9) == []
+    assert list(read_journal(folder, None)) == list(enumerate(world.decoded(), 1))
+    # Numbers go on, also in the next life.
+    store.close()
+    store.begin()
+    store.commit([Step((), (), world.records[:1])], at=2)  # type: ignore[arg-type]
+    assert store.journal(0, 9)[0].seq == total + 1
+    store.close()
+
+
+def test_the_tables_of_a_segment(tmp_path: Path) -> None:
+    world = made(9)
+    store = stored(tmp_path, world)
+    folder = tmp_path / "journal"
+    seal(store, folder, Limits(seconds=0), now=world.now)
+    store.close()
+    events = pq.read_table(folder / "events" / "seg-00000001.parquet")
+    row = events.to_pylist()[3]  # after two adoptions and what bob sent
+    assert {
+        key: row[key] for key in ("version", "host", "community", "event", "agent", "rule")
+    } == {
+        "version": 1,
+        "host": "ward-3",
+        "community": "counter",
+        "event": "sent",
+        "agent": "ann@x",
+        "rule": "R2",
+    }
+    assert row["peer"] == "x@y"
+    assert row["message_text"] == "later"
+    assert row["args_text"] == "['ann@x',later,'x@y']"
+    assert "imposeObligation" in row["ruling_text"]
+    assert row["at"].utcoffset().total_seconds() == 0
+    assert row["at"].timestamp() == pytest.approx(1_700_000_000.002)
+    metadata = pq.ParquetFile(folder / "events" / "seg-00000001.parquet").metadata
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+    tuples = pq.read_table(folder / "tuples" / "seg-00000001.parquet").to_pylist()
+    assert (tuples[0]["tuple_id"], tuples[0]["classes"]) == ("bob@x#0", ["Car"])
+    laws = pq.read_table(folder / "laws" / "seg-00000001.parquet").to_pylist()
+    assert (laws[0]["law"], laws[0]["text"]) == (LAW.hash, SOURCE)
+    checkpoints = pq.read_table(folder / "checkpoints" / "seg-00000001.parquet").to_pylist()
+    assert checkpoints[0]["state_text"] == "[n(0)]"
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+class Dying:
+    """Dies at one of the moments at which sealing touches a disk."""
+
+    def __init__(self, place: int, patch: pytest.MonkeyPatch) -> None:
+        self.left = place
+        real_sync, real_replace, real_prune = os.fsync, Path.replace, SqliteStore.prune
+
+        def sync(opened: int) -> None:
+            self.step()
+            real_sync(opened)
+
+        def replace(path: Path, target: Any) -> Path:
+            self.step()
+            made = real_replace(path, target)
+            self.step()
+            return made
+
+        def prune(store: SqliteStore, upto: int) -> None:
+            self.step()
+            real_prune(store, upto)
+            self.step()
+
+        patch.setattr(os, "fsync", sync)
+        patch.setattr(Path, "replace", replace)
+        patch.setattr(SqliteStore, "prune", prune)
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Crash
+
+
+def test_whoever_dies_while_sealing_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    world = made(5)
+    expected = list(enumerate(world.decoded(), 1))
+    crashes = 0
+    for place in range(1, 100):
+        folder = tmp_path / str(place)
+        store = stored(folder, world)
+        died = False
+        with pytest.MonkeyPatch.context() as patch:
+            Dying(place, patch)
+            try:
+                seal(store, folder / "journal", Limits(rows=12, seconds=0), now=world.now)
+            except Crash:
+                died = True
+        crashes += died
+        assert list(read_journal(folder / "journal", store)) == expected
+        # Another process, with other limits, goes on.
+        seal(store, folder / "journal", Limits(rows=11, seconds=0), now=world.now)
+        assert store.journal(0, 9) == []
+        assert list(read_journal(folder / "journal", None)) == expected
+        known = read_manifest(folder / "journal").segments
+        files = [path for path in (folder / "journal").glob("*/*") if path.is_file()]
+        assert len(files) == sum(len(segment.rows) for segment in known)
+        store.close()
+        if not died:
+            break
+    assert crashes > 15
+
+
+def test_sealing_goes_on_while_a_journal_is_read(tmp_path: Path) -> None:
+    world = made(20)
+    store = stored(tmp_path, world)
+    folder = tmp_path / "journal"
+    reading = read_journal(folder, store)
+    read = [next(reading) for _ in range(3)]
+    seal(store, folder, Limits(rows=10, seconds=0), now=world.now)
+    store.commit([Step((), (), (world.records[0],))], at=2)
+    read += list(reading)
+    assert [seq for seq, _ in read] == list(range(1, len(world.records) + 2))
+    store.close()
+
+
+def test_a_folder_that_is_not_as_it_should_be(tmp_path: Path) -> None:
+    world = made(20)
+    store = stored(tmp_path, world)
+    folder = tmp_path / "journal"
+    seal(store, folder, Limits(rows=10, seconds=1e9), now=world.now)
+    with _alone(folder), pytest.raises(SealingAlready, match="another process"):
+        seal(store, folder, Limits(), now=world.now)
+    with pytest.raises(JournalGap, match="is missing"):
+        list(read_journal(tmp_path / "elsewhere", store))
+    with pytest.raises(JournalGap, match="is missing"):
+        seal(store, tmp_path / "elsewhere", Limits(seconds=0), now=world.now)
+    (folder / "manifest.json").write_text('{"version": 9}')
+    with pytest.raises(BadManifest, match="version 9"):
+        read_manifest(folder)
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(BadManifest, match="cannot be used"):
+        seal(store, folder, Limits(), now=world.now)
+    store.close()
+
+
+def test_sealing_in_a_process_of_its_own_beside_a_host(tmp_path: Path) -> None:
+    world = made(40)
+    store = stored(tmp_path, world)  # and it stays open
+    folder = tmp_path / "journal"
+    options = ["--store", str(store.path), "--into", str(folder), "--rows", "50"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "nomospace.store.segments", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [line["number"] for line in lines] == [1, 2]  # what is left is old enough too
+    store.commit([Step((), (), (world.records[0],))], at=2)
+    assert store.journal(0, 9)[0].seq == len(world.records) + 1
+    assert replay(record for _, record in read_journal(folder, store)) == world.states
+    store.close()
+    assert main(["--store", str(tmp_path), "--into", str(folder)]) == 1
+
+
+def test_memory_has_a_journal_too(tmp_path: Path) -> None:
+    world = made(10)
+    store = MemoryStore()
+    store.begin()
+    store.commit([Step((), (), tuple(world.records))], at=1)
+    seal(store, tmp_path, Limits(seconds=0), now=world.now)
+    assert list(read_journal(tmp_path, store)) == list(enumerate(world.decoded(), 1))
+    assert encode_record(LawRecord("h", 1, "a", "b", "c"))[0] == 1
