@@ -1,0 +1,63 @@
+"""The page on hosts elsewhere names the limits of the code, and the errors that clients meet."""
+
+import re
+from importlib import import_module
+from inspect import getmembers, isclass
+
+import pytest
+
+from nomospace.client.line import RECONNECT_S
+from nomospace.client.watching import WATCHED_MAX
+from nomospace.errors import NomospaceError
+from nomospace.node.sessions import GRACE_US, OUTBOX_BYTES_MAX, PUSHES_MAX, SESSIONS_MAX
+from nomospace.wire.talk import TALK_BYTES_MAX, WINDOW
+from tests.repo.rooms import ROOT
+
+TEXT = (ROOT / "docs" / "spaces" / "remote.md").read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
+LIMITS = {
+    "calls of an agent under way; more wait for their turn": WINDOW,
+    "a frame, in bytes": TALK_BYTES_MAX,
+    "firings and letters that wait for a client": PUSHES_MAX,
+    "bytes that wait for a client before new calls are put off": OUTBOX_BYTES_MAX,
+    "sessions of a host": SESSIONS_MAX,
+    "agents and hosts whose presence a client follows": WATCHED_MAX,
+}
+RAISING = (
+    "client.dialling",
+    "client.line",
+    "client.session",
+    "client.watching",
+    "node.clients",
+    "node.principals",
+    "node.session",
+    "node.sessions",
+)
+ELSEWHERE = ("client.closed", "client.not-yet-known", "client.timed-out")
+"""Errors that all agents meet: the guide has them."""
+INSIDE = ("node.window-broken",)
+"""What no client of ours does."""
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_limits(what: str) -> None:
+    assert f"| {what} | {LIMITS[what]:,} |" in SECTIONS["Limits"]
+
+
+def test_times() -> None:
+    assert f"({RECONNECT_S:g} s unless you say otherwise)" in TEXT
+    assert f"after {GRACE_US / 1e6:g} s." in TEXT
+
+
+def test_errors() -> None:
+    raised = {}
+    for room in RAISING:
+        module = import_module(f"nomospace.{room}")
+        for _, kind in getmembers(module, isclass):
+            if issubclass(kind, NomospaceError) and kind.__module__ == module.__name__:
+                raised[kind.code] = kind.__name__
+    rows = re.findall(r"^\| `(\w+)` \| `([a-z.-]+)` \|", SECTIONS["Errors"], re.MULTILINE)
+    wanted = {
+        code: name for code, name in raised.items() if code not in ELSEWHERE and code not in INSIDE
+    }
+    assert {code: name for name, code in rows} == wanted
