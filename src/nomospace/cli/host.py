@@ -44,7 +44,10 @@ def run(
     insecure: Annotated[
         bool, typer.Option(help="No certificates: for a trial on this machine alone.")
     ] = False,
-    journal: Annotated[str, typer.Option(help="Where segments of the journal go.")] = "",
+    segments: Annotated[str, typer.Option(help="Where segments of the journal go.")] = "",
+    record: Annotated[
+        bool, typer.Option("--journal/--no-journal", help="Whether to keep a journal at all.")
+    ] = True,
     http: Annotated[
         str, typer.Option(help="Where the law server and the other services are.")
     ] = "",
@@ -79,7 +82,7 @@ def run(
         store=store,
         trust=trust,
         insecure=insecure or None,
-        journal={"folder": journal} if journal else None,
+        journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
         log={"form": log} if log else None,
     )

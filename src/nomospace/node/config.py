@@ -19,6 +19,7 @@ line. A file holds these tables, all of them optional:
     ward = ["ward-3", "ward-4"]
 
     [journal]
+    on = true
     folder = "journal"                   # where Parquet segments go; without it none are sealed
     rows = 100000
     bytes = 67108864
@@ -69,8 +70,9 @@ class BadConfig(CallerError):
 
 
 class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where segments of the journal go, and when one is sealed."""
+    """Whether there is a journal, where its segments go, and when one is sealed."""
 
+    on: bool = True
     folder: str = ""
     rows: int = 100_000
     bytes: int = 64 * 1024 * 1024

@@ -464,6 +464,11 @@ class Host:
     def _reads(self, program: str, code: Any, state: Any) -> str:
         return "" if program == CLIENT_PROGRAM else self._stage.reads(program, code, state)
 
+    def record(self, record: bytes) -> None:
+        """Let the journal have something that no step tells."""
+        if self._keeper is not None:
+            self._set_aside((record,))
+
     @property
     def keeper(self) -> Keeper | None:
         """Who keeps what must survive, if there is a store."""

@@ -23,6 +23,7 @@ from nomospace.law import CompiledLaw
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
 from nomospace.node.config import Config
+from nomospace.node.journaling import QUIET, Journalist, Sealing, told
 from nomospace.node.links import Hear
 from nomospace.node.listen import Listener
 from nomospace.node.local import Host
@@ -31,7 +32,7 @@ from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor
 from nomospace.store import open_store
-from nomospace.wire.admin import Record, Tail
+from nomospace.wire.admin import TAIL_MAX, Record, Tail
 from nomospace.wire.calls import LawShelf
 
 POLL_S: Final = 5.0
@@ -87,6 +88,9 @@ class Server:
         self._log = note_log(config.host.name)
         self._on_report = on_report
         self._parts = AsyncExitStack()
+        self._journalist: Journalist | None = None
+        if config.journal.on:
+            self._journalist = Journalist(config.host.name, lambda: self.host.core)
         self._watch: asyncio.Task[None] | None = None
         self.identity: Any = None
         self.clock: Clock | None = None
@@ -133,6 +137,7 @@ class Server:
             servers=config.servers,
             vouches=None if vouching is None else vouching.vouches,
             silent=None if vouching is None else vouching.silent,
+            recorder=self._journalist,
             on_report=self._report,
         )
         await self.host.start()
@@ -171,6 +176,10 @@ class Server:
 
             services = services_of(config, self._door(), self.identity, self.metrics.render)
             self.services = await parts.enter_async_context(services)
+        if self._journalist is not None:
+            sealing = Sealing(store, config.store, config.journal, self.note)
+            sealing.start()
+            parts.push_async_callback(sealing.stop)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
         self.note("started", life=self.host.core.life, address=str(self.listener.address))
@@ -302,9 +311,11 @@ class Server:
     # -- what happens --------------------------------------------------------------------------
 
     def note(self, what: str, /, **facts: Any) -> None:
-        """Something happened that an operator may want to know."""
+        """Something happened that an operator may want to know: for the log and the journal."""
         self.metrics.count("notes", what)
         self._log(what, **facts)
+        if self._journalist is not None and self.clock is not None and what not in QUIET:
+            self.host.record(self._journalist.note(what, facts, self._now()))
 
     def _report(self, report: Report) -> None:
         if self._on_report is not None:
@@ -332,8 +343,13 @@ class Server:
         return self.links.counts().get(what, 0)
 
     def tail(self, question: Tail) -> list[Record]:
-        """Records of the journal."""
-        return []
+        """The last records that no segment has yet, or those after a number."""
+        keeper = self.host.keeper
+        if keeper is None:
+            return []
+        limit = max(1, min(question.limit, TAIL_MAX))
+        after = question.after or max(0, keeper.store.last_record - limit)
+        return [told(entry) for entry in keeper.store.journal(after, limit)]
 
 
 @dataclass(eq=False, kw_only=True)

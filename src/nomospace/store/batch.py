@@ -94,6 +94,10 @@ class Batch:
         """Forget what was kept for an agent up to a number."""
         self._do("trimmed", (agent, number))
 
+    def forget(self, upto: int) -> None:
+        """Forget the journal's records up to a number."""
+        self._do("forgotten", (upto,))
+
     def runs(self) -> list[tuple[str, list[Params]]]:
         """Statements by name with their rows, in an order in which they may be carried out."""
         self._settle_counts()

@@ -146,6 +146,13 @@ class Store(Protocol):
     def match(self, space: str, template: Template, limit: int) -> list[Row]:
         """Tuples of a space that a template asks for, oldest first, found by the database."""
 
+    @property
+    def last_record(self) -> int:
+        """The number of the journal's last record."""
+
+    def keep_records(self, limit: int) -> None:
+        """Forget records of the journal past a limit, with the commits that follow."""
+
     def journal(self, after: int, limit: int) -> list[Entry]:
         """Records that no segment has yet, from the one after a number."""
 

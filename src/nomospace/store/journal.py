@@ -186,7 +186,7 @@ class Scribe:
                     if change.__class__ is MemberJoined:
                         self._checkpoint(change.snapshot, told, now)
                     elif change.__class__ is LawLearnt:
-                        self._learnt(change.text, told, now)
+                        self._learnt(self._law(change.text.hash) or change.text, told, now)
         return tuple(told)
 
     def _traced(self, traced: Traced, now: int) -> bytes:

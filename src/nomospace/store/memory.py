@@ -48,6 +48,7 @@ class MemoryStore:
         self._outbox: dict[str, dict[int, Kept]] = {}
         self._entries: dict[int, bytes] = {}
         self._last_seq = 0
+        self._keep = 0
         self._loading: list[tuple[str, tuple[str, int]]] = []
 
     @property
@@ -103,6 +104,8 @@ class MemoryStore:
             for record in step.records:
                 self._last_seq += 1
                 self._entries[self._last_seq] = record
+                if self._keep and len(self._entries) > self._keep:
+                    del self._entries[next(iter(self._entries))]
         self.last_at = at
 
     def trim(self, agent: str, number: int) -> None:
@@ -120,6 +123,15 @@ class MemoryStore:
         rows = self.durable.tuples.get(space, {}).values()
         found = (row for row in rows if template.matches(row.fields))
         return list(islice(found, check_limit(limit)))
+
+    @property
+    def last_record(self) -> int:
+        """The number of the journal's last record."""
+        return self._last_seq
+
+    def keep_records(self, limit: int) -> None:
+        """Forget records past a limit, a few at a time."""
+        self._keep = limit
 
     def journal(self, after: int, limit: int) -> list[Entry]:
         """Records from the one after a number."""

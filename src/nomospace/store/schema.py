@@ -136,7 +136,10 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "kept": _put("outbox", "agent number body", "agent number"),
         "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",
     },
-    "journal": {"recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)"},
+    "journal": {
+        "recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)",
+        "forgotten": "DELETE FROM journal WHERE seq <= ?",
+    },
 }
 
 STATEMENTS: Final = {name: sql for names in _BY_TABLE.values() for name, sql in names.items()}

@@ -51,6 +51,8 @@ from nomospace.wire.changes import (
     encode_snapshot,
 )
 
+FORGET_FROM: Final = 2_000
+"""So many records of a bounded journal are forgotten at a time."""
 FOLDS_MAX: Final = 1
 """The most memberships whose rulings are folded in one commit."""
 _CHUNK: Final = 10_000
@@ -90,6 +92,8 @@ class SqlStore(ABC):
         self._batch = 0
         self._clock: tuple[int, ...] = ()
         self._trims: dict[str, int] = {}
+        self._keep = 0
+        self._forgotten = 0
         self._logs: dict[str, dict[str, int]] = {}  # home -> law -> rulings not folded
         self._full: dict[tuple[str, str], None] = {}  # memberships to fold, oldest first
         self._bound = 0  # tuples up to here were there when this life began
@@ -221,6 +225,10 @@ class SqlStore(ABC):
             batch.trim(agent, number)
         for step in steps:
             batch.add(step)
+        upto = batch.counters.journal - self._keep if self._keep else 0
+        if upto >= self._forgotten + FORGET_FROM:
+            batch.forget(upto)
+            self._forgotten = upto
         folds = list(islice(self._full, FOLDS_MAX))
         self._staged = staged = Staged(tuple(steps), at, self._clock, trims, batch, folds)
         return staged
@@ -287,6 +295,15 @@ class SqlStore(ABC):
         self._do(
             "DELETE FROM rulings WHERE home = ? AND law = ? AND seq <= ?", (home, law, base.seq)
         )
+
+    @property
+    def last_record(self) -> int:
+        """The number of the journal's last record."""
+        return self._counters.journal
+
+    def keep_records(self, limit: int) -> None:
+        """Forget records of the journal past a limit, with the commits that follow."""
+        self._keep = limit
 
     def trim(self, agent: str, number: int) -> None:
         """Forget what was kept for an agent up to a number, with the next commit."""

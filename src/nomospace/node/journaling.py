@@ -1,0 +1,187 @@
+"""The journal of a running host: what is written into it, and how it is kept small.
+
+A `Scribe` writes what the effects of the core say; refusals at the port, the wires and the seals,
+which no core hears of, are written as events of the host itself, under no law. Records lie in the
+host's store until a child process has sealed them as Parquet segments (`store.segments`), or, when
+no folder is given for segments, until there are too many of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from nomospace.control import Event, Ruling
+from nomospace.host import Host as Core
+from nomospace.host.calls import LawText
+from nomospace.host.effects import Effect
+from nomospace.node.config import Journal
+from nomospace.node.notes import OnNote
+from nomospace.store.interface import Entry, Store
+from nomospace.store.journal import (
+    EventRecord,
+    LawRecord,
+    Scribe,
+    TupleRecord,
+    decode_record,
+    encode_record,
+)
+from nomospace.terms import Compound, Term, show
+from nomospace.wire.admin import Record as Line
+from nomospace.wire.changes import encode_ruling
+
+KEEP_RECORDS: Final = 200_000
+"""So many records are kept for `journal tail`, where no segments are sealed."""
+LOOK_S: Final = 2.0
+"""How often it is looked at how many records wait."""
+SEAL_S: Final = 300.0
+"""How long sealing may take before it is given up, and tried again later."""
+FACT_CHARS_MAX: Final = 500
+QUIET: Final = frozenset({"started", "stopped", "view", "expired", "law-says"})
+"""Notes that are no news for an auditor."""
+
+
+class Journalist:
+    """Writes the journal of one host; `core` is asked once there are effects to write of."""
+
+    def __init__(self, host: str, core: Callable[[], Core]) -> None:
+        self._host = host
+        self._core = core
+        self._notes = 0
+        self._scribe = Scribe(host, law=self._law, member=self._member)
+
+    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+        """What the journal says of a step."""
+        return self._scribe.records(effects, now)
+
+    def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
+        """What the journal says of something that happened beside the core."""
+        self._notes += 1
+        told = [Compound(name, (_shown(value),)) for name, value in facts.items()]
+        event = Event("noted", (what, tuple(told)))
+        ruling = Ruling(self._notes, now, self._host, "", event, None)
+        return encode_record(EventRecord(self._host, "", encode_ruling(ruling)))
+
+    def _law(self, law: str) -> LawText | None:
+        found = self._core().governing.law(law)
+        if found is None:
+            return None
+        return LawText(found.hash, found.name, found.tree.source.text)
+
+    def _member(self, home: str, law: str) -> Any:
+        found = self._core().governing.find(home, law)
+        return None if found is None else found.snapshot()
+
+
+def _shown(value: Any) -> Term:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)[:FACT_CHARS_MAX]
+
+
+class Sealing:
+    """Has the records of a store sealed now and then, or forgets the oldest of them."""
+
+    def __init__(self, store: Store, url: str, journal: Journal, on_note: OnNote) -> None:
+        self._store = store
+        self._url = url
+        self._journal = journal
+        self._note = on_note
+        self._task: asyncio.Task[None] | None = None
+        self._child: asyncio.subprocess.Process | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        if self._journal.folder and self._url != "memory":
+            self._task = asyncio.get_running_loop().create_task(self._seal(), name="journal")
+        else:
+            self._store.keep_records(KEEP_RECORDS)
+
+    async def stop(self) -> None:
+        """End; a segment that is half done is done again by the next life."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def _seal(self) -> None:
+        journal = self._journal
+        loop = asyncio.get_running_loop()
+        sealed_at, sealed = loop.time(), 0
+        while True:
+            await asyncio.sleep(min(LOOK_S, journal.seconds))
+            last = self._store.last_record
+            waited = loop.time() - sealed_at
+            if last == sealed or (last - sealed < journal.rows and waited < journal.seconds):
+                continue
+            sealed_at = loop.time()
+            if await self._seal_once():
+                sealed = last
+
+    async def _seal_once(self) -> bool:
+        journal = self._journal
+        limits = ["--rows", str(journal.rows), "--bytes", str(journal.bytes), "--seconds", "0"]
+        command = ["-P", "-m", "nomospace.store.segments", "--store", self._url]
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *command,
+            "--into",
+            journal.folder,
+            *limits,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(SEAL_S):
+                _, said = await child.communicate()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+            raise
+        if child.returncode:
+            self._note(
+                "not-sealed", folder=journal.folder, why=said.decode(errors="replace")[-500:]
+            )
+        return child.returncode == 0
+
+
+def told(entry: Entry) -> Line:
+    """A record as operators are shown it: its table, and its columns with terms as text."""
+    record = decode_record(entry.record)
+    columns: dict[str, Any] = {}
+    if isinstance(record, EventRecord):
+        ruling = record.ruling
+        columns = {
+            "at": ruling.at,
+            "community": record.community,
+            "law": ruling.law,
+            "agent": ruling.home,
+            "agent_seq": ruling.seq,
+            "event": show(ruling.event.term),
+            "rule": ruling.rule,
+            "ruling": [show(operation) for operation in ruling.operations],
+        }
+        return Line(entry.seq, "events", columns)
+    if isinstance(record, TupleRecord):
+        columns = {
+            "at": record.at,
+            "space": record.space,
+            "tuple_id": f"{record.writer}#{record.count}",
+            "op": record.op,
+            "agent": record.agent,
+            "fields": show(record.fields),
+        }
+        return Line(entry.seq, "tuples", columns)
+    if isinstance(record, LawRecord):
+        columns = {"at": record.at, "hash": record.hash, "name": record.name}
+        return Line(entry.seq, "laws", columns)
+    snapshot = record.snapshot
+    state = [show(term) for _, term in snapshot.state]
+    columns = {"at": record.at, "agent": snapshot.home, "agent_seq": snapshot.seq, "state": state}
+    return Line(entry.seq, "checkpoints", columns)
