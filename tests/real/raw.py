@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import suppress
 from typing import Any, Self
 
 from nomospace.client.dialling import ALPN, trust_context
@@ -76,6 +77,14 @@ class Raw:
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
         self._writer.write(data)
+
+    def close_writing(self) -> None:
+        """Send nothing more; over TLS that ends the connection."""
+        if self._writer.can_write_eof():
+            with suppress(OSError):  # the host was quicker
+                self._writer.write_eof()
+        else:
+            self._writer.close()
 
     def abort(self) -> None:
         """End the connection."""

@@ -1,0 +1,150 @@
+"""Many connections that say nothing: `python -m tests.real.idle --connections 10000`.
+
+They come from several loopback addresses, as from several machines: one address may have no more
+than a part of a host's connections. Every one costs this process a descriptor and the host another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import socket
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nomospace.client.dialling import ALPN
+from nomospace.wire.framing import join
+from nomospace.wire.talk import VERSION, Hello, pack_frame
+from tests.real.hosts import RealHost, end, play, seen, start
+from tests.real.steady import steady
+from tests.real.trust import Trust
+
+SOURCES = 20
+"""From how many addresses the crowd comes."""
+SPARE = 200
+"""Descriptors that are needed for all else."""
+GONE_S = 30.0
+"""Strangers that say nothing are let go after some seconds."""
+
+
+@dataclass
+class Outcome:
+    """What a crowd did to a host."""
+
+    connections: int
+    held: int
+    operations: int
+    longest_s: float
+    rss_before: int
+    rss_most: int
+    rss_after: int
+    descriptors_before: int
+    descriptors_most: int
+    descriptors_after: int
+    took_s: float
+
+
+async def crowd(
+    host: RealHost, trust: Trust | None, connections: int, *, greeted: bool = False
+) -> Outcome:
+    """Let a crowd come, stay silent and go, beside a client at work.
+
+    Of one that has `greeted` each is a client with an agent of its own, and may stay; others are
+    strangers, and the host lets them go.
+    """
+    begun = time.monotonic()
+    async with steady(host, trust) as work:
+        before = (host.rss, host.descriptors)
+        most = [0, 0]
+        socks: list[socket.socket] = []
+        try:
+            for number in range(connections):
+                source = f"127.0.1.{1 + number % SOURCES}"
+                socks.append(await _come(host, source, _hello(number) if greeted else b""))
+                if number % 200 == 0 or number == connections - 1:
+                    await asyncio.sleep(0.02)
+                    most = [max(most[0], host.rss), max(most[1], host.descriptors)]
+            held = host.descriptors - before[1]
+            if greeted:
+                for sock in socks:
+                    sock.close()
+            await seen(
+                lambda: host.descriptors <= before[1] + 2,
+                lambda: f"{host.descriptors} descriptors are held, {before[1]} were",
+                seconds_max=GONE_S,
+            )
+        finally:
+            for sock in socks:
+                sock.close()
+    return Outcome(
+        connections,
+        held,
+        work.done,
+        round(work.longest_s, 3),
+        before[0],
+        most[0],
+        host.rss,
+        before[1],
+        most[1],
+        host.descriptors,
+        round(time.monotonic() - begun, 1),
+    )
+
+
+async def _come(host: RealHost, source: str, said: bytes) -> socket.socket:
+    loop = asyncio.get_running_loop()
+    sock = socket.socket()
+    sock.setblocking(False)
+    sock.bind((source, 0))
+    async with asyncio.timeout(20):
+        await loop.sock_connect(sock, (host.at, host.port))
+        if said:
+            await loop.sock_sendall(sock, said)
+            await loop.sock_recv(sock, 65_536)
+    return sock
+
+
+def _hello(number: int) -> bytes:
+    hello = Hello(VERSION, f"idle session {number:08}", f"idle-{number}")
+    return join([ALPN.encode(), pack_frame(hello)])
+
+
+def allowed() -> int:
+    """How many connections this process may have at once."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard - SPARE
+
+
+def main() -> None:
+    """The long form: strangers over TLS and without, then clients that have greeted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--connections", type=int, default=10_000)
+    wanted = parser.parse_args().connections
+    count = min(wanted, allowed())
+    if count < wanted:
+        print(f"this machine allows {count:,} connections, not {wanted:,}")
+    with tempfile.TemporaryDirectory(prefix="nomospace-idle-") as place:
+        folder = Path(place)
+        trust = Trust(folder / "trust")
+        trust.member("tls")
+        plain = RealHost("plain", folder, "--insecure", "--store", "memory")
+        tls = RealHost("tls", folder, "--trust", str(trust.folder), "--store", "memory")
+        start(plain, tls)
+        try:
+            for host, theirs in ((tls, trust), (plain, None)):
+                outcome = play(crowd(host, theirs, count), seconds_max=300)
+                print(json.dumps({"port": host.name, **asdict(outcome)}), flush=True)
+            outcome = play(crowd(plain, None, count, greeted=True), seconds_max=300)
+            print(json.dumps({"port": "plain, greeted", **asdict(outcome)}), flush=True)
+        finally:
+            end(plain, tls)
+
+
+if __name__ == "__main__":
+    main()
