@@ -20,40 +20,33 @@ what it waits for is called off, its reactions go, and a tuple that it took but 
 back to its space.
 
 This file knows no sockets: `Link` is how it writes to whoever is connected, and `Gate` is what it
-asks of the host's driver. The driver calls `outputs` with the effects of each step of the core
-before it commits them, and `release` when it comes to the `Outgoing` that this left among them.
+asks of the host's driver. What the driver brings in return is in `outputs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import (
-    ONCE,
-    TAKING,
     Absent,
     Adjust,
     Call,
     Cancel,
     Launch,
     Move,
-    OutMany,
     Present,
-    React,
     Request,
     Save,
     Seek,
-    Settle,
 )
-from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
-from nomospace.host.problems import AgentLeft, Busy
-from nomospace.node.session import Gate, Link, Opened, Outgoing, Push, Session
+from nomospace.node.outputs import Outputs
+from nomospace.node.session import Gate, Link, Opened, Push, Session
 from nomospace.store.interface import Kept
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
@@ -61,21 +54,13 @@ from nomospace.wire.talk import (
     LIFE_BITS,
     WINDOW,
     answered_call,
-    pack_back,
     pack_failure,
-    pack_fired,
-    pack_gone,
-    pack_left,
-    pack_mail,
-    pack_reply,
 )
 
 GRACE_US: Final = 600_000_000
 """How long a session waits for its client to come back."""
 SESSIONS_MAX: Final = 10_000
 """How many sessions a host has."""
-PUSHES_MAX: Final = 20_000
-"""How many firings and letters may wait in an outbox: of more, the newest are dropped."""
 TRIM_EVERY: Final = 64
 """A busy client's pushes are forgotten on disk in lots of so many."""
 OUTBOX_BYTES_MAX: Final = 64 << 20
@@ -122,7 +107,7 @@ class NotForClients(CallerError):
         return f"{self.what} is for programs that run inside a host; launch one there"
 
 
-class Sessions:
+class Sessions(Outputs):
     """The sessions of one host. `first` is where the numbers of its calls begin."""
 
     def __init__(
@@ -134,24 +119,18 @@ class Sessions:
         grace_us: int = GRACE_US,
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
-        self._gate = gate
+        super().__init__(gate, first=first)
         self._base = life << LIFE_BITS
         self._top = self._base
         """Above the numbers of all sessions that have ended: a new one may have the key of one."""
-        self._op = first
         self._grace_us = grace_us
         self._max = sessions_max
-        self._ops: dict[int, tuple[Session, int, Request]] = {}
         self._all: dict[str, Session] = {}
-        self._of: dict[str, dict[str, Session]] = {}
-        self._reacting: dict[tuple[str, str], Session] = {}
         self._absent: dict[str, Session] = {}
         """Sessions without a connection, those that have been so longest first."""
         self._away: dict[str, None] = {}
         """Agents whose laws know that their programs have gone away."""
         self._stopped = False
-        self.dropped = 0
-        """How many firings and letters found an outbox full."""
 
     @property
     def all(self) -> Collection[Session]:
@@ -389,219 +368,6 @@ class Sessions:
         if session.link is not None:
             session.link.send(pack_failure(0, seq, error))
 
-    def reply(self, session: Session, seq: int, value: Any) -> None:
-        """Answer a question that changes nothing, outside of all numbers."""
-        if session.link is not None:
-            session.link.send(pack_reply(0, seq, value))
-
-    # -- what the driver brings ----------------------------------------------------------------
-
-    def outputs(self, effects: list[Effect | Outgoing], persisted: bool) -> tuple[Kept, ...]:
-        """Turn what the effects of one step have for clients into one `Outgoing` at their end.
-
-        `persisted` says whether the step must survive; then what this gives belongs into its
-        transaction. When the driver comes to the `Outgoing`, behind whatever had to be written
-        down before, it hands it to `release`.
-        """
-        if not persisted and len(effects) == 1 and effects[0].__class__ is Answer:  # most often
-            asked = self._ops.pop(effects[0].op, None)
-            if asked is not None:
-                only = Outgoing()
-                self._answered(only, asked, effects[0])
-                effects[:] = [only]
-            return ()
-        out: Outgoing | None = None
-        ops = self._ops
-        rest: list[Effect | Outgoing] = []
-        for effect in effects:
-            kind = effect.__class__
-            if kind is Answer:
-                asked = ops.pop(effect.op, None)  # type: ignore[union-attr,arg-type]
-                if asked is None:
-                    rest.append(effect)
-                    continue
-                if out is None:
-                    out = Outgoing()
-                self._answered(out, asked, effect)  # type: ignore[arg-type]
-            elif kind in _OTHERS:
-                if out is None:
-                    out = Outgoing()
-                if self._other(out, effect):  # type: ignore[arg-type]
-                    rest.append(effect)
-            else:
-                rest.append(effect)
-        if out is None:
-            return ()
-        if out.pushes:
-            rest.append(out)
-        effects[:] = rest
-        if not persisted:
-            return ()
-        out.kept = True
-        return tuple([Kept(session.key, push[0], push[1]) for session, push in out.pushes])
-
-    def release(self, out: Outgoing) -> None:
-        """A step is on disk, or needs not be: its pushes go out."""
-        kept = out.kept
-        for session, push in out.pushes:
-            number, body, seq, taken = push
-            if seq:
-                session.calls.pop(seq, None)
-            if session.ended:
-                if taken is not None:
-                    self._undo(session, *taken)
-                continue
-            if kept:
-                session.kept = number
-            session.outbox.append(push)
-            session.weight += len(body)
-            if seq:
-                session.answers += 1
-            link = session.link
-            if link is not None and not session.clogged:
-                if link.send(body):
-                    session.sent = session.shown = number
-                else:
-                    session.clogged = True
-
-    def _answered(self, out: Outgoing, asked: tuple[Session, int, Request], answer: Answer) -> None:
-        session, seq, request = asked
-        error = answer.error
-        taken: tuple[Seek, Any] | None = None
-        if request.__class__ is Seek:
-            if error is None and answer.value and request.how in TAKING:
-                taken = request, answer.value
-        elif error is None and request.__class__ is React and not session.ended:
-            session.reactions[answer.value] = request.mode
-            self._reacting[session.agent, answer.value] = session
-        if session.ended:
-            self._afterwards(session, request, taken, answer)
-            return
-        if error.__class__ is AgentLeft:
-            return  # `Left` follows, and the client asks again where the agent is now
-        session.number = number = session.number + 1
-        try:
-            if error is None:
-                body = pack_reply(number, seq, answer.value)
-            else:
-                body = pack_failure(number, seq, error)
-        except NomospaceError as failed:
-            # Too large to travel. What was taken goes back, and the client learns why.
-            if taken is not None:
-                self._undo(session, *taken)
-                taken = None
-            body = pack_failure(number, seq, failed)
-        out.pushes.append((session, (number, body, seq, taken)))
-
-    def _afterwards(
-        self,
-        session: Session,
-        request: Request,
-        taken: tuple[Seek, Any] | None,
-        answer: Answer,
-    ) -> None:
-        """A call is answered whose session is over, or that the session itself has made."""
-        if taken is not None:
-            self._undo(session, *taken)
-        elif isinstance(request, React) and answer.error is None:
-            self._inside(session, Adjust(answer.value, "remove"))
-        elif isinstance(request, OutMany | Settle) and answer.error is not None:
-            facts = {"agent": session.agent, "space": request.space, "error": str(answer.error)}
-            self._gate.note("not-put-back", facts)
-
-    def _other(self, out: Outgoing, effect: Effect) -> bool:
-        """Push what is for clients; says whether it concerns others too."""
-        if isinstance(effect, Fire):
-            session = self._reacting.get((effect.agent, effect.reaction))
-            if session is None:
-                return True
-            self._fired(out, session, effect)
-            return False
-        if isinstance(effect, Mail):
-            for session in self._of.get(effect.agent, {}).values():
-                if self._full(session):
-                    facts = {"agent": effect.agent, "law": effect.law, "limit": PUSHES_MAX}
-                    self._gate.note("mail-lost", facts)
-                else:
-                    self._push(out, session, pack_mail, effect.law, effect.sender, effect.message)
-            return True  # programs of this host may hold the same agent
-        if isinstance(effect, Left):
-            address = self._gate.address_of(effect.to)
-            for session in self._of.get(effect.agent, {}).values():
-                self._push(out, session, pack_left, effect.to, address)
-                self._leave(session, effect.to)
-            return True
-        assert isinstance(effect, Came), effect
-        if effect.program != CLIENT_PROGRAM:
-            return True
-        for session in self._of.get(effect.agent, {}).values():
-            session.moved_to = ""
-            if effect.error is not None:
-                self._push(out, session, pack_back, effect.error)
-        return False
-
-    def _fired(self, out: Outgoing, session: Session, fire: Fire) -> None:
-        if self._full(session):
-            # Nobody knows how many firings it would miss, so it must not seem to be at work.
-            self._inside(session, Adjust(fire.reaction, "remove"))
-            del self._reacting[session.agent, fire.reaction]
-            del session.reactions[fire.reaction]
-            error = Busy(what="firings that wait for a client", limit=PUSHES_MAX)
-            self._push(out, session, pack_gone, fire.reaction, error)
-            return
-        if session.reactions[fire.reaction] == ONCE:
-            del self._reacting[session.agent, fire.reaction]
-            del session.reactions[fire.reaction]
-        self._push(out, session, pack_fired, fire.reaction, fire.tuple)
-
-    def _full(self, session: Session) -> bool:
-        if len(session.outbox) - session.answers < PUSHES_MAX:
-            return False
-        self.dropped += 1
-        return True
-
-    def _push(
-        self, out: Outgoing, session: Session, pack: Callable[..., bytes], *what: Any
-    ) -> None:
-        session.number = number = session.number + 1
-        out.pushes.append((session, (number, pack(number, *what), 0, None)))
-
-    def _leave(self, session: Session, to: str) -> None:
-        """The agent has left: what was under way here is asked for again where it is now."""
-        session.moved_to = to
-        for op in session.calls.values():
-            self._ops.pop(op, None)
-        session.calls.clear()
-        session.deferred.clear()
-        for reaction in session.reactions:
-            self._reacting.pop((session.agent, reaction), None)
-        session.reactions.clear()
-
-    # -- calls of the session itself -----------------------------------------------------------
-
-    def _inside(self, session: Session, request: Request) -> None:
-        """Make a call in the name of a session, whose answer no client gets."""
-        nobody = Session("", session.agent, 0)
-        nobody.ended = True
-        self._op = op = self._op + 1
-        self._ops[op] = (nobody, 0, request)
-        try:
-            self._gate.tell(Call(op, session.agent, request))
-        except NomospaceError as error:
-            self._ops.pop(op, None)
-            facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
-            self._gate.note("not-carried-out", facts)
-
-    def _undo(self, session: Session, request: Seek, value: Any) -> None:
-        """Give back what was taken for a client that will never know."""
-        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
-        if request.lease_us:
-            self._inside(session, Settle(request.space, taken[0].lease, False))
-        else:
-            self._inside(session, OutMany(request.space, tuple([one.fields for one in taken])))
-
 
 _TRANSLATED: Final = frozenset({Cancel, Move, Launch, Save})
 """Calls that the core does not get as they are."""
-_OTHERS: Final = frozenset({Fire, Mail, Left, Came})
-"""What may be for clients, besides answers."""

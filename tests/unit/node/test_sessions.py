@@ -26,6 +26,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
+from nomospace.node import outputs as outputs_module
 from nomospace.node import sessions as sessions_module
 from nomospace.node.session import Outgoing, Session
 from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
@@ -296,7 +297,7 @@ def test_reactions_fire_at_the_session_that_has_them() -> None:
 
 
 def test_who_does_not_keep_up_loses_a_reaction_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions_module, "PUSHES_MAX", 2)
+    monkeypatch.setattr(outputs_module, "PUSHES_MAX", 2)
     desk = Desk()
     session, wire = desk.open()
     desk.sessions.ask(session, 1, React("jobs", TAKE.template))
