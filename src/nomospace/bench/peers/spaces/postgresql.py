@@ -25,7 +25,7 @@ class Postgresql:
     """A table with an index for each field; a pair is two statements, each its own transaction."""
 
     def __init__(self, folder: str) -> None:
-        import psycopg  # type: ignore[import-not-found]
+        import psycopg
 
         where = f"host={folder} user=bench dbname=postgres"
         self._base = psycopg.connect(where, autocommit=True, prepare_threshold=1)
