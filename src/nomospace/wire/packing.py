@@ -3,9 +3,10 @@
 A *blob* is one version byte and one MessagePack value. What is sent or stored by a newer nomospace
 than this one is refused by that byte alone; older versions are read by whoever knows them.
 
-Reading is native and bounded: no value is larger than a small multiple of the bytes it came in.
-Python gives native code little room for nesting, so what is nested deeper (a term may be) is read
-once more by `read_deep`, and written by `pack_deep`, which keep a stack of their own.
+Reading is native and bounded. An empty list is one byte on the wire and seventy in memory, so a
+large blob is looked over first: more than `CONTAINERS_MAX` lists and maps are refused. Python gives
+native code little room for nesting, so what is nested deeper (a term may be) is read once more by
+`read_deep`, and written by `pack_deep`, which keep a stack of their own.
 
 Two extensions belong to terms: an integer past 64 bits is type 1 with its decimal digits, as
 `nomospace.terms.encode` has it, and a variable that a law left unbound in an operation is type 2
@@ -24,12 +25,19 @@ from nomospace.terms import INT_BITS_MAX, TERM_DEPTH_MAX, Compound, Var
 
 DEPTH_MAX: Final = 2 * TERM_DEPTH_MAX + 128
 """How deep a value may be nested: a compound is a map and an array, and frames hold terms."""
+CONTAINERS_MAX: Final = 1_000_000
+"""How many lists and maps a value may hold; a frame full of tuples has half as many."""
+PARTS_MAX: Final = 4_000_000
+"""How many parts of a suspicious value are looked over before it is refused."""
 BIG_INT: Final = 1
 VARIABLE: Final = 2
 
 _DIGITS_MAX: Final = INT_BITS_MAX // 3
 _INT64: Final = range(-(2**63), 2**64)
 _VARIABLE_MAX: Final = 1_000
+_LARGE: Final = 1 << 16
+"""Smaller blobs cannot do harm, whatever they hold."""
+_CONTAINER_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 
 
 class Unfit(ValueError):
@@ -75,12 +83,49 @@ def unpack(data: bytes | memoryview) -> Any:
     >>> unpack(pack(("job", 17, None)))
     ['job', 17, None]
     """
+    if len(data) > _LARGE:
+        _look_over(data)
     try:
         return _decode(data)
     except RecursionError:
         return read_deep(data)
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unfit(str(error)) from None
+
+
+def _look_over(data: bytes | memoryview) -> None:
+    """Refuse a large blob that would take many times its size in memory.
+
+    A count of the bytes that may begin a list or a map clears most, since text and numbers have
+    few; only where there are too many of them are the parts followed one by one.
+    """
+    data = bytes(data)
+    suspicious = len(data) - len(data.translate(None, _CONTAINER_HEADS))
+    if suspicious <= CONTAINERS_MAX:
+        return
+    view = memoryview(data)
+    at = parts = containers = 0
+    try:
+        while at < len(data):
+            head = data[at]
+            at += 1
+            parts += 1
+            if head < 0x80:
+                continue
+            if head < 0xA0:
+                containers += 1
+            elif head in _FIXED:
+                at += _FIXED[head].size
+            elif head < 0xE0 and head not in _CONSTANTS:
+                kind, size, at = _head(head, view, at)
+                if kind in _CONTAINERS:
+                    containers += 1
+                else:
+                    at += size + (kind == "ext")
+            if containers > CONTAINERS_MAX or parts > PARTS_MAX:
+                raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
+    except IndexError:
+        raise Unfit("the bytes break off") from None
 
 
 def pack_deep(value: Any) -> bytes:
@@ -145,6 +190,7 @@ _FIXED: Final[dict[int, struct.Struct]] = {
     0xD2: struct.Struct(">i"),
     0xD3: struct.Struct(">q"),
 }
+_CONTAINERS: Final = ("array", "map")
 _CONSTANTS: Final[dict[int, Any]] = {0xC0: None, 0xC2: False, 0xC3: True}
 # Head byte -> what follows, and how many bytes its length or count takes.
 _SIZED: Final[dict[int, tuple[str, int]]] = {
@@ -198,7 +244,7 @@ def _read_deep(data: memoryview) -> Any:
             at += _FIXED[head].size
         else:
             kind, size, at = _head(head, data, at)
-            if kind in ("array", "map"):
+            if kind in _CONTAINERS:
                 parts = 2 * size if kind == "map" else size
                 if parts > len(data) - at:  # every part takes a byte at least
                     raise IndexError("in a list")

@@ -148,7 +148,7 @@ def test_a_part_of_another_kind(data: st.DataObject) -> None:
         b"\1" + b"\x91" * 100_000,
         b"\1" + b"\x81" * 100_000,
         b"\1" + b"\x81\xa1a" * 100_000,
-        b"\1\x92\xa6parcel" + b"\x91" * 1_000_000,
+        b"\1\x92\xa6parcel" + b"\x91" * 200_000,
         b"\1\xdd\xff\xff\xff\xff",
         b"\1\xdf\xff\xff\xff\xff" + b"\x01" * 50,
         b"\1\xc6\xff\xff\xff\xff",
@@ -172,6 +172,36 @@ def test_hostile_shapes_cost_little(data: bytes) -> None:
         assert tracemalloc.get_traced_memory()[1] < 200 * len(data) + 1_000_000
     finally:
         tracemalloc.stop()
+
+
+LARGE = FRAME_BYTES_MAX - 16
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [b"\x90", b"\x80", b"\x91\xc0", b"\x81\xa0\x01", b"\x92\x01\x02", b"\x91" + b"\x01" * 9],
+    ids=bytes.hex,
+)
+def test_a_large_frame_of_tiny_parts_is_not_unpacked(parts: bytes) -> None:
+    """An empty list is one byte on the wire and seventy in memory."""
+    data = b"\1\xdd" + (LARGE // len(parts)).to_bytes(4, "big") + parts * (LARGE // len(parts))
+    with pytest.raises(BadFrame, match="more than 1,000,000 lists and maps"):
+        decode_frame(data)
+
+
+def test_a_large_frame_of_texts_is() -> None:
+    """Letters of most alphabets have bytes that look like lists, and so have pictures."""
+    text = "приветствие " * 40_000
+    rows = tuple([Row((text, text.encode()), "a@x", n, "a@x", "a@x") for n in range(8)])
+    shown = Relay("a", "b", 3, Data((1, "a"), 1, 1, Shown((1, 2, 3), rows)))
+    assert len(encode_frame(shown)) > 12 << 20
+    assert decode_frame(encode_frame(shown)) == shown
+
+
+def test_a_large_frame_that_breaks_off() -> None:
+    data = b"\1\xdd" + LARGE.to_bytes(4, "big") + b"\xd9\xff" + b"\x90" * 2_000_000
+    for cut in (0, 1, 300):
+        assert not attempt(decode_frame, BadFrame, data[: len(data) - cut] + b"\xdb\0")
 
 
 def test_frames_in_frames_without_end() -> None:
@@ -251,7 +281,7 @@ def test_the_largest_term_travels_and_a_larger_one_does_not() -> None:
         ({"f": "g", "a": [1], "b": 1}, "no compound"),
         ({"f": "[|]", "a": [1]}, r"a compound named \[\|\]"),
         ([{1: 2}], "no compound"),
-        (2**5000, "an integer of 5,001 bits"),
+        pytest.param(2**5000, "an integer of 5,001 bits", id="2**5000"),
         (object(), "a object where a term must stand"),
     ],
 )
