@@ -24,15 +24,18 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from functools import partial
+from typing import Any, ClassVar, Final, TypeAlias
 
 from nomospace.client.connection import Found, Mailbox, Report
 from nomospace.client.dialling import Dialler, Talk, Url
 from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError, Unavailable
+from nomospace.terms.templates import Template
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
     BACK,
+    BULK,
     FAILURE,
     FIRED,
     FOUND,
@@ -43,6 +46,7 @@ from nomospace.wire.talk import (
     REPLY,
     VERSION,
     WINDOW,
+    Cancel,
     Frame,
     Hello,
     OutMany,
@@ -70,7 +74,13 @@ DEAD_S: Final = 16.0
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
 
+UNRETURNED_MAX: Final = 1_000
+"""How many tuples of takes that were called off too late, and that their laws let nobody put back,
+are kept for the next take."""
+
 _AWAY: Final = "node.agent-away"
+_LAPSED: Final = "space.lease-lapsed"
+_REFUSED: Final = "law.refused"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -120,6 +130,10 @@ class MovedOn(Unavailable):
         )
 
 
+Taking: TypeAlias = tuple[str, str, Template, str, str, int]
+"""What a take asks for: space, way, template, place, addressee, lease in microseconds."""
+
+
 class Pending:
     """A call that has no answer yet."""
 
@@ -129,12 +143,12 @@ class Pending:
         self,
         body: bytes,
         future: asyncio.Future[Any] | None,
-        taking: tuple[str, int] | None = None,
+        taking: Taking | None = None,
         then: Callable[[Any, NomospaceError | None], None] | None = None,
     ) -> None:
         self.body = body
         self.future = future  # none when nobody waits
-        self.taking = taking  # the space and the lease of a take: it may have to be undone
+        self.taking = taking  # what a take has asked for: it may have to be undone
         self.then = then
         self.sent = False
         self.late = False  # its time is up, and the host has been told
@@ -178,6 +192,8 @@ class Line:
         self._watching = Watching(self._post, on_report)
         self._presence = Presence(self._watching, self._loop)
         self._mailboxes: dict[str, list[Mailbox]] = {}
+        self._unreturned: list[tuple[Taking, Any]] = []
+        """What takes have brought too late, and a law lets nobody put back."""
         self._ticker: asyncio.TimerHandle | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._lost_at = 0.0
@@ -468,21 +484,63 @@ class Line:
                 future.set_result(None)
                 return
 
-    def _undo(self, taking: tuple[str, int], value: Any) -> None:
-        space, lease_us = taking
+    def _undo(self, taking: Taking, value: Any) -> None:
+        """Give back what a take has brought that nobody waits for any more."""
+        space, lease_us = taking[0], taking[5]
         taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
         if lease_us:
-            back: Request = Settle(space, taken[0].lease, False)
-        else:
-            back = OutMany(space, tuple([found.fields for found in taken]))
+            self._post(
+                Settle(space, taken[0].lease, False), partial(self._undone, taking, taken[0])
+            )
+            return
+        for found in taken:  # one by one: a law may let some of them pass and others not
+            self._post(OutMany(space, (found.fields,)), partial(self._undone, taking, found))
 
-        def put_back(value: Any, error: NomospaceError | None) -> None:
-            if error is not None:
-                facts = {"agent": self._agent, "space": space, "tuples": len(taken)}
-                what = "tuples of a cancelled take could not be put back"
-                self.report(Report(what, facts, error))
+    def _undone(self, taking: Taking, found: Found, _: Any, error: NomospaceError | None) -> None:
+        """A tuple is back, or not.
 
-        self._post(back, put_back)
+        Under a law that lets its taker not write it (only its author may, say) it stays with this
+        agent, and is the answer to a take that asks for the same, now or later.
+        """
+        if error is None or error.code == _LAPSED:
+            return  # a lease that is over has given it back already
+        if error.code == _REFUSED and self._keep_late(taking, found):
+            return
+        facts = {"agent": self._agent, "space": taking[0], "tuple": found.fields}
+        what = "a tuple of a cancelled take could not be put back"
+        self.report(Report(what, facts, error))
+
+    def _keep_late(self, taking: Taking, found: Found) -> bool:
+        """Let a tuple that came too late be the answer to another take; false if it cannot be."""
+        for seq, call in self._calls.items():
+            future = call.future
+            if call.taking == taking and future is not None and not future.done():
+                future.set_result((found,) if taking[1] in BULK else found)
+                self._call_off(seq, call)
+                return True
+        if len(self._unreturned) >= UNRETURNED_MAX:
+            return False
+        self._unreturned.append((taking, found))
+        return True
+
+    def _call_off(self, seq: int, call: Pending) -> None:
+        """Nobody waits for a call any more; what it may still bring goes back."""
+        call.future = None
+        if not call.sent:
+            del self._calls[seq]
+            self._let_on()
+        elif not call.late:
+            self._post(Cancel(seq), _nobody)
+
+    def _kept_for(self, taking: Taking) -> Any:
+        """What an earlier take that asked for the same has brought too late; `None` if nothing."""
+        fits = [one for one in self._unreturned if one[0] == taking]
+        if taking[1] not in BULK:
+            del fits[1:]
+        for one in fits:
+            self._unreturned.remove(one)
+        founds = tuple([found for _, found in fits])
+        return founds if taking[1] in BULK else next(iter(founds), None)
 
     # -- moving ----------------------------------------------------------------------------------
 

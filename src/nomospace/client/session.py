@@ -58,10 +58,15 @@ class Session(Line):
     ) -> Any:
         if len(self._calls) >= self._window or self._error is not None:
             await self._room()
+        taking = (space, how, template, at, dest, lease_us) if how in TAKING else None
+        if self._unreturned and taking is not None:
+            kept = self._kept_for(taking)
+            if kept:
+                return kept
         seq = self._seq + 1
         body = pack_seek(seq, self._seen, space, how, template, at, dest, lease_us)
         future = self._loop.create_future()
-        call = Pending(body, future, (space, lease_us) if how in TAKING else None)
+        call = Pending(body, future, taking)
         self._send(seq, call)
         timer = None
         if timeout_s is not None:
@@ -69,10 +74,10 @@ class Session(Line):
         try:
             return await future
         except (asyncio.CancelledError, GeneratorExit):
-            self._disown(seq, call)
+            self._disown(seq, call, future)
             raise
         except OutOfTime:
-            self._disown(seq, call)
+            self._disown(seq, call, future)
             shown = repr(template)
         except NomospaceError as error:
             if timeout_s is None or error.code != _CANCELLED:
@@ -171,18 +176,11 @@ class Session(Line):
         call.late = True
         self._post(Cancel(seq), _nobody)
 
-    def _disown(self, seq: int, call: Pending) -> None:
-        """Nobody waits for this call any more; what it may still bring goes back."""
-        if seq in self._calls:
-            call.future = None
-            if not call.sent:
-                del self._calls[seq]
-                self._let_on()
-            elif not call.late:
-                self._post(Cancel(seq), _nobody)
-            return
-        future = call.future
-        if call.taking is not None and future is not None and not future.cancelled():
+    def _disown(self, seq: int, call: Pending, future: asyncio.Future[Any]) -> None:
+        """Nobody waits for this call any more; what it has brought, or may bring, goes back."""
+        if seq in self._calls and call.future is not None:
+            self._call_off(seq, call)
+        if call.taking is not None and future.done() and not future.cancelled():
             value = None if future.exception() is not None else future.result()
             if value:
                 self._undo(call.taking, value)
@@ -242,6 +240,8 @@ class Session(Line):
             dialling.cancel()
             with suppress(asyncio.CancelledError):
                 await dialling
+        if talk is not None:
+            await talk.wait_gone()
 
 
 def _nobody(value: Any, error: NomospaceError | None) -> None:

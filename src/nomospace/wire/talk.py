@@ -31,6 +31,7 @@ import msgspec
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
+    BULK,
     TAKING,
     WAYS,
     Adjust,
@@ -69,6 +70,7 @@ from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
 
 __all__ = [  # the requests, for clients, which know nothing of hosts
+    "BULK",
     "TAKING",
     "Adjust",
     "Adopt",

@@ -316,6 +316,58 @@ def test_a_cancelled_take_leaves_its_tuple_whatever_the_connection_does(when: st
     in_scene(program)
 
 
+OWN = load("""
+law(own).
+R1. sent(X, out([letter, X, N]), _) :- do(forward).
+R2. sent(_, Op, _) :- takes(Op), do(forward).
+R3. sent(_, M, _) :- answers(M), do(forward).
+R4. arrived(_, _, _) :- do(deliver).
+takes(in(_)). takes(inp(_)). takes(ing(_)). takes(cancel(_)).
+answers(found(_, _)). answers(none(_)).
+""")
+
+
+@pytest.mark.parametrize("asked", ["waiting", "later"])
+def test_what_its_taker_may_not_write_back_is_for_the_next_take(asked: str) -> None:
+    """Only authors may write here, so a take that was called off too late cannot be undone."""
+
+    async def program(scene: Scene) -> None:
+        nurse, clerk = await scene.far.agent("nurse"), await scene.host.agent("clerk")
+        spaces = []
+        for agent in (nurse, clerk):
+            await agent.adopt(OWN)
+            spaces.append(await agent.space("post", shared=True, law=OWN))
+        mine, theirs = spaces
+        called_off = asyncio.create_task(mine.take("letter", str, int))
+        await asyncio.sleep(0.02)
+        scene.proxy.closed = True
+        scene.proxy.cut()
+        await asyncio.sleep(0.02)
+        await theirs.out("letter", clerk.id, 1)  # given to the nurse, who cannot be told
+        called_off.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await called_off
+        if asked == "waiting":
+            waiting = asyncio.create_task(mine.take("letter", str, int))
+            await asyncio.sleep(0.02)
+            scene.proxy.closed = False
+            assert await waiting == ("letter", clerk.id, 1)
+            # The take at the host is called off, which may be too late again.
+            await theirs.out("letter", clerk.id, 2)
+            assert await mine.take("letter", str, int, timeout=5) == ("letter", clerk.id, 2)
+        else:
+            scene.proxy.closed = False
+            await until(lambda: bool(nurse._session._unreturned))  # type: ignore[attr-defined]
+            with pytest.raises(TimedOut):
+                await mine.take("letter", str, float, timeout=0.05)
+            assert await mine.take("letter", str, int) == ("letter", clerk.id, 1)
+        with pytest.raises(TimedOut):
+            await mine.take("letter", str, int, timeout=0.05)
+        assert not scene.reports
+
+    in_scene(program)
+
+
 def test_time_runs_out_while_there_is_no_connection_too() -> None:
     async def program(scene: Scene) -> None:
         jobs = await scene.jobs()
