@@ -39,13 +39,16 @@ from nomospace.trust.certificates import (
     read_claim,
 )
 from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
-from nomospace.trust.revocation import LIST_BYTES_MAX, Revocations, read_list
+from nomospace.trust.revocation import LIST_BYTES_MAX, RevocationList, Revocations, read_list
 
 HOST_ALPN: Final = "nomos-host/1"
 CLIENT_ALPN: Final = "nomos-client/1"
 AUTHORITY: Final = "authority.pem"
 REVOKED: Final = "revoked.crl.pem"
 HOSTS: Final = "hosts"
+AUTHORITIES: Final = "authorities"
+AUTHORITIES_MAX: Final = 1_000
+"""How many further authorities of a trust folder are looked at."""
 
 C = TypeVar("C", AgentCertificate, HostCertificate)
 
@@ -258,6 +261,7 @@ class Identity:
     def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
         place = self.folder / HOSTS / self.name
         files = [self.folder / AUTHORITY, self.folder / REVOKED]
+        files += [one / REVOKED for one in _authorities(self.folder)]
         files += [place / f"{what}.{end}" for what in ("host", "controller") for end in _ENDS]
         return tuple(_stamp(file) for file in files)
 
@@ -275,6 +279,33 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def revocation_lists(folder: Path, on_note: OnNote | None = None) -> list[RevocationList]:
+    """What the authorities of a trust folder have revoked: its own, and those for roles beside it.
+
+    A list that cannot be used is noted and passed over: the others still count.
+    """
+    found: list[RevocationList] = []
+    for place in (folder, *_authorities(folder)):
+        if not (place / REVOKED).exists():
+            continue
+        try:
+            pem = _read(place / AUTHORITY, CERTIFICATE_BYTES_MAX, "nomospace trust issue authority")
+            data = _read(place / REVOKED, LIST_BYTES_MAX, "nomospace trust revoke")
+            found.append(read_list(data, read_claim(pem).key))
+        except NomospaceError as error:
+            if on_note is not None:
+                on_note("revocations-not-read", file=str(place / REVOKED), why=str(error))
+    return found
+
+
+def _authorities(folder: Path) -> list[Path]:
+    """The folders of further authorities."""
+    place = folder / AUTHORITIES
+    if not place.is_dir():
+        return []
+    return sorted(one for one in place.iterdir() if one.is_dir())[:AUTHORITIES_MAX]
 
 
 def _read(file: Path, bytes_max: int, remedy: str) -> bytes:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
 from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
@@ -37,6 +37,7 @@ from nomospace.host.calls import (
     Heard,
     Loaded,
     Moved,
+    RevocationsLearnt,
     Tick,
 )
 from nomospace.host.changes import ProgramKept
@@ -64,6 +65,9 @@ from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.store.interface import Kept, Step, Store
 from nomospace.wire.talk import CLIENT_PROGRAM
+
+if TYPE_CHECKING:
+    from nomospace.trust.revocation import RevocationList
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
@@ -463,6 +467,10 @@ class Host:
 
     def _reads(self, program: str, code: Any, state: Any) -> str:
         return "" if program == CLIENT_PROGRAM else self._stage.reads(program, code, state)
+
+    def revoked(self, certificates: RevocationList) -> None:
+        """An authority has revoked certificates: those that agents here have shown end."""
+        self._tell_or_raise(RevocationsLearnt(certificates))
 
     def record(self, record: bytes) -> None:
         """Let the journal have something that no step tells."""

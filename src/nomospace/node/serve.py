@@ -180,6 +180,9 @@ class Server:
             sealing = Sealing(store, config.store, config.journal, self.note)
             sealing.start()
             parts.push_async_callback(sealing.stop)
+        if self.identity is not None:
+            self._learn_revoked()
+            self.identity.watchers.append(self._learn_revoked)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
         self.note("started", life=self.host.core.life, address=str(self.listener.address))
@@ -303,6 +306,16 @@ class Server:
             await asyncio.sleep(POLL_S)
             if self.identity is not None:
                 self.identity.poll()
+
+    def _learn_revoked(self) -> None:
+        """Tell the host which role certificates its authorities have revoked."""
+        from nomospace.node.identity import revocation_lists
+
+        for found in revocation_lists(self.identity.folder, self.note):
+            try:
+                self.host.revoked(found)
+            except NomospaceError as error:
+                self.note("revocations-not-taken", why=str(error))
 
     def _reread(self) -> None:
         if self.identity is not None:
