@@ -1,4 +1,6 @@
-"""`nomospace doctor`: what is missing on this machine, and the command that mends it."""
+"""`nomospace doctor`: what is missing on this machine, what is damaged in a store, what is wrong
+with a running host, and the command that mends it.
+"""
 
 import json
 import shutil
@@ -11,6 +13,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import (
+    TIMEOUT_S,
+    IdentityOption,
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    TrustOption,
+)
 from nomospace.cli.repo import NoCheckout, checkout
 
 app = typer.Typer(add_completion=False)
@@ -24,18 +35,42 @@ class Finding:
     """One thing looked at. `mend` is a command to run, and empty when nothing needs mending."""
 
     what: str
-    state: Literal["ok", "missing", "optional"]
+    state: Literal["ok", "missing", "optional", "damaged", "wrong"]
     found: str
     mend: str = ""
 
 
 @app.command()
 def doctor(
-    *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
+    *,
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="Look at a store instead: a file, or postgresql://…")
+    ] = "",
+    host: Annotated[
+        str, typer.Option(metavar="URL", help="Ask a running host instead: nomos://machine:port.")
+    ] = "",
+    token: TokenOption = "",
+    identity: IdentityOption = "",
+    trust: TrustOption = "",
+    timeout: TimeoutOption = TIMEOUT_S,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what is missing here and what mends it; exit code 1 when something needed is."""
-    findings = list(examine())
-    ok = all(f.state != "missing" for f in findings)
+    """Say what is missing here and what mends it; exit code 1 when something needed is.
+
+    With --store everything that a host has written there is read and checked, also while the host
+    runs; what is damaged is told with its table and key. With --host a running host tells of its
+    store and its links; if it has certificates, that takes a token with the scope operator.
+    """
+    if store and host:
+        raise Unusable(what="--store", why="it excludes --host; look at one after the other")
+    if store:
+        findings = list(examine_store(store))
+    elif host:
+        remote = Remote(url=host, token=token, identity=identity, trust=trust, timeout_s=timeout)
+        findings = list(examine_host(remote))
+    else:
+        findings = list(examine())
+    ok = all(f.state in ("ok", "optional") for f in findings)
     if as_json:
         print(json.dumps({"ok": ok, "findings": [asdict(f) for f in findings]}, indent=2))
     else:
@@ -45,6 +80,35 @@ def doctor(
                 print(f"{'':<18} mend: {f.mend}")
     if not ok:
         raise typer.Exit(1)
+
+
+def examine_store(url: str) -> Iterator[Finding]:
+    """Look at everything in a store; it is sound, or all that is damaged is told."""
+    from nomospace.cli.stores import opened
+    from nomospace.store import StoreDamaged, open_store
+
+    mend = "nomospace restore BACKUP --store NEW, and run the host with that store"
+    damaged = False
+    try:
+        with opened(url) as store:
+            for found in store.inspect():
+                damaged = True
+                where = f"{found.table} {found.key}" if found.key else found.table
+                yield Finding(where, "damaged", found.what, mend)
+    except StoreDamaged as error:
+        damaged = True
+        where = f"{error.table} {error.key}" if error.key else error.table
+        yield Finding(where, "damaged", error.why, mend)
+    if not damaged:
+        yield Finding("store", "ok", f"{open_store(url).where} is sound")
+
+
+def examine_host(remote: Remote) -> Iterator[Finding]:
+    """Ask a host how it is."""
+    from nomospace.wire.admin import Doctor
+
+    for found in remote.ask(Doctor()):
+        yield Finding(found.what, "ok" if found.good else "wrong", found.found, found.mend)
 
 
 def examine() -> Iterator[Finding]:

@@ -44,6 +44,34 @@ LOCAL: Final = "nomos+plain://127.0.0.1:7420"
 """The host that is spoken with where none is named."""
 AGENT: Final = "cli"
 """Whom commands speak for on a host without certificates, where `--as` names nobody."""
+TIMEOUT_S: Final = 10.0
+URLS: Final = "nomos://machine:port, or nomos+plain:// for one without certificates."
+
+TokenOption = Annotated[
+    str,
+    typer.Option(
+        envvar="NOMOSPACE_TOKEN", help="A token, as `nomospace trust issue token` makes one."
+    ),
+]
+IdentityOption = Annotated[
+    str,
+    typer.Option(
+        envvar="NOMOSPACE_IDENTITY",
+        metavar="DIR",
+        help="A folder with an agent's certificate and key.",
+    ),
+]
+TrustOption = Annotated[
+    str,
+    typer.Option(
+        envvar="NOMOSPACE_TRUST",
+        metavar="PATH",
+        help="The authority that the host must be certified by: authority.pem, or its folder.",
+    ),
+]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=3_600, metavar="SECONDS", help="How long it may take.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +82,7 @@ class Remote:
     token: str = ""
     identity: str = ""
     trust: str = ""
-    timeout_s: float = 10.0
+    timeout_s: float = TIMEOUT_S
     as_json: bool = False
 
     def run(self, work: Callable[[RemoteHost], Awaitable[T]]) -> T:
@@ -155,39 +183,11 @@ def on_host(command: Callable[Concatenate[Remote, P], None]) -> Callable[..., No
 
 def _options(
     *,
-    host: Annotated[
-        str,
-        typer.Option(
-            envvar="NOMOSPACE_HOST",
-            metavar="URL",
-            help="nomos://machine:port, or nomos+plain:// for one without certificates.",
-        ),
-    ] = LOCAL,
-    token: Annotated[
-        str,
-        typer.Option(
-            envvar="NOMOSPACE_TOKEN",
-            show_envvar=True,
-            help="A token, as `nomospace trust issue token` makes one.",
-        ),
-    ] = "",
-    identity: Annotated[
-        str,
-        typer.Option(
-            envvar="NOMOSPACE_IDENTITY", metavar="DIR", help="A folder with agent.pem and key."
-        ),
-    ] = "",
-    trust: Annotated[
-        str,
-        typer.Option(
-            envvar="NOMOSPACE_TRUST",
-            metavar="PATH",
-            help="The authority that the host must be certified by: authority.pem, or its folder.",
-        ),
-    ] = "",
-    timeout: Annotated[
-        float, typer.Option(min=0.1, max=3_600, metavar="SECONDS", help="How long it may take.")
-    ] = 10.0,
+    host: Annotated[str, typer.Option(envvar="NOMOSPACE_HOST", metavar="URL", help=URLS)] = LOCAL,
+    token: TokenOption = "",
+    identity: IdentityOption = "",
+    trust: TrustOption = "",
+    timeout: TimeoutOption = TIMEOUT_S,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
 ) -> None:
     """What `on_host` adds to a command: only its signature is used."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar, Final, cast
 from urllib.parse import urlsplit
 
-from nomospace.errors import CallerError, PeerError, Unavailable
+from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.trust.certificates import read_claim
 from nomospace.trust.keys import SecretKey
 from nomospace.trust.proof import channel_of, prove
@@ -37,6 +37,8 @@ PORT: Final = 7411
 """The port of hosts, where an address names none."""
 DIAL_S: Final = 10.0
 """How long one attempt to reach a host may take, proof of identity included."""
+CLOSE_S: Final = 1.0
+"""How long a connection may take to end in good order."""
 FILE_BYTES_MAX: Final = 1 << 20
 
 
@@ -195,8 +197,8 @@ def trust_context(authority: Path) -> ssl.SSLContext:
 class Talk(asyncio.Protocol):
     """One connection to a host: whole frames in, one write for each turn of the loop out."""
 
-    __slots__ = ("_flushing", "_framer", "_hear", "_lost", "_out", "frames", "heard_at", "loop",
-                 "open", "sent_at", "transport", "waiter")  # fmt: skip
+    __slots__ = ("_flushing", "_framer", "_gone", "_hear", "_lost", "_out", "frames", "heard_at",
+                 "loop", "open", "sent_at", "transport", "waiter")  # fmt: skip
 
     transport: asyncio.Transport
 
@@ -208,6 +210,7 @@ class Talk(asyncio.Protocol):
         """What came before anyone wanted to hear it."""
         self.waiter: asyncio.Future[None] | None = None
         self._framer = Framer(TALK_BYTES_MAX)
+        self._gone = asyncio.Event()
         self._out: list[bytes] = []
         self._flushing = False
         self._hear: Callable[[list[bytes]], None] | None = None
@@ -261,6 +264,14 @@ class Talk(asyncio.Protocol):
             self.open = False
             self.transport.close()
 
+    async def wait_gone(self) -> None:
+        """After `close`, wait until the other side agrees; not for long."""
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._gone.wait()
+        except TimeoutError:
+            self.transport.abort()
+
     def abort(self) -> None:
         """End the connection at once."""
         if self.open:
@@ -288,6 +299,7 @@ class Talk(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.open = False
+        self._gone.set()
         self._wake()
         if self._lost is not None:
             self._lost(self)
@@ -343,6 +355,10 @@ class Dialler:
                 answer = unpack_answer(await talk.next_frame())
             if isinstance(answer, Challenge):
                 raise NotItsHost(url=str(url), why="it challenges without end")
+        except NomospaceError:
+            talk.close()
+            await talk.wait_gone()
+            raise
         except BaseException:
             talk.close()
             raise

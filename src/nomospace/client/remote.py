@@ -169,7 +169,7 @@ class RemoteHost:
         for agent in agents.values():
             await agent.close()
         if self._asking is not None:
-            self._asking.close()
+            await self._asking.close()
             self._asking = None
 
     def _report(self, report: Report) -> None:
@@ -238,9 +238,10 @@ class _Asking:
                 why = "the connection broke before the answer came"
                 future.set_exception(Unreachable(url=str(self._url), why=why))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the connection."""
         self._talk.close()
+        await self._talk.wait_gone()
 
 
 def connect(

@@ -1,0 +1,32 @@
+"""Stores as commands open them: to look at what is there, beside a host or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nomospace.cli.law import Unusable
+
+if TYPE_CHECKING:
+    from nomospace.store import Store
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Store]:
+    """A store that is there, opened for reading, and closed at the end.
+
+    A host may have it open. Raises `Unusable` where there is none: looking must not make one.
+    """
+    from nomospace.store import SqliteStore, open_store
+
+    store = open_store(url)
+    if url == "memory":
+        raise Unusable(what=url, why="a store in memory ends with its host; name another")
+    if isinstance(store, SqliteStore) and not store.path.is_file():
+        raise Unusable(what=store.where, why="there is no such store")
+    try:
+        store.attach()
+        yield store
+    finally:
+        store.close()

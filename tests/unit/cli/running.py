@@ -1,0 +1,75 @@
+"""A host in a process of its own, for tests of the commands that speak with one."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from nomospace.cli import main
+from tests.servers import end_with_parent
+
+READY_S: Final = 30.0
+"""How long a host may take to be ready: these machines are shared."""
+
+Say = pytest.CaptureFixture[str]
+
+
+@contextmanager
+def running(folder: Path, name: str, *arguments: str) -> Iterator[str]:
+    """A host on a free port; its URL. It is ended kindly, and must end well."""
+    command = [sys.executable, "-P", "-m", "nomospace.cli", "host", "run", name, "--json"]
+    given = ["--listen", "127.0.0.1:0", *arguments]
+    if "--trust" not in arguments:
+        given.append("--insecure")
+    log = folder / f"{name}.log"
+    with (
+        log.open("ab") as errors,
+        subprocess.Popen(
+            [*command, *given],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=folder,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+        ) as child,
+    ):
+        try:
+            assert child.stdout is not None
+            ready, _, _ = select.select([child.stdout], [], [], READY_S)
+            line = child.stdout.readline() if ready else b""
+            assert line, f"a host did not start:\n{log.read_text()[-3_000:]}"
+            yield str(json.loads(line)["url"])
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(30) == 0, log.read_text()[-3_000:]
+        finally:
+            child.kill()
+
+
+class Cli:
+    """Runs commands against one host, in this process."""
+
+    def __init__(self, capsys: Say, url: str) -> None:
+        self._capsys = capsys
+        self.url = url
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """What a command prints: on stdout when it went well, and on stderr otherwise."""
+        words = (*words[:2], "--host", self.url, *words[2:])
+        got = main(list(words))
+        told = self._capsys.readouterr()
+        assert got == code, (words, told)
+        return told.out if code == 0 else told.err
+
+    def data(self, *words: str) -> list[Any]:
+        """What it prints for programs, line by line."""
+        words = (*words[:2], "--json", *words[2:])
+        return [json.loads(line) for line in self.run(*words).splitlines()]

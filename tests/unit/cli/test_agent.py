@@ -1,0 +1,74 @@
+"""`nomospace agent` on two hosts in processes of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from nomospace.cli.remote_options import Remote
+from nomospace.wire.admin import Stats, Where
+from tests.unit.cli.running import Cli, Say, running
+
+KNOWN_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Two hosts in one group: ward and icu."""
+    folder = tmp_path_factory.mktemp("hosts")
+    with running(folder, "ward", "--store", "memory") as ward:
+        address = ward.partition("://")[2]
+        with running(folder, "icu", "--store", "memory", "--join", address) as icu:
+            wait_until(lambda: len(Remote(url=ward).ask(Stats()).members) == 2)
+            yield ward, icu
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + KNOWN_S
+    while not holds():
+        assert time.monotonic() < until, "the hosts have not heard of it"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def ward(capsys: Say, urls: tuple[str, str]) -> Cli:
+    return Cli(capsys, urls[0])
+
+
+@pytest.fixture
+def icu(capsys: Say, urls: tuple[str, str]) -> Cli:
+    return Cli(capsys, urls[1])
+
+
+def test_an_agent_is_listed_found_and_moved(ward: Cli, icu: Cli) -> None:
+    assert ward.run("agent", "ls") == "agent  runs  clients  laws\n"
+    ward.run("tuple", "out", "jobs", "job", "17", "--as", "nurse")
+    assert ward.data("agent", "ls") == [
+        {"id": "nurse@ward", "program": "", "laws": [], "clients": 0}
+    ]
+    assert ward.run("agent", "where", "nurse@ward") == "nurse@ward is at ward\n"
+    assert ward.run("agent", "move", "nurse@ward", "icu") == "nurse@ward is at icu\n"
+    assert icu.run("agent", "where", "nurse@ward") == "nurse@ward is at icu\n"
+    assert icu.data("tuple", "ls", "jobs") == [["job", 17]]
+    wait_until(lambda: Remote(url=ward.url).ask(Where("nurse@ward")).connected)
+    assert ward.data("agent", "where", "nurse@ward") == [
+        {"agent": "nurse@ward", "host": "icu", "connected": True}
+    ]
+    told = ward.run("agent", "move", "nurse@ward", "icu", code=2)
+    assert told == "nurse@ward is at icu; ask that host, with --host\n"
+    assert icu.data("agent", "move", "nurse@ward", "ward") == [
+        {"agent": "nurse@ward", "host": "ward"}
+    ]
+    assert ward.run("tuple", "take", "jobs", "job", "_", "--as", "nurse") == "job 17\n"
+
+
+def test_an_agent_that_nobody_knows(ward: Cli) -> None:
+    assert ward.run("agent", "where", "eve@ward", code=1) == (
+        "nobody here knows where eve@ward is\n"
+    )
+    told = ward.run("agent", "move", "eve@ward", "icu", code=2)
+    assert told.startswith("no host in touch has eve@ward")
+    assert "eve@ward" not in ward.run("agent", "ls")
+    assert "is no agent; give its id" in ward.run("agent", "where", "eve", code=2)
