@@ -14,20 +14,20 @@ large; what the same overhead would be over the paper's network of 50 ms is said
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, redirect_stdout
-from io import StringIO
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, TypeVar
 
 from nomospace.bench import Row, Run, bench
 from nomospace.bench.measure import stopwatch
-from nomospace.bench.processes import Part, ended, host_flags, host_process
+from nomospace.bench.processes import Part, PartFailed, ended, host_flags, host_process
 from nomospace.bench.report import information
 from nomospace.bench.suites.overhead_parts import ECHO, LAW, PEER, PROBE, answer, config_of
-from nomospace.errors import Bug
 
 PER_US: Final = 1e3
 WAN_US: Final = 50_000.0
@@ -327,23 +327,21 @@ async def _member(
 
 def _trust(folder: Path) -> Path:
     """An authority, two hosts with controllers, and the agents of the bench."""
-    from nomospace.cli import main
-
-    agents = ("x@a", f"{PEER}@b", "x@b")
     commands = [["init", str(folder)]]
     for host in ("a", "b"):
-        commands += [
-            ["issue", "host", host, "--address", "127.0.0.1"],
-            ["issue", "controller", host],
-        ]
-    commands += [["issue", "agent", agent] for agent in agents]
+        commands += [["issue", "host", host], ["issue", "controller", host]]
+    commands += [["issue", "agent", agent] for agent in ("x@a", f"{PEER}@b", "x@b")]
     commands[1:] = [[*command, "--folder", str(folder)] for command in commands[1:]]
     for command in commands:
-        said = StringIO()
-        with redirect_stdout(said):
-            code = main(["trust", *command])
-        if code != 0:
-            raise Bug(story=(f"trust {' '.join(command)} failed", said.getvalue()))
+        said = subprocess.run(
+            [sys.executable, "-m", "nomospace.cli", "trust", *command],
+            capture_output=True,
+            text=True,
+            timeout=MEET_S,
+            check=False,
+        )
+        if said.returncode != 0:
+            raise PartFailed(part=f"trust {command[0]}", said=said.stderr[-2_000:])
     return folder
 
 
