@@ -11,7 +11,7 @@ from nomospace.bench.run import BadScale
 
 @pytest.mark.slow
 def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
-    run = Run(scale=0.02, plot=tmp_path)
+    run = Run(scale=0.01, plot=tmp_path)
     report = find("informer").report(run)
     rows = {row.what: row for row in report.rows}
     trips = [row for what, row in rows.items() if "round trip beside a rogue" in what]
@@ -26,8 +26,8 @@ def test_a_rogue_is_stopped_at_its_own_controller(tmp_path: Path) -> None:
     in_mediator = received.peers["in the mediator"]
     assert received.ours is not None
     assert in_mediator is not None
-    # What passes is at most ten a second of the rogue's, in 1.2 s, and the quiet ones' sixty-four.
-    assert received.ours <= 12 + 1 + 64 * 1.2 + 16
+    # What passes is at most ten a second of the rogue's, in 0.6 s, and the quiet ones' sixty-four.
+    assert received.ours <= 20 + 64 * 0.6 + 16
     assert in_mediator > 3 * received.ours
     picture = ET.parse(tmp_path / "informer.svg").getroot()
     assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) > 100

@@ -30,7 +30,7 @@ QUEUE_MAX: Final = 2_000_000
 """How long the mediator's queue may become."""
 BURST: Final = 16
 """So many publications the rogue makes before it lets its host have a turn."""
-MEET_S: Final = 30.0
+MEET_S: Final = 60.0
 
 EDGE: Final = """
 law(edge).

@@ -34,7 +34,7 @@ WAN_US: Final = 50_000.0
 """`000_…` 5: a message between two networks."""
 FAR_US, NEAR_US = 100_000.0, 1_000.0
 """`001_…` 5.4: the same, and one within a network."""
-MEET_S: Final = 30.0
+MEET_S: Final = 60.0
 PARTS: Final = "nomospace.bench.suites.overhead_parts"
 PADDING: Final = b"x" * 120
 """About the size of a governed message on its way."""
