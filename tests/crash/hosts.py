@@ -10,12 +10,19 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from tests.parity.processes import Files, Process, Stores
 from tests.servers import free_port
 
 NAMES: Final = ("ward", "icu", "lab")
+
+
+class Nowhere:
+    """Stores that keep nothing: hosts that every check must find out."""
+
+    def url(self, name: str) -> str:
+        return "memory"
 
 
 class Hosts:
@@ -26,6 +33,8 @@ class Hosts:
         self._stores = stores or Files(self.folder)
         self._ports = {name: free_port() for name in NAMES}
         self._processes: dict[str, Process] = {}
+        self.keep = False
+        """Whether stores and logs stay when all is over."""
 
     def url(self, name: str) -> str:
         """Where clients find a host, also after it was started again."""
@@ -69,10 +78,18 @@ class Hosts:
         path = self.folder / f"{name}.log"
         return path.read_text()[-3_000:] if path.exists() else ""
 
-    def close(self, *, keep: bool = False) -> dict[str, int]:
-        """End all hosts gracefully, and their files unless they are to be kept; exit codes."""
-        codes = {name: one.end(signal.SIGTERM) for name, one in self._processes.items()}
-        self._processes = {}
-        if not keep:
+    def end(self) -> dict[str, int]:
+        """End all hosts gracefully; their exit codes."""
+        processes, self._processes = self._processes, {}
+        for one in processes.values():
+            one.child.send_signal(signal.SIGTERM)
+        return {name: one.wait() for name, one in processes.items()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End whatever runs, and remove the files unless they are to be kept."""
+        self.end()
+        if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
-        return codes

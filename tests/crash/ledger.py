@@ -203,4 +203,5 @@ class Ledger:
             for at, what in self._happened
             if any(abs(at - moment) <= AROUND_S for moment in moments)
         ]
-        return "\n".join(f"  {at:.3f}  {what}" for at, what in sorted(events + near))
+        told = sorted(events + near, key=lambda pair: pair[0])
+        return "\n".join(f"  {at:.3f}  {what}" for at, what in told)

@@ -3,7 +3,8 @@
 Each host has
 
 - a writer: tuples for anyone, tuples to be taken under a lease, tuples for one taker elsewhere;
-- takers: two for anything, one under leases, one for what is addressed to it;
+- takers, plain and under leases: those who compete with the takers of all hosts, those who take
+  what is meant for their host, wherever it was written, and one for what is addressed to it;
 - two members of a community that write letters to each other, across hosts, and have their law
   impose obligations on them; the law counts all that in their control states;
 - two clerks, who pass tuples through a space under law `mp`, for the addressee only.
@@ -52,6 +53,11 @@ R5. sent(_, show, _) :-
 """
 )
 
+ANYONE: Final = "anyone"
+"""What a tuple says that may be taken at any host; others name the only host for them."""
+TAKERS: Final = ("taker-1", "taker-2")
+BORROWERS: Final = ("borrower-1", "borrower-2")
+
 OPEN_MAX: Final = 200
 """A program that makes things of a kind pauses while so many of them are under way."""
 LEASE_S: Final = 3.0
@@ -90,7 +96,7 @@ class Load:
         law = load(path("mp").read_text("utf-8"))
         spaces: dict[str, tuple[Agent, Space]] = {}
         for name, host in self._hosts.items():
-            for role in ("writer", "taker-1", "taker-2", "borrower", "addressee"):
+            for role in ("writer", *TAKERS, *BORROWERS, "addressee"):
                 agent = await host.agent(role)
                 spaces[agent.id] = agent, await agent.space("jobs", shared=True)
             for role in ("clerk-1", "clerk-2"):
@@ -104,11 +110,11 @@ class Load:
         for name in self._hosts:
             jobs = spaces[f"writer@{name}"][1]
             self._begin(self._makers, f"writer@{name}", self._write(name, jobs))
-            for role in ("taker-1", "taker-2"):
-                taker = spaces[f"{role}@{name}"][1]
-                self._begin(self._takers, f"{role}@{name}", self._take(taker))
-            borrower = spaces[f"borrower@{name}"][1]
-            self._begin(self._takers, f"borrower@{name}", self._borrow(borrower))
+            for number, whom in enumerate((ANYONE, name)):
+                taker = spaces[f"{TAKERS[number]}@{name}"][1]
+                self._begin(self._takers, taker.owner, self._take(taker, whom))
+                borrower = spaces[f"{BORROWERS[number]}@{name}"][1]
+                self._begin(self._takers, borrower.owner, self._borrow(borrower, whom))
             addressee = spaces[f"addressee@{name}"][1]
             self._begin(self._takers, f"addressee@{name}", self._receive(addressee))
             for role in ("clerk-1", "clerk-2"):
@@ -182,40 +188,40 @@ class Load:
                 if self.ledger.open[kind] >= OPEN_MAX:
                     continue
                 to = self._rng.choice(addressees) if kind == SENT_ON else None
-                calls.append(self._make(kind, id, jobs.owner, jobs.out(kind, id, to=to)))
+                whom = self._rng.choice((ANYONE, *self._hosts))
+                calls.append(self._make(kind, id, jobs.owner, jobs.out(kind, whom, id, to=to)))
             await asyncio.gather(*calls)
             await self._pause()
 
-    async def _take(self, jobs: Space) -> None:
+    async def _take(self, jobs: Space, whom: str) -> None:
         while True:
             try:
-                found = await jobs.take(TUPLE, str, timeout=self._rng.uniform(0.05, 2.0))
+                found = await jobs.take(TUPLE, whom, str, timeout=self._rng.uniform(0.05, 2.0))
             except TimedOut:
                 continue
             self.operations += 1
-            self.ledger.see(TUPLE, found[1], by=jobs.owner)
+            self.ledger.see(TUPLE, found[2], by=jobs.owner)
 
     async def _receive(self, jobs: Space) -> None:
         while True:
             try:
                 found = await jobs.take(
-                    SENT_ON, str, dest=jobs.owner, timeout=self._rng.uniform(0.05, 2.0)
+                    SENT_ON, ANY, str, dest=jobs.owner, timeout=self._rng.uniform(0.05, 2.0)
                 )
             except TimedOut:
                 continue
             self.operations += 1
-            self.ledger.see(SENT_ON, found[1], by=jobs.owner)
+            self.ledger.see(SENT_ON, found[2], by=jobs.owner)
 
-    async def _borrow(self, jobs: Space) -> None:
+    async def _borrow(self, jobs: Space, whom: str) -> None:
         while True:
+            limit = self._rng.uniform(0.05, 2.0)
             try:
-                job = await jobs.take(
-                    LENT, str, lease=LEASE_S, timeout=self._rng.uniform(0.05, 2.0)
-                )
+                job = await jobs.take(LENT, whom, str, lease=LEASE_S, timeout=limit)
             except TimedOut:
                 continue
             await asyncio.sleep(self._rng.uniform(0.0, 0.02))
-            await self._settle(jobs, job[1], jobs.acknowledge(job))
+            await self._settle(jobs, job[2], jobs.acknowledge(job))
 
     async def _settle(self, jobs: Space, id: str, call: Coroutine[Any, Any, None]) -> None:
         try:
@@ -238,10 +244,10 @@ class Load:
         agent = await host.agent("undertaker")
         dead = await agent.space("jobs.dead", shared=True)
         while True:
-            found = await dead.take(LENT, str)
+            found = await dead.take(LENT, ANY, str)
             self.operations += 1
             self.settled["died"] += 1
-            self.ledger.see(LENT, found[1], by=agent.id)
+            self.ledger.see(LENT, found[2], by=agent.id)
 
     # -- a governed space --------------------------------------------------------------------
 

@@ -25,10 +25,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.crash.hosts import NAMES, Hosts
+from tests.crash.hosts import NAMES, Hosts, Nowhere
+from tests.crash.journals import read
 from tests.crash.ledger import Fault, Ledger
 from tests.crash.load import Load
-from tests.parity.processes import Schemas
+from tests.parity.processes import Schemas, Stores
 from tests.servers import postgres_server
 
 PACE_S: Final = 1.5
@@ -132,8 +133,8 @@ class Run:
     # -- killing -----------------------------------------------------------------------------
 
     async def _kill(self, kills: int, load: Load) -> None:
-        outcome, rng = self.outcome, self._rng
-        while outcome.kills < kills:
+        rng, left = self._rng, kills
+        while left:
             # Mostly the hosts find each other between two kills, and sometimes they do not.
             if rng.random() < 0.7:
                 await self._heal()
@@ -144,7 +145,9 @@ class Run:
             if self._up:
                 name = rng.choice(list(self._up))
                 self._end(name)
-                again = rng.random() < 0.15 and outcome.kills < kills
+                left -= 1
+                again = rng.random() < 0.15 and left > 0
+                left -= again
                 task = asyncio.create_task(self._rise(name, dies_starting=again))
                 self._rising[task] = None
                 task.add_done_callback(lambda task: self._rising.pop(task, None))
@@ -215,21 +218,38 @@ async def crash(
 ) -> Outcome:
     """Play one run with hosts of its own. The files of a run that went wrong are kept."""
     async with AsyncExitStack() as parts:
-        stores = None
+        stores: Stores | None = None
         if store == "postgresql":
             server = parts.enter_context(postgres_server())
             stores = Schemas(server.url, f"crash{os.getpid()}")
-        hosts = Hosts(stores)
-        wrong = True
-        try:
-            outcome = await Run(hosts, seed=seed, store=store, pace_s=pace_s, say=say).play(kills)
-            wrong = not outcome.good
-        finally:
-            codes = hosts.close(keep=wrong or keep)
-        for name, code in codes.items():
+        elif store == "memory":
+            stores = Nowhere()
+        hosts = parts.enter_context(Hosts(stores))
+        hosts.keep = True  # until all is well
+        outcome = await Run(hosts, seed=seed, store=store, pace_s=pace_s, say=say).play(kills)
+        for name, code in hosts.end().items():
             if code:
                 outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
+        if store != "memory":
+            _compare(hosts, outcome)
+        hosts.keep = keep or not outcome.good
         return outcome
+
+
+def _compare(hosts: Hosts, outcome: Outcome) -> None:
+    """Hold the journals of hosts that have ended against what they have kept."""
+    for name in NAMES:
+        reading = read(hosts.store(name))
+        for what, count in (
+            ("control states replayed", reading.members),
+            ("rulings in journals", reading.rulings),
+            ("tuples in journals", reading.tuples),
+        ):
+            outcome.checked[what] = outcome.checked.get(what, 0) + count
+        outcome.faults += [
+            Fault(f"the store and the journal of {name} differ", f"  {wrong}")
+            for wrong in reading.wrong
+        ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -238,7 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--kills", type=int, default=200, help="how many (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="what is tried, and when (default: 1)")
-    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
+    stores = ("sqlite", "postgresql", "memory")
+    about = "where hosts keep things; memory keeps nothing, and must be found out"
+    parser.add_argument("--store", choices=stores, default="sqlite", help=about)
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
     given = parser.parse_args(arguments)

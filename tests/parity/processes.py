@@ -90,6 +90,10 @@ class Process:
     def end(self, how: int) -> int:
         """End it by its process id; its exit code."""
         self.child.send_signal(how)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait until it has ended; its exit code."""
         code = self.child.wait(30)
         if self.child.stdout is not None:
             self.child.stdout.close()
