@@ -157,7 +157,10 @@ class Store(Protocol):
         """Records that no segment has yet, from the one after a number."""
 
     def prune(self, upto: int) -> None:
-        """Forget journal records up to a number: a sealed segment has them."""
+        """Forget journal records up to a number: a sealed segment has them.
+
+        A store that has begun forgets them with the commits that follow, some at a time.
+        """
 
     def dump(self) -> Iterator[Header | Step]:
         """Everything as it was at one moment: a header, then steps that make it."""

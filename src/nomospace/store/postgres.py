@@ -120,7 +120,7 @@ class PostgresStore(SqlStore):
             return None
         for (version,) in self._ask_inside("SELECT version FROM state"):
             return int(version)
-        raise self._damaged("state", "", "it has no row")
+        raise self._tables.damaged("state", "", "it has no row")
 
     def _create(self) -> None:
         writer = self._write_with()
@@ -238,6 +238,7 @@ class PostgresStore(SqlStore):
         try:
             with writer.pipeline(), writer.transaction():
                 self._write(staged)
+                self._fold_some(staged)
         except psycopg.Error:
             if writer.closed or writer.info.status is not pq.ConnStatus.OK:
                 self._doubt = staged
@@ -336,7 +337,7 @@ class PostgresStore(SqlStore):
             cursor.execute(statement.encode(), (space, *asked.params), binary=True)
             for blob, odd in cursor:
                 if odd:
-                    row = self._read("tuples", f"in {space}", decode_row, blob)
+                    row = self._tables.read("tuples", f"in {space}", decode_row, blob)
                     if not template.matches(row.fields):
                         continue
                 yield (blob,)

@@ -9,14 +9,17 @@ are no rows). It is sealed in this order, each step on disk before the next:
 1. files that the manifest does not know (of a process that died) are removed;
 2. the files are written under another name and renamed;
 3. the manifest, with the range, is written under another name and renamed: now it counts;
-4. the store forgets the range.
+4. the store forgets the range (with `--keep` its host sees to that: two that write to one SQLite
+   file wait for each other).
 
 Whoever dies between two steps loses nothing and doubles nothing: until 3 the records are the
 store's, from 3 on they are the segment's, and what the store still has of them is passed over.
 
 Sealing is done in a process of its own, `python -m nomospace.store.segments --store URL --into
-FOLDER`, because Arrow is large and slow to start, and a host should be neither. It prints one line
-of JSON for each segment. Only this module and `store.parquet` know Arrow.
+FOLDER`, because Arrow is large and slow to start, and a host should be neither. It prints a line of
+JSON for each new segment, and at the end the last record that is sealed. A URL with a password is
+better given in the variable `NOMOSPACE_STORE`, which other users of the machine do not see. Only
+this module and `store.parquet` know Arrow.
 """
 
 from __future__ import annotations
@@ -171,13 +174,20 @@ def _alone(folder: Path) -> Iterator[None]:
 # -- sealing -------------------------------------------------------------------------------------
 
 
-def seal(store: Store, folder: Path, limits: Limits, *, now: int) -> list[Segment]:
-    """Seal what waits in a store, as far as the limits say; gives the new segments."""
+def seal(
+    store: Store, folder: Path, limits: Limits, *, now: int, keep: bool = False
+) -> list[Segment]:
+    """Seal what waits in a store, as far as the limits say; gives the new segments.
+
+    A folder's first segment begins with the first record that the store has: a host may run for
+    long before anyone wants its journal. With `keep`, the store forgets nothing.
+    """
     made: list[Segment] = []
     with _alone(folder):
         manifest = read_manifest(folder)
         _remove_unknown(folder, manifest)
-        store.prune(manifest.last)
+        if not keep:
+            store.prune(manifest.last)
         while True:
             entries = _waiting(store, manifest.last, limits)
             if not entries or not _is_due(entries, limits, now):
@@ -186,7 +196,8 @@ def seal(store: Store, folder: Path, limits: Limits, *, now: int) -> list[Segmen
             manifest = Manifest(segments=(*manifest.segments, segment))
             data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
             _put(folder / _MANIFEST, partial(_write_bytes, data))
-            store.prune(segment.last)
+            if not keep:
+                store.prune(segment.last)
             made.append(segment)
 
 
@@ -205,7 +216,7 @@ def _waiting(store: Store, after: int, limits: Limits) -> list[Entry]:
     while True:
         chunk = store.journal(after, min(_CHUNK, limits.rows - len(entries)))
         for entry in chunk:
-            if entry.seq != after + 1:
+            if entry.seq != after + 1 and after:
                 raise JournalGap(what="the records of a store", after=after, found=entry.seq)
             after = entry.seq
             size += len(entry.record)
@@ -263,8 +274,9 @@ def read_journal(
 ) -> Iterator[tuple[int, Record]]:
     """All records after a number: those of a folder's segments, then those still in the store.
 
-    Segments may be sealed meanwhile; nothing is left out or told twice. Without a folder, records
-    that were sealed are not missed. Raises `JournalGap` where records are missing.
+    Segments may be sealed meanwhile; nothing is left out or told twice. A journal may begin late,
+    and without a folder those that were sealed are not missed. Raises `JournalGap` where records
+    are missing between others.
     """
     if folder is None:
         for entry in _tail(store, after):
@@ -278,7 +290,7 @@ def read_journal(
                 after = segment.last
         missing = None
         for entry in _tail(store, after):
-            if entry.seq != after + 1:  # it was sealed while we read, or it is gone
+            if entry.seq != after + 1 and after:  # it was sealed while we read, or it is gone
                 missing = entry.seq
                 break
             after = entry.seq
@@ -301,18 +313,22 @@ def _tail(store: Store | None, after: int) -> Iterator[Entry]:
 def main(arguments: list[str] | None = None) -> int:
     """Seal what waits in a store."""
     parser = argparse.ArgumentParser(prog="python -m nomospace.store.segments")
-    parser.add_argument("--store", required=True, help="the store's URL")
+    url = os.environ.get("NOMOSPACE_STORE")
+    parser.add_argument("--store", required=url is None, default=url, help="the store's URL")
     parser.add_argument("--into", required=True, type=Path, help="the journal's folder")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--bytes", type=int, default=BYTES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--keep", action="store_true", help="let the store forget nothing")
     given = parser.parse_args(arguments)
     limits = Limits(max(1, given.rows), given.bytes, given.seconds)
     try:
         with closing(open_store(given.store)) as store:
             store.attach()
-            for segment in seal(store, given.into, limits, now=time.time_ns() // 1_000):
-                print(msgspec.json.encode(segment).decode(), flush=True)
+            now = time.time_ns() // 1_000
+            for segment in seal(store, given.into, limits, now=now, keep=given.keep):
+                print(msgspec.json.encode(segment).decode())
+            print(msgspec.json.encode({"last": read_manifest(given.into).last}).decode())
     except NomospaceError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
         return 1

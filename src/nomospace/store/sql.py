@@ -14,59 +14,42 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeVar
-
-import msgspec
+from typing import Any, Final, NamedTuple
 
 from nomospace.control import redo
-from nomospace.host.changes import COMPACT_FROM, Book, Durable, StoredMember, TuplePut
+from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store.batch import Batch, Counters, Params
 from nomospace.store.copying import changes_of, numbers_of
-from nomospace.store.guarded import Altered, guard, guarded_row, unguard
+from nomospace.store.guarded import Altered, guard, guarded_row
 from nomospace.store.interface import (
-    PARCELS,
-    TRANSFERS,
     Beginning,
     Entry,
     Finding,
     Header,
-    Kept,
     Step,
     StoreDamaged,
     StoreNotEmpty,
     StoreUnavailable,
     check_limit,
 )
-from nomospace.store.schema import COLUMNS
+from nomospace.store.loading import Reader
+from nomospace.store.looking import looks
 from nomospace.terms import Template, Term
 from nomospace.wire.changes import (
     BadRecord,
-    decode_change,
     decode_row,
-    decode_ruling,
-    decode_snapshot,
     encode_snapshot,
 )
 
-FORGET_FROM: Final = 2_000
-"""So many records of a bounded journal are forgotten at a time."""
+FORGET_FROM: Final = 500
+"""A journal that is bounded may have so many records more before the oldest are forgotten."""
+FORGET_MAX: Final = 1_000
+"""So many records are forgotten in one commit, unless more come."""
 FOLDS_MAX: Final = 1
 """The most memberships whose rulings are folded in one commit."""
 _CHUNK: Final = 10_000
-
-T = TypeVar("T")
-Decode = Callable[[bytes], T]
-
-
-class _Loaded(NamedTuple):
-    """What is on disk, but for the tuples."""
-
-    beginning: Beginning
-    batch: int
-    counters: Counters
 
 
 class Staged(NamedTuple):
@@ -78,6 +61,7 @@ class Staged(NamedTuple):
     trims: dict[str, int]
     batch: Batch
     folds: list[tuple[str, str]]
+    forgotten: int
 
 
 class SqlStore(ABC):
@@ -93,6 +77,7 @@ class SqlStore(ABC):
         self._clock: tuple[int, ...] = ()
         self._trims: dict[str, int] = {}
         self._keep = 0
+        self._prune = 0
         self._forgotten = 0
         self._logs: dict[str, dict[str, int]] = {}  # home -> law -> rulings not folded
         self._full: dict[tuple[str, str], None] = {}  # memberships to fold, oldest first
@@ -158,10 +143,11 @@ class SqlStore(ABC):
         with self._transaction():
             self._do("UPDATE state SET life = life + 1 WHERE one = 1")
         with self._reading():
-            loaded = self._load()
+            loaded = self._tables.load()
         beginning = loaded.beginning
         self._life, self._batch, self._clock = beginning.life, loaded.batch, beginning.clock
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
+        self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
         for (home, law), member in beginning.durable.members.items():
             self._ruled(home, law, len(member.log))
@@ -192,7 +178,7 @@ class SqlStore(ABC):
                 try:
                     row = guarded_row(blob)
                 except (Altered, BadRecord) as error:
-                    raise self._damaged("tuples", str(n), error) from None
+                    raise self._tables.damaged("tuples", str(n), error) from None
                 found.append(TuplePut(space, row))
         return found, n if len(found) == limit and n < self._bound else None
 
@@ -225,19 +211,29 @@ class SqlStore(ABC):
             batch.trim(agent, number)
         for step in steps:
             batch.add(step)
-        upto = batch.counters.journal - self._keep if self._keep else 0
-        if upto >= self._forgotten + FORGET_FROM:
-            batch.forget(upto)
-            self._forgotten = upto
+        forgotten = self._forget(batch)
         folds = list(islice(self._full, FOLDS_MAX))
-        self._staged = staged = Staged(tuple(steps), at, self._clock, trims, batch, folds)
+        self._staged = staged = Staged(
+            tuple(steps), at, self._clock, trims, batch, folds, forgotten
+        )
         return staged
+
+    def _forget(self, batch: Batch) -> int:
+        """Let a batch forget some records of the journal; gives the last one that is forgotten."""
+        last = batch.counters.journal
+        upto = max(self._prune, last - self._keep if self._keep else 0)
+        if upto < self._forgotten + FORGET_FROM and upto > self._prune:
+            return self._forgotten  # a few more or less do not matter
+        most = max(FORGET_MAX, 2 * (last - self._counters.journal))  # faster than they come
+        upto = min(upto, self._forgotten + most)
+        if upto <= self._forgotten:
+            return self._forgotten
+        batch.forget(upto)
+        return upto
 
     def _write(self, staged: Staged) -> None:
         """The rows of what was staged, inside a transaction."""
         self._carry_out(staged.batch.runs())
-        for home, law in staged.folds:
-            self._fold(home, law)
         counters = staged.batch.counters
         self._do(
             "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?"
@@ -250,6 +246,11 @@ class SqlStore(ABC):
                 counters.journal,
             ),
         )
+
+    def _fold_some(self, staged: Staged) -> None:
+        """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""
+        for home, law in staged.folds:
+            self._fold(home, law)
 
     def _dropped(self) -> None:
         """What was staged is not kept; it will be staged again."""
@@ -264,6 +265,7 @@ class SqlStore(ABC):
         batch = staged.batch
         self._batch += 1
         self._counters = batch.counters
+        self._forgotten = staged.forgotten
         for home, law in staged.folds:
             del self._full[home, law]
             self._logs.get(home, {}).pop(law, None)
@@ -283,8 +285,8 @@ class SqlStore(ABC):
 
     def _fold(self, home: str, law: str) -> None:
         """Make one base of a membership and its rulings; nothing, if it has ended meanwhile."""
-        members = self._members("WHERE home = ? AND law = ?", (home, law), self._ask_inside)
-        member = members.get((home, law))
+        inside = Reader(self.where, self._ask_inside)
+        member = inside.members("WHERE home = ? AND law = ?", (home, law)).get((home, law))
         if member is None or not member.log:
             return
         base = redo(member.base, member.log)
@@ -317,17 +319,19 @@ class SqlStore(ABC):
 
     def match(self, space: str, template: Template, limit: int) -> list[Row]:
         """Tuples of a space that a template asks for, oldest first."""
+        read = self._tables.read
         with self._reading():
             return [
-                self._read("tuples", f"in {space}", decode_row, blob)
+                read("tuples", f"in {space}", decode_row, blob)
                 for (blob,) in self._question(space, template, check_limit(limit))
             ]
 
     def journal(self, after: int, limit: int) -> list[Entry]:
         """Records that no segment has yet."""
+        read = self._tables.read
         with self._reading():
             return [
-                Entry(seq, self._read("journal", str(seq), bytes, blob))
+                Entry(seq, read("journal", str(seq), bytes, blob))
                 for seq, blob in self._ask(
                     "SELECT seq, body FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
                     (after, check_limit(limit)),
@@ -335,45 +339,41 @@ class SqlStore(ABC):
             ]
 
     def prune(self, upto: int) -> None:
-        """Forget journal records up to a number, in short transactions: commits go between."""
-        while True:
-            with self._reading():
-                found = list(
-                    self._ask(
-                        "SELECT max(seq), count(*) FROM (SELECT seq FROM journal WHERE seq <= ?"
-                        " ORDER BY seq LIMIT ?) AS oldest",
-                        (upto, _CHUNK),
-                    )
-                )
-            last, count = found[0]
-            if count == 0:
-                return
+        """Forget journal records up to a number: with the commits that follow, or at once."""
+        if self._begun:
+            self._prune = max(self._prune, upto)
+            return
+        with self._reading():
+            last = self._tables.number("SELECT min(seq) FROM journal") or upto + 1
+        while last <= upto:  # in short transactions: the host's commits go between
+            last = min(upto, last + FORGET_MAX)
             with self._transaction():
                 self._do("DELETE FROM journal WHERE seq <= ?", (last,))
+            last += 1
 
     # -- copying -------------------------------------------------------------------------------
 
     def dump(self) -> Iterator[Header | Step]:
         """Everything as it was at one moment; ask nothing else of this object meanwhile."""
+        read = self._tables.read
         with self._reading():
-            loaded = self._load()
+            loaded = self._tables.load()
             beginning = loaded.beginning
-            first = self._number("SELECT min(seq) FROM journal")
-            sealed = loaded.counters.journal if first is None else first - 1
             numbers = numbers_of(beginning.durable)
-            yield Header(beginning.life, beginning.last_at, beginning.clock, sealed, numbers)
+            clock, forgotten = beginning.clock, loaded.forgotten
+            yield Header(beginning.life, beginning.last_at, clock, forgotten, numbers)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             for chunk in _chunks(self._ask("SELECT space, body, n FROM tuples ORDER BY n")):
                 yield Step(
                     tuple(
                         [
-                            TuplePut(space, self._read("tuples", str(n), decode_row, blob))
+                            TuplePut(space, read("tuples", str(n), decode_row, blob))
                             for space, blob, n in chunk
                         ]
                     )
                 )
             for chunk in _chunks(self._ask("SELECT seq, body FROM journal ORDER BY seq")):
-                records = [self._read("journal", str(seq), bytes, blob) for seq, blob in chunk]
+                records = [read("journal", str(seq), bytes, blob) for seq, blob in chunk]
                 yield Step(records=tuple(records))
 
     def found(self, header: Header) -> None:
@@ -389,162 +389,25 @@ class SqlStore(ABC):
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life
         self._clock = header.clock
-        self._counters.journal = header.journal
-
-    # -- reading a host back -------------------------------------------------------------------
-
-    def _load(self) -> _Loaded:
-        durable = Durable()
-        found = list(self._ask("SELECT life, batch, last_at, clock, floor, journal FROM state"))
-        if len(found) != 1:
-            raise StoreDamaged(
-                where=self.where, table="state", key="", why=f"it has {len(found)} rows, not 1"
-            )
-        life, batch, last_at, clock, durable.floor, journal = found[0]
-        durable.agents.update(self._ask("SELECT agent, count FROM agents ORDER BY agent"))
-        self._load_programs(durable)
-        for agent, space, blob in self._ask(
-            "SELECT agent, space, body FROM spaces ORDER BY agent, space"
-        ):
-            opened = self._change("spaces", f"{space} of {agent}", blob)
-            durable.spaces[agent, space] = opened
-        durable.members = self._members("", (), self._ask)
-        for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels)):
-            self._load_book(name, book)
-        for core, n, blob in self._ask("SELECT core, n, body FROM routing ORDER BY core, n"):
-            changes = durable.routing.setdefault(core, [])
-            if blob is not None:
-                changes.append(self._change("routing", f"{core!r} {n}", blob).change)
-        for law, blob in self._ask("SELECT hash, body FROM laws ORDER BY hash"):
-            durable.laws[law] = self._change("laws", law, blob).text
-        outbox = [
-            Kept(agent, number, self._read("outbox", f"{number} for {agent}", bytes, blob))
-            for agent, number, blob in self._ask(
-                "SELECT agent, number, body FROM outbox ORDER BY agent, number"
-            )
-        ]
-        counters = Counters(
-            self._number("SELECT max(n) FROM tuples") or 0,
-            self._number("SELECT max(n) FROM routing") or 0,
-            journal,
-            durable.floor,
-        )
-        read = tuple([int(part) for part in clock.split(",")]) if clock else ()
-        return _Loaded(Beginning(life, durable, tuple(outbox), last_at, read), batch, counters)
-
-    def _number(self, sql: str) -> int | None:
-        for (number,) in self._ask(sql):
-            assert number is None or isinstance(number, int)
-            return number
-        return None
-
-    def _load_programs(self, durable: Durable) -> None:
-        for agent, blob, state in self._ask(
-            "SELECT agent, body, state FROM programs ORDER BY agent"
-        ):
-            bare = self._change("programs", agent, blob)
-            kept = self._change("programs", f"{agent}, its state", state)
-            durable.programs[agent] = msgspec.structs.replace(bare, state=kept.state)
-
-    def _load_book(self, name: str, book: Book) -> None:
-        for peer, given, got in self._ask(
-            "SELECT peer, given, got FROM peers WHERE book = ? ORDER BY peer", (name,)
-        ):
-            if given is not None:
-                book.numbers[peer] = given
-                book.pending[peer] = {}
-            if got is not None:
-                book.got[peer] = got
-        for peer, number, blob in self._ask(
-            "SELECT peer, number, body FROM given WHERE book = ? ORDER BY peer, number", (name,)
-        ):
-            change = self._change("given", f"{name} {number} to {peer}", blob)
-            book.pending.setdefault(peer, {})[number] = change.what
-
-    def _members(
-        self, which: str, params: Params, ask: Callable[[str, Params], Iterable[Any]]
-    ) -> dict[tuple[str, str], StoredMember]:
-        members = {
-            (home, law): StoredMember(
-                self._read("members", f"{home} under {law}", decode_snapshot, blob)
-            )
-            for home, law, blob in ask(
-                f"SELECT home, law, body FROM members {which} ORDER BY home, law", params
-            )
-        }
-        for home, law, seq, blob in ask(
-            f"SELECT home, law, seq, body FROM rulings {which} ORDER BY home, law, seq", params
-        ):
-            where = f"{seq} of {home} under {law}"
-            member = members.get((home, law))
-            if member is None:
-                raise self._damaged("rulings", where, "its membership is missing")
-            # Not `add`, which would fold them: the disk must learn of that too.
-            member.log.append(self._read("rulings", where, decode_ruling, blob))
-        return members
-
-    def _change(self, table: str, key: str, blob: bytes) -> Any:
-        return self._read(table, key, decode_change, blob)
-
-    def _read(self, table: str, key: str, decode: Decode[T], blob: bytes) -> T:
-        try:
-            return decode(unguard(blob))
-        except (Altered, BadRecord) as error:
-            raise self._damaged(table, key, error) from None
-
-    def _damaged(self, table: str, key: str, why: object) -> StoreDamaged:
-        words = why.why if isinstance(why, BadRecord) else str(why)
-        return StoreDamaged(where=self.where, table=table, key=key, why=words)
+        self._counters.journal = self._forgotten = header.journal
 
     # -- looking it over -----------------------------------------------------------------------
 
     def inspect(self) -> Iterator[Finding]:
         """Everything that cannot be read, and every tuple whose columns are not its fields'."""
         yield from self._inspect_engine()
-        for table, sql, decode in _BODIES:
-            yield from self._looked(table, partial(self._faults, table, sql, decode))
-        yield from self._looked("tuples", self._tuple_faults)
-        yield from self._looked("rulings", self._lone_rulings)
-
-    def _looked(self, table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding]:
-        """What is found in a table, which may be too damaged to be read to its end."""
-        found: list[Finding] = []
-        try:
-            with self._reading():
-                found.extend(look())
-        except StoreDamaged as error:
-            found.append(Finding(table, "", error.why))
-        return found
-
-    def _lone_rulings(self) -> Iterator[Finding]:
-        for home, law in self._ask(
-            "SELECT DISTINCT home, law FROM rulings r WHERE NOT EXISTS"
-            " (SELECT 1 FROM members m WHERE m.home = r.home AND m.law = r.law)"
-        ):
-            yield Finding("rulings", f"{home} under {law}", "its membership is missing")
-
-    def _faults(self, table: str, sql: str, decode: Callable[[bytes], object]) -> Iterator[Finding]:
-        for *key, blob in self._ask(sql):
-            words = " ".join(map(str, key))
+        for table, faults in looks(self._tables, self.columns):
+            found: list[Finding] = []
             try:
-                self._read(table, words, decode, blob)
-            except StoreDamaged as error:
-                yield Finding(table, words, error.why)
+                with self._reading():
+                    found.extend(faults())
+            except StoreDamaged as error:  # too badly to be read to its end
+                found.append(Finding(table, "", error.why))
+            yield from found
 
-    def _tuple_faults(self) -> Iterator[Finding]:
-        names = ", ".join(f"f{i}" for i in range(COLUMNS))
-        for n, space, writer, count, arity, *keys, blob in self._ask(
-            f"SELECT n, space, writer, count, arity, {names}, body FROM tuples ORDER BY n"
-        ):
-            words = f"{n} ({count} of {writer} in {space})"
-            try:
-                row = self._read("tuples", words, decode_row, blob)
-            except StoreDamaged as error:
-                yield Finding("tuples", words, error.why)
-                continue
-            columns = self.columns(row.fields)[:COLUMNS]
-            if (row.writer, row.count, len(row.fields), *columns) != (writer, count, arity, *keys):
-                yield Finding("tuples", words, "its columns do not fit its fields")
+    @property
+    def _tables(self) -> Reader:
+        return Reader(self.where, self._ask)
 
     def _unavailable(self, why: str) -> StoreUnavailable:
         return StoreUnavailable(where=self.where, why=why)
@@ -558,18 +421,3 @@ def _chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
     source = iter(rows)
     while chunk := list(islice(source, _CHUNK)):
         yield chunk
-
-
-_BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (
-    ("programs", "SELECT agent, body FROM programs ORDER BY agent", decode_change),
-    ("programs", "SELECT agent, 'state', state FROM programs ORDER BY agent", decode_change),
-    ("spaces", "SELECT agent, space, body FROM spaces ORDER BY agent, space", decode_change),
-    ("members", "SELECT home, law, body FROM members ORDER BY home, law", decode_snapshot),
-    ("rulings", "SELECT home, law, seq, body FROM rulings ORDER BY home, law, seq", decode_ruling),
-    ("given", "SELECT book, peer, number, body FROM given ORDER BY book, peer", decode_change),
-    ("routing", "SELECT core, n, body FROM routing WHERE body IS NOT NULL", decode_change),
-    ("laws", "SELECT hash, body FROM laws ORDER BY hash", decode_change),
-    ("outbox", "SELECT agent, number, body FROM outbox ORDER BY agent, number", bytes),
-    ("journal", "SELECT seq, body FROM journal ORDER BY seq", bytes),
-)
-"""Every table with bodies, its keys, and what reads a body."""

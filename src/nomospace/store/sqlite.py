@@ -114,10 +114,12 @@ class SqliteStore(SqlStore):
         if not names:
             return None
         if "state" not in names:
-            raise self._damaged("state", "", "it is missing: the file is some other database")
+            raise self._tables.damaged(
+                "state", "", "it is missing: the file is some other database"
+            )
         for (version,) in self._ask("SELECT version FROM state"):
             return int(version)
-        raise self._damaged("state", "", "it has no row")
+        raise self._tables.damaged("state", "", "it has no row")
 
     def _bring_up_to_date(self, version: int | None) -> None:
         with self._transaction():
@@ -196,6 +198,7 @@ class SqliteStore(SqlStore):
         assert staged is not None, "something is staged before it is flushed"
         try:
             with self._told():
+                self._fold_some(staged)
                 self._write_with.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -296,7 +299,7 @@ class SqliteStore(SqlStore):
         try:
             return self._asked.matches(guarded_row(blob).fields)
         except (Altered, BadRecord) as error:
-            self._fault = self._damaged("tuples", "", error)
+            self._fault = self._tables.damaged("tuples", "", error)
             raise
 
     def _inspect_engine(self) -> Iterator[Finding]:
@@ -329,7 +332,7 @@ def _from_0(store: SqliteStore) -> None:
     while chunk := list(islice(rows, _CHUNK)):
         made = []
         for n, space, writer, count, blob in chunk:
-            fields = store._read("tuples", str(n), decode_row, blob).fields
+            fields = store._tables.read("tuples", str(n), decode_row, blob).fields
             made.append((n, space, writer, count, len(fields), *columns(fields), blob))
         store._carry_out([("tuple put", made)])
     store._do("DROP TABLE tuples_0")

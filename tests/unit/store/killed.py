@@ -1,7 +1,10 @@
-"""A host that is killed while it commits; run as `python -m tests.unit.store.killed URL`.
+"""Hosts that are killed while they commit; run as `python -m tests.unit.store.killed URL`.
 
-Step `n` puts tuple `n`, keeps push `n` and writes record `n`. The number of the last step of a
-commit is printed when the commit has returned: from then on it is acknowledged.
+For each line that it is given, this process begins a host in a child of its own, which costs no
+imports, and says its process id; when the child is dead, it says that.
+
+Step `n` of a host puts tuple `n`, keeps push `n` and writes record `n`. The number of the last step
+of a commit is printed when the commit has returned: from then on it is acknowledged.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from random import Random
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store import Kept, Step, open_store
+from tests.servers import end_with_parent
 
 
 def step(n: int) -> Step:
@@ -23,6 +27,18 @@ def step(n: int) -> Step:
 
 
 def main(url: str) -> None:
+    """Begin hosts, one after the other."""
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            end_with_parent()
+            commit(url)
+        os.write(1, b"host %d\n" % child)
+        os.waitpid(child, 0)
+        os.write(1, b"dead\n")
+
+
+def commit(url: str) -> None:
     """Commit until killed."""
     store = open_store(url)
     beginning = store.begin()
@@ -32,7 +48,7 @@ def main(url: str) -> None:
         steps = [step(n + i) for i in range(1, rng.randint(2, 20))]
         store.commit(steps, at=n)
         n += len(steps)
-        os.write(1, b"%d\n" % n)
+        os.write(1, b"kept %d\n" % n)
 
 
 if __name__ == "__main__":

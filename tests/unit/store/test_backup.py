@@ -31,8 +31,8 @@ def test_what_was_backed_up_is_restored(
         changes = tuple([author.change() for _ in range(8)])
         store.commit([Step(changes, (kept,), (b"record %d" % n,))], at=n)
     store.note_clock((3, 4, 5))
-    store.commit([], at=99)
     store.prune(11)
+    store.commit([], at=99)
     # The host goes on while the backup is taken, through an object of its own.
     summary = write_backup(source.open(), tmp_path / "ward.backup")
     assert (summary.life, summary.last_at, summary.kept, summary.records) == (1, 99, 29, 18)

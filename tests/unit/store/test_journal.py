@@ -41,12 +41,13 @@ from nomospace.store.segments import (
     read_manifest,
     seal,
 )
+from nomospace.store.sql import FORGET_FROM
 from nomospace.terms import obj, t
 from nomospace.wire.changes import BadRecord, NewerRecord
 
 SOURCE = """
 law(counter).
-initially([n(0)]).
+initialCS([n(0)]).
 R1. sent(X, more, Y) :- n(N)@CS, do(incr(n(N), 1)), do(forward).
 R2. sent(X, later, Y) :- do(imposeObligation(remind, 5)), do(forward).
 R3. sent(X, M, Y) :- do(forward).
@@ -170,6 +171,8 @@ def stored(tmp_path: Path, world: World) -> SqliteStore:
     store = SqliteStore(tmp_path / "ward.db")
     store.begin()
     store.commit([Step((), (), (record,)) for record in world.records], at=1)
+    store.close()
+    store.attach()  # as the process does that seals
     return store
 
 
@@ -203,7 +206,6 @@ def test_sealed_and_read_back(tmp_path: Path) -> None:
     assert store.journal(0, 9) == []
     assert list(read_journal(folder, None)) == list(enumerate(world.decoded(), 1))
     # Numbers go on, also in the next life.
-    store.close()
     store.begin()
     store.commit([Step((), (), world.records[:1])], at=2)  # type: ignore[arg-type]
     assert store.journal(0, 9)[0].seq == total + 1
@@ -316,6 +318,7 @@ def test_sealing_goes_on_while_a_journal_is_read(tmp_path: Path) -> None:
     reading = read_journal(folder, store)
     read = [next(reading) for _ in range(3)]
     seal(store, folder, Limits(rows=10, seconds=0), now=world.now)
+    store.begin()
     store.commit([Step((), (), (world.records[0],))], at=2)
     read += list(reading)
     assert [seq for seq, _ in read] == list(range(1, len(world.records) + 2))
@@ -329,10 +332,16 @@ def test_a_folder_that_is_not_as_it_should_be(tmp_path: Path) -> None:
     seal(store, folder, Limits(rows=10, seconds=1e9), now=world.now)
     with _alone(folder), pytest.raises(SealingAlready, match="another process"):
         seal(store, folder, Limits(), now=world.now)
+    # Another folder begins where the store's records do.
+    last = read_manifest(folder).last
+    assert next(read_journal(tmp_path / "new", store))[0] == last + 1
+    assert seal(store, tmp_path / "new", Limits(seconds=0), now=world.now)[0].first == last + 1
+    store.begin()
+    store.commit([Step((), (), (world.records[0],))], at=2)
     with pytest.raises(JournalGap, match="is missing"):
-        list(read_journal(tmp_path / "elsewhere", store))
+        list(read_journal(folder, store))
     with pytest.raises(JournalGap, match="is missing"):
-        seal(store, tmp_path / "elsewhere", Limits(seconds=0), now=world.now)
+        seal(store, folder, Limits(seconds=0), now=world.now)
     (folder / "manifest.json").write_text('{"version": 9}')
     with pytest.raises(BadManifest, match="version 9"):
         read_manifest(folder)
@@ -344,23 +353,51 @@ def test_a_folder_that_is_not_as_it_should_be(tmp_path: Path) -> None:
 
 def test_sealing_in_a_process_of_its_own_beside_a_host(tmp_path: Path) -> None:
     world = made(40)
-    store = stored(tmp_path, world)  # and it stays open
+    store = stored(tmp_path, world)
+    store.begin()  # it is the host's, and stays open
     folder = tmp_path / "journal"
-    options = ["--store", str(store.path), "--into", str(folder), "--rows", "50"]
     ran = subprocess.run(
-        [sys.executable, "-m", "nomospace.store.segments", *options],
+        [sys.executable, "-m", "nomospace.store.segments", "--into", folder, "--rows=50", "--keep"],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
+        env={**os.environ, "NOMOSPACE_STORE": str(store.path)},
     )
-    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    *lines, end = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [line["number"] for line in lines] == [1, 2]  # what is left is old enough too
+    total = len(world.records)
+    assert end == {"last": total}
+    # The host forgets what is sealed, with what it keeps next.
+    assert len(store.journal(0, 1_000)) == total
+    store.prune(end["last"])
     store.commit([Step((), (), (world.records[0],))], at=2)
-    assert store.journal(0, 9)[0].seq == len(world.records) + 1
+    assert [entry.seq for entry in store.journal(0, 9)] == [total + 1]
     assert replay(record for _, record in read_journal(folder, store)) == world.states
     store.close()
     assert main(["--store", str(tmp_path), "--into", str(folder)]) == 1
+
+
+@pytest.mark.parametrize("limit", [1, 700])
+def test_a_journal_that_nobody_seals_is_bounded(tmp_path: Path, limit: int) -> None:
+    store = SqliteStore(tmp_path / "ward.db")
+    store.begin()
+    store.keep_records(limit)
+    record = made(0).records[0]
+    for at in range(60):
+        store.commit([Step((), (), (record,) * (100 if at % 7 else 900))], at=at)
+        assert store.last_record - len(store.journal(0, 10_000)) == store._forgotten
+    assert limit <= len(store.journal(0, 10_000)) <= limit + FORGET_FROM + 900
+    assert store.journal(0, 10_000)[-1].seq == store.last_record
+    store.close()
+    store.begin()
+    store.keep_records(limit)
+    store.commit([Step((), (), (record,) * 3_000)], at=99)
+    store.commit([], at=100)
+    store.commit([], at=101)
+    store.commit([], at=102)
+    assert len(store.journal(0, 10_000)) <= limit + FORGET_FROM
+    store.close()
 
 
 def test_memory_has_a_journal_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,7 +33,7 @@ from nomospace.store import (
 )
 from nomospace.store.postgres import PostgresStore
 from nomospace.terms import ANY, Template, t
-from tests.servers import postgres_server
+from tests.servers import end_with_parent, postgres_server
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
 from tests.unit.store.killed import step
@@ -41,7 +41,7 @@ from tests.unit.store.make_v0 import V0
 
 __all__ = ["engines"]
 
-ROUNDS = {"sqlite": 8, "postgres": 2}
+ROUNDS = {"sqlite": 10, "postgres": 4}
 
 
 def numbers(store: Store) -> int:
@@ -63,25 +63,37 @@ def test_killed_at_any_moment_what_was_acknowledged_is_there(
     engine = engines(kind)
     rng = Random(8)
     acknowledged = 0
-    for _ in range(ROUNDS[kind]):
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tests.unit.store.killed", engine.url], stdout=subprocess.PIPE
-        )
-        assert child.stdout is not None
-        try:
-            acknowledged = int(child.stdout.readline())
-            time.sleep(rng.uniform(0, 0.03))
-            child.send_signal(signal.SIGKILL)
-            for line in child.stdout.read().splitlines(keepends=True):
-                if line.endswith(b"\n"):
-                    acknowledged = int(line)
-        finally:
-            child.kill()
-            child.wait(10)
-            child.stdout.close()
-        store = engine.open()
-        assert numbers(store) >= acknowledged
-        store.close()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.unit.store.killed", engine.url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+    ) as hosts:
+        assert hosts.stdin is not None
+        assert hosts.stdout is not None
+        for _ in range(ROUNDS[kind]):
+            hosts.stdin.write(b"begin\n")
+            hosts.stdin.flush()
+            host = 0
+            while True:
+                what, _, number = hosts.stdout.readline().partition(b" ")
+                if what == b"host":
+                    host = int(number)
+                elif what == b"kept":
+                    acknowledged = int(number)
+                    if host:  # it has begun to keep: it has some time left
+                        time.sleep(rng.uniform(0, 0.03))
+                        with suppress(ProcessLookupError):
+                            os.kill(host, signal.SIGKILL)
+                        host = 0
+                else:
+                    assert what == b"dead\n"
+                    break
+            store = engine.open()
+            assert numbers(store) >= acknowledged
+            store.close()
+        hosts.stdin.close()
+        hosts.wait(10)
     assert acknowledged > ROUNDS[kind]
 
 

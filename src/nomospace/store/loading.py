@@ -1,0 +1,154 @@
+"""A host's state read back from its tables; what cannot be read is named.
+
+A `Reader` asks its questions through a function, so that it reads inside a transaction or beside
+it, whatever the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from nomospace.host.changes import Book, Durable, StoredMember
+from nomospace.store.batch import Counters, Params
+from nomospace.store.guarded import Altered, unguard
+from nomospace.store.interface import PARCELS, TRANSFERS, Beginning, Kept, StoreDamaged
+from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
+
+T = TypeVar("T")
+
+
+class Ask(Protocol):
+    """Gives the rows of a query."""
+
+    def __call__(self, sql: str, params: Params = ()) -> Iterable[Any]:
+        """The rows."""
+
+
+class Loaded(NamedTuple):
+    """What is on disk, but for the tuples."""
+
+    beginning: Beginning
+    batch: int
+    counters: Counters
+    forgotten: int
+    """The last record that the journal does not have any more."""
+
+
+class Reader:
+    """Reads the tables of a store; `where` is what an operator knows it by."""
+
+    def __init__(self, where: str, ask: Ask) -> None:
+        self.where = where
+        self.ask = ask
+
+    def load(self) -> Loaded:
+        """Everything but the tuples."""
+        durable = Durable()
+        found = list(self.ask("SELECT life, batch, last_at, clock, floor, journal FROM state"))
+        if len(found) != 1:
+            raise StoreDamaged(
+                where=self.where, table="state", key="", why=f"it has {len(found)} rows, not 1"
+            )
+        life, batch, last_at, clock, durable.floor, journal = found[0]
+        durable.agents.update(self.ask("SELECT agent, count FROM agents ORDER BY agent"))
+        self._load_programs(durable)
+        for agent, space, blob in self.ask(
+            "SELECT agent, space, body FROM spaces ORDER BY agent, space"
+        ):
+            opened = self._change("spaces", f"{space} of {agent}", blob)
+            durable.spaces[agent, space] = opened
+        durable.members = self.members("", ())
+        for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels)):
+            self._load_book(name, book)
+        for core, n, blob in self.ask("SELECT core, n, body FROM routing ORDER BY core, n"):
+            changes = durable.routing.setdefault(core, [])
+            if blob is not None:
+                changes.append(self._change("routing", f"{core!r} {n}", blob).change)
+        for law, blob in self.ask("SELECT hash, body FROM laws ORDER BY hash"):
+            durable.laws[law] = self._change("laws", law, blob).text
+        outbox = [
+            Kept(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
+            for agent, number, blob in self.ask(
+                "SELECT agent, number, body FROM outbox ORDER BY agent, number"
+            )
+        ]
+        counters = Counters(
+            self.number("SELECT max(n) FROM tuples") or 0,
+            self.number("SELECT max(n) FROM routing") or 0,
+            journal,
+            durable.floor,
+        )
+        read = tuple([int(part) for part in clock.split(",")]) if clock else ()
+        first = self.number("SELECT min(seq) FROM journal")
+        forgotten = journal if first is None else first - 1
+        beginning = Beginning(life, durable, tuple(outbox), last_at, read)
+        return Loaded(beginning, batch, counters, forgotten)
+
+    def number(self, sql: str) -> int | None:
+        """The one number that a query gives, if it does."""
+        for (number,) in self.ask(sql):
+            assert number is None or isinstance(number, int)
+            return number
+        return None
+
+    def _load_programs(self, durable: Durable) -> None:
+        for agent, blob, state in self.ask(
+            "SELECT agent, body, state FROM programs ORDER BY agent"
+        ):
+            bare = self._change("programs", agent, blob)
+            kept = self._change("programs", f"{agent}, its state", state)
+            durable.programs[agent] = msgspec.structs.replace(bare, state=kept.state)
+
+    def _load_book(self, name: str, book: Book) -> None:
+        for peer, given, got in self.ask(
+            "SELECT peer, given, got FROM peers WHERE book = ? ORDER BY peer", (name,)
+        ):
+            if given is not None:
+                book.numbers[peer] = given
+                book.pending[peer] = {}
+            if got is not None:
+                book.got[peer] = got
+        for peer, number, blob in self.ask(
+            "SELECT peer, number, body FROM given WHERE book = ? ORDER BY peer, number", (name,)
+        ):
+            change = self._change("given", f"{name} {number} to {peer}", blob)
+            book.pending.setdefault(peer, {})[number] = change.what
+
+    def members(self, which: str, params: Params) -> dict[tuple[str, str], StoredMember]:
+        """Memberships with the rulings that are not folded yet."""
+        members = {
+            (home, law): StoredMember(
+                self.read("members", f"{home} under {law}", decode_snapshot, blob)
+            )
+            for home, law, blob in self.ask(
+                f"SELECT home, law, body FROM members {which} ORDER BY home, law", params
+            )
+        }
+        for home, law, seq, blob in self.ask(
+            f"SELECT home, law, seq, body FROM rulings {which} ORDER BY home, law, seq", params
+        ):
+            where = f"{seq} of {home} under {law}"
+            member = members.get((home, law))
+            if member is None:
+                raise self.damaged("rulings", where, "its membership is missing")
+            # Not `add`, which would fold them: the disk must learn of that too.
+            member.log.append(self.read("rulings", where, decode_ruling, blob))
+        return members
+
+    def _change(self, table: str, key: str, blob: bytes) -> Any:
+        return self.read(table, key, decode_change, blob)
+
+    def read(self, table: str, key: str, decode: Callable[[bytes], T], blob: bytes) -> T:
+        """The body of a row; raises `StoreDamaged` with its table and key."""
+        try:
+            return decode(unguard(blob))
+        except (Altered, BadRecord) as error:
+            raise self.damaged(table, key, error) from None
+
+    def damaged(self, table: str, key: str, why: object) -> StoreDamaged:
+        """The error that names what is damaged."""
+        words = why.why if isinstance(why, BadRecord) else str(why)
+        return StoreDamaged(where=self.where, table=table, key=key, why=words)

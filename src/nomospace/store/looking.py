@@ -1,0 +1,73 @@
+"""Looking the tables over, one after the other: what cannot be read, and what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, TypeAlias
+
+from nomospace.store.batch import Columns
+from nomospace.store.interface import Finding, StoreDamaged
+from nomospace.store.loading import Reader
+from nomospace.store.schema import COLUMNS
+from nomospace.wire.changes import decode_change, decode_row, decode_ruling, decode_snapshot
+
+Faults: TypeAlias = Callable[[], Iterator[Finding]]
+
+
+def looks(reader: Reader, columns: Columns) -> Iterator[tuple[str, Faults]]:
+    """Tables, and what finds the faults of each when it is called."""
+    for table, sql, decode in _BODIES:
+        yield table, partial(_faults, reader, table, sql, decode)
+    yield "tuples", partial(_tuple_faults, reader, columns)
+    yield "rulings", partial(_lone_rulings, reader)
+
+
+def _lone_rulings(reader: Reader) -> Iterator[Finding]:
+    for home, law in reader.ask(
+        "SELECT DISTINCT home, law FROM rulings r WHERE NOT EXISTS"
+        " (SELECT 1 FROM members m WHERE m.home = r.home AND m.law = r.law)"
+    ):
+        yield Finding("rulings", f"{home} under {law}", "its membership is missing")
+
+
+def _faults(
+    reader: Reader, table: str, sql: str, decode: Callable[[bytes], object]
+) -> Iterator[Finding]:
+    for *key, blob in reader.ask(sql):
+        words = " ".join(map(str, key))
+        try:
+            reader.read(table, words, decode, blob)
+        except StoreDamaged as error:
+            yield Finding(table, words, error.why)
+
+
+def _tuple_faults(reader: Reader, columns: Columns) -> Iterator[Finding]:
+    names = ", ".join(f"f{i}" for i in range(COLUMNS))
+    for n, space, writer, count, arity, *keys, blob in reader.ask(
+        f"SELECT n, space, writer, count, arity, {names}, body FROM tuples ORDER BY n"
+    ):
+        words = f"{n} ({count} of {writer} in {space})"
+        try:
+            row = reader.read("tuples", words, decode_row, blob)
+        except StoreDamaged as error:
+            yield Finding("tuples", words, error.why)
+            continue
+        told = columns(row.fields)[:COLUMNS]
+        if (row.writer, row.count, len(row.fields), *told) != (writer, count, arity, *keys):
+            yield Finding("tuples", words, "its columns do not fit its fields")
+
+
+_BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (
+    ("programs", "SELECT agent, body FROM programs ORDER BY agent", decode_change),
+    ("programs", "SELECT agent, 'state', state FROM programs ORDER BY agent", decode_change),
+    ("spaces", "SELECT agent, space, body FROM spaces ORDER BY agent, space", decode_change),
+    ("members", "SELECT home, law, body FROM members ORDER BY home, law", decode_snapshot),
+    ("rulings", "SELECT home, law, seq, body FROM rulings ORDER BY home, law, seq", decode_ruling),
+    ("given", "SELECT book, peer, number, body FROM given ORDER BY book, peer", decode_change),
+    ("routing", "SELECT core, n, body FROM routing WHERE body IS NOT NULL", decode_change),
+    ("laws", "SELECT hash, body FROM laws ORDER BY hash", decode_change),
+    ("outbox", "SELECT agent, number, body FROM outbox ORDER BY agent, number", bytes),
+    ("journal", "SELECT seq, body FROM journal ORDER BY seq", bytes),
+)
+"""Every table with bodies, its keys, and what reads a body."""
