@@ -8,12 +8,16 @@ forwards says which rule did it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from nomospace.control.events import Ruling
 from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooOld
 from nomospace.terms import Term, show
+
+HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
 
 
 class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
@@ -45,8 +49,11 @@ class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
         return "\n".join([self.verdict, *(["  ruling:", *shown] if shown else [])])
 
 
-def tell(member: Membership, ruling: Ruling) -> Told:
+def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Told:
     """What the agent of a membership may know of a ruling.
+
+    To tell why nothing went out, the rules are gone through again, which costs several times what
+    the ruling did; a controller that has no time for that is `brief`.
 
     >>> from nomospace.control import adopt, sent
     >>> from nomospace.law import load
@@ -64,7 +71,9 @@ def tell(member: Membership, ruling: Ruling) -> Told:
     level = member.law.tree.disclose
     refused, held = ruling.refused, ruling.held
     story = ""
-    if refused or held or ruling.stopped is not None:
+    if brief:
+        story = f"{verdict_on(ruling, level)}\n  {HURRIED}" if refused or held else ""
+    elif refused or held or ruling.stopped is not None:
         try:
             story = explain(member, ruling).text
         except TooOld:  # thousands of rulings came of this one message

@@ -61,6 +61,8 @@ ALARMS_SLACK: Final = 64
 """The heap of deadlines is made anew when it is twice, and this much, longer than it must be."""
 LEARNT_MAX: Final = 10_000
 """How many laws a host learns from agents that come."""
+REASONS_MAX: Final = 20
+"""Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one step of a host may cause."""
 
@@ -84,6 +86,9 @@ class Governing:
         self._alarms: list[tuple[int, int, Home]] = []
         """The same as a heap; what `_due` does not say any more is skipped."""
         self._alarm_count = 0
+        self._second = 0
+        self._reasons: dict[Home, int] = {}
+        """How many refusals each member was told the reasons of in this second."""
         self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
         self._draining = False
         self._caused = 0
@@ -440,13 +445,27 @@ class Governing:
     def send(self, agent: str, request: Tell) -> Told:
         """A message of an agent to another, or to a space; what it may know of the ruling."""
         member = self.member(agent, request.law)
-        told = tell(member, self.rule(member, sent(agent, request.message, request.to)))
+        ruling = self.rule(member, sent(agent, request.message, request.to))
+        told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
         self.drain()
         return told
 
+    def _hurried(self, member: Membership) -> bool:
+        """Whether a member has had its share of reasons in this second.
+
+        An agent that sends what is refused as fast as it can must not keep its host busy.
+        """
+        second = self._host.now // 1_000_000
+        if second != self._second:
+            self._second = second
+            self._reasons.clear()
+        home = (member.home, member.law.hash)
+        count = self._reasons[home] = self._reasons.get(home, 0) + 1
+        return count > REASONS_MAX
+
     def refusal(self, member: Membership, ruling: Ruling) -> Refused:
         """The error that a refused operation is answered with."""
-        told = tell(member, ruling)
+        told = tell(member, ruling, brief=self._hurried(member))
         return Refused(ruling=told, why=told.explain())
 
 

@@ -20,6 +20,7 @@ from nomospace.host import (
     Settle,
     Share,
     Speak,
+    Tell,
     Template,
 )
 from nomospace.host.calls import ONCE, READ_ALL, STRONG, TAKE, TAKE_ALL, TAKE_NOWAIT
@@ -275,3 +276,15 @@ def test_certificates_are_events_of_the_member() -> None:
     net.tell("a", Certified("ann@a", law.hash, "admin", (role,)))
     net.tell("a", Revoked("ann@a", law.hash, "admin", (role,)))
     assert [ruling.rule for _, ruling in net.ruled[-2:]] == ["R9", "R9a"]
+
+
+def test_reasons_are_told_of_some_refusals_a_second(net: Hosts) -> None:
+    """An agent that floods its controller with what is refused costs it no explanations."""
+    strict = load("law(strict).\nR1. sent(_, yes, _) :- do(forward).\n")
+    net.do("ann@a", Adopt(strict))
+    told = [net.do("ann@a", Tell(strict.hash, "no", "ann@a")).explain() for _ in range(30)]
+    whole = [story for story in told if "R1: its head does not match" in story]
+    assert len(whole) == 20
+    assert all("refused" in story for story in told)
+    net.run(1.1)
+    assert "R1" in net.do("ann@a", Tell(strict.hash, "no", "ann@a")).explain()
