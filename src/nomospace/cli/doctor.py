@@ -84,23 +84,17 @@ def doctor(
 
 def examine_store(url: str) -> Iterator[Finding]:
     """Look at everything in a store; it is sound, or all that is damaged is told."""
-    from nomospace.cli.stores import opened
-    from nomospace.store import StoreDamaged, open_store
+    from nomospace.cli.stores import present
+    from nomospace.store.doctor import doctor as look_over
 
     mend = "nomospace restore BACKUP --store NEW, and run the host with that store"
-    damaged = False
-    try:
-        with opened(url) as store:
-            for found in store.inspect():
-                damaged = True
-                where = f"{found.table} {found.key}" if found.key else found.table
-                yield Finding(where, "damaged", found.what, mend)
-    except StoreDamaged as error:
-        damaged = True
-        where = f"{error.table} {error.key}" if error.key else error.table
-        yield Finding(where, "damaged", error.why, mend)
-    if not damaged:
-        yield Finding("store", "ok", f"{open_store(url).where} is sound")
+    with present(url) as store:
+        found = look_over(store)
+    for one in found:
+        where = f"{one.table} {one.key}" if one.key else one.table
+        yield Finding(where, "damaged", one.what, mend)
+    if not found:
+        yield Finding("store", "ok", f"{store.where} is sound")
 
 
 def examine_host(remote: Remote) -> Iterator[Finding]:

@@ -14,9 +14,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(url: str) -> Iterator[Store]:
-    """A store that is there, opened for reading, and closed at the end.
+    """A store that is there, opened for reading beside its host, and closed at the end."""
+    with present(url) as store:
+        store.attach()
+        yield store
 
-    A host may have it open. Raises `Unusable` where there is none: looking must not make one.
+
+@contextmanager
+def present(url: str) -> Iterator[Store]:
+    """A store that is there, not opened yet, and closed at the end.
+
+    Raises `Unusable` where there is none: looking must not make one.
     """
     from nomospace.store import SqliteStore, open_store
 
@@ -26,7 +34,6 @@ def opened(url: str) -> Iterator[Store]:
     if isinstance(store, SqliteStore) and not store.path.is_file():
         raise Unusable(what=store.where, why="there is no such store")
     try:
-        store.attach()
         yield store
     finally:
         store.close()

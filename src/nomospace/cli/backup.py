@@ -1,0 +1,158 @@
+"""`nomospace backup` and `nomospace restore`: a store into one file, and back into any store.
+
+Nothing that is there is lost by a slip: a backup replaces no file and a restore no store unless
+`--force` says so, and even then the old store is put aside, not removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import print_json
+from nomospace.cli.stores import opened
+
+if TYPE_CHECKING:
+    from nomospace.store import SqliteStore
+    from nomospace.store.backup import Summary
+
+backup_app = typer.Typer(add_completion=False)
+restore_app = typer.Typer(add_completion=False)
+
+StoreOption = Annotated[
+    str, typer.Option("--store", metavar="URL", help="A file, or postgresql://…?schema=NAME.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+_BESIDE = ("", "-wal", "-shm")
+"""The files of a store in SQLite: what was not yet moved into the first is in the second."""
+
+
+@backup_app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to write.")],
+    *,
+    store: StoreOption,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write all of a store, as it is at one moment, into a file; its host may go on running."""
+    from nomospace.store.backup import write_backup
+
+    if file.exists() and not force:
+        raise Unusable(what=str(file), why="it is there already; --force replaces it")
+    with opened(store) as source, _files(file):
+        _tell("wrote", file, source.where, write_backup(source, file), as_json=as_json)
+
+
+@restore_app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to read.")],
+    *,
+    store: StoreOption,
+    force: Annotated[
+        bool, typer.Option("--force", help="Put a store aside that is there (files only).")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a store of a backup; a host that is run with it goes on where the other one stood.
+
+    The backup may come from another kind of store. It is looked at whole before anything is made.
+    Run one host with it only: two that believe to be the same would confuse their peers.
+    """
+    from nomospace.store import SqliteStore, open_store
+    from nomospace.store.backup import restore_backup
+
+    target = open_store(store)
+    with _files(file):
+        if isinstance(target, SqliteStore):
+            summary = _restore_file(file, target, force=force)
+        else:
+            _refuse_force(store, force=force)
+            summary = restore_backup(file, target)
+    _tell("restored", file, target.where, summary, as_json=as_json)
+
+
+def _refuse_force(store: str, *, force: bool) -> None:
+    if store == "memory":
+        raise Unusable(what=store, why="a store in memory ends with this command; name another")
+    if force:
+        why = "a database is not put aside; name another schema with ?schema=NAME"
+        raise Unusable(what="--force", why=why)
+
+
+def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> Summary:
+    """Restore beside the place, then let the new store appear there, whole."""
+    from nomospace.store import SqliteStore, StoreNotEmpty
+    from nomospace.store.backup import restore_backup
+
+    path = target.path
+    if path.exists() and not force:
+        raise StoreNotEmpty(where=target.where)
+    beside = path.with_name(f".{path.name}.restoring")
+    try:
+        _remove(beside)
+        summary = restore_backup(file, SqliteStore(beside))
+        if path.exists():
+            _put_aside(target)
+        beside.replace(path)
+    finally:
+        _remove(beside)
+    return summary
+
+
+def _put_aside(store: SqliteStore) -> None:
+    """Rename a store that no host has open, with all its files."""
+    from nomospace.store import StoreDamaged
+
+    try:
+        with suppress(StoreDamaged):  # which may be just why it is replaced
+            store.begin(tuples=False)
+    finally:
+        store.close()
+    path, number = store.path, 1
+    while (aside := path.with_name(f"{path.name}.replaced-{number}")).exists():
+        number += 1
+    for ending in _BESIDE:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + ending).replace(aside.with_name(aside.name + ending))
+
+
+def _remove(path: Path) -> None:
+    for ending in (*_BESIDE, ".lock"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+@contextmanager
+def _files(file: Path) -> Iterator[None]:
+    """What the system says of a file, in our words."""
+    try:
+        yield
+    except OSError as error:
+        what = str(error.filename or file)
+        raise Unusable(what=what, why=error.strerror or str(error)) from None
+
+
+def _tell(did: str, file: Path, store: str, summary: Summary, *, as_json: bool) -> None:
+    from nomospace.trust.moments import shown
+
+    facts: dict[str, Any] = {
+        "file": str(file),
+        "store": store,
+        "life": summary.life,
+        "at": shown(summary.last_at),
+        "changes": summary.changes,
+        "kept": summary.kept,
+        "records": summary.records,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    way = f"{store} into {file}" if did == "wrote" else f"{store} from {file}"
+    parts = f"{summary.changes:,} changes, {summary.kept:,} answers under way"
+    print(f"{did} {way}: {parts}, {summary.records:,} records; as of {facts['at']}")

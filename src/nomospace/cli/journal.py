@@ -1,0 +1,301 @@
+"""`nomospace journal`: the record of what happened: segments, the tail of a host, and exports.
+
+A host's latest records are in its store, and `tail` asks the running host for them. Older ones are
+in the Parquet segments of its journal folder, if it seals any; `ls` lists these, and `export` reads
+both. Times are UTC; for programs they are microseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+import typer
+
+from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.cli.stores import opened
+
+if TYPE_CHECKING:
+    from nomospace.client.remote import RemoteHost
+    from nomospace.store import Store
+    from nomospace.store.segments import Segment
+    from nomospace.wire.admin import Record
+
+LINES: Final = 20
+LINES_MAX: Final = 10_000
+"""The most records that `tail` begins with: what one answer of a host holds."""
+LOOK_S: Final = 0.5
+"""How often a host is asked for news."""
+_CHUNK: Final = 10_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO: Final = timedelta(microseconds=1)
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    help="""Read the journal: rulings of controllers, what became of tuples, refusals.
+
+    It has four tables: events, tuples, laws and checkpoints (states of members now and then).
+    """,
+)
+
+
+class Table(StrEnum):
+    """The tables of a journal."""
+
+    EVENTS = "events"
+    TUPLES = "tuples"
+    LAWS = "laws"
+    CHECKPOINTS = "checkpoints"
+
+
+class Format(StrEnum):
+    """Forms of an export."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+# -- ls ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def ls(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A host's journal folder.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
+) -> None:
+    """List the sealed segments of a journal folder: their records, rows, sizes and times."""
+    rows = [("segment", "records", *[table.value for table in Table], "kB", "from", "until")]
+    for segment in _segments(folder):
+        first, last = _times(folder, segment)
+        if as_json:
+            print_json({**msgspec.to_builtins(segment), "from": first, "until": last})
+            continue
+        counts = [f"{segment.rows.get(table.value, 0):,}" for table in Table]
+        size = f"{sum(segment.bytes.values()) / 1000:,.1f}"
+        numbers = f"{segment.first}-{segment.last}"
+        rows.append((str(segment.number), numbers, *counts, size, _time(first), _time(last)))
+    if not as_json:
+        print_table(rows)
+
+
+def _segments(folder: Path) -> tuple[Segment, ...]:
+    """The segments of a folder; raises `Unusable` for one that is no journal."""
+    from nomospace.store.segments import read_manifest
+
+    if not (folder / "manifest.json").is_file():
+        why = "it is no journal folder, or nothing has been sealed in it yet; name another"
+        raise Unusable(what=str(folder), why=why)
+    return read_manifest(folder).segments
+
+
+def _times(folder: Path, segment: Segment) -> tuple[int, int]:
+    """The times of a segment's first and last record: the files' own statistics have them."""
+    from pyarrow.parquet import read_metadata
+
+    found: list[int] = []
+    for table in segment.rows:
+        path = folder / table / f"seg-{segment.number:08d}.parquet"
+        try:
+            facts = read_metadata(path)
+        except (OSError, ValueError) as error:
+            why = f"{error}; look for segments that were moved away"
+            raise Unusable(what=str(path), why=why) from None
+        at = facts.schema.to_arrow_schema().get_field_index("at")
+        for group in range(facts.num_row_groups):
+            of: Any = facts.row_group(group).column(at).statistics
+            found += [(of.min - _EPOCH) // _MICRO, (of.max - _EPOCH) // _MICRO]
+    return min(found), max(found)
+
+
+def _time(us: int) -> str:
+    return f"{_EPOCH + us * _MICRO:%Y-%m-%d %H:%M:%S.%f}"
+
+
+# -- tail --------------------------------------------------------------------------------------
+
+
+@app.command()
+@on_host
+def tail(
+    remote: Remote,
+    *,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=1, max=LINES_MAX, help="How many to begin with.")
+    ] = LINES,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Print the latest records of a running host, the newest last.
+
+    For operators: on a host with certificates it takes a token with the scope operator.
+    """
+    remote.run(lambda host: _tail(remote, host, lines, follow=follow))
+
+
+async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -> None:
+    from nomospace.wire.admin import Tail
+
+    last, limit = 0, lines
+    while True:
+        records = await remote.asked(host, Tail(last, limit))
+        if last and records and records[0].seq > last + 1:
+            gone = f"records {last + 1} to {records[0].seq - 1}"
+            print(f"{gone} are in segments by now: `nomospace journal ls`", file=sys.stderr)
+        for record in records:
+            last = record.seq
+            if remote.as_json:
+                print_json({"table": record.table, "seq": record.seq, **record.columns})
+            else:
+                print(told(record), flush=True)
+        if not follow:
+            return
+        if len(records) < limit or not last:
+            await asyncio.sleep(LOOK_S)
+        limit = LINES_MAX
+
+
+def told(record: Record) -> str:
+    """A record in one line, for people.
+
+    >>> from nomospace.wire.admin import Record
+    >>> facts = {"at": 0, "space": "jobs", "tuple_id": "ann@x#1", "op": "taken", "agent": "bob@x"}
+    >>> told(Record(7, "tuples", facts | {"fields": "[job,17]"}))
+    '7  1970-01-01 00:00:00.000000  bob@x: taken ann@x#1 of jobs: [job,17]'
+    """
+    of = dict(record.columns)
+    head = f"{record.seq}  {_time(of.pop('at', 0))}"
+    if record.table == Table.EVENTS:
+        did = ", ".join(of["ruling"]) or "nothing"
+        where = f" under {of['community']}" if of["community"] else ""
+        why = f" ({of['rule']})" if of["rule"] else ""
+        return f"{head}  {of['agent']}{where}: {of['event']} -> {did}{why}"
+    if record.table == Table.TUPLES:
+        which = f"{of['op']} {of['tuple_id']} of {of['space']}"
+        return f"{head}  {of['agent']}: {which}: {of['fields']}"
+    rest = ", ".join(f"{name} {value}" for name, value in of.items())
+    return f"{head}  {record.table}: {rest}"
+
+
+# -- export ------------------------------------------------------------------------------------
+
+
+@app.command()
+def export(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[FOLDER]", help="A host's journal folder.")
+    ] = None,
+    *,
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="A host's store, for what is not yet sealed.")
+    ] = "",
+    table: Annotated[Table, typer.Option(help="Which table.")] = Table.EVENTS,
+    form: Annotated[Format, typer.Option("--format", help="In which form.")] = Format.JSONL,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to; standard output if none.")
+    ] = None,
+    after: Annotated[int, typer.Option(min=0, help="Only records after this number.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Say what was written, as JSON; with --out.")
+    ] = False,
+) -> None:
+    """Write one table of a journal, from its folder, its store, or both as one.
+
+    JSON lines leave out the columns that only machines read (terms as MessagePack); their text is
+    beside. Parquet has them all. The host may go on running.
+    """
+    if folder is None and not store:
+        raise Unusable(what="FOLDER", why="name a journal folder, or a store with --store")
+    if out is None and form is Format.PARQUET:
+        raise Unusable(what="--format", why="parquet needs a file; name it with --out")
+    if out is not None and out.exists() and not force:
+        raise Unusable(what=str(out), why="it is there already; --force replaces it")
+    if folder is not None:
+        _segments(folder)
+    with ExitStack() as stack:
+        source = stack.enter_context(opened(store)) if store else None
+        rows = _rows(folder, source, table.value, after)
+        if out is None:
+            _write_lines(rows, sys.stdout)
+            return
+        count = _write_file(rows, out, table.value, form)
+    facts = {"file": str(out), "table": table.value, "format": form.value, "rows": count}
+    if as_json:
+        print_json(facts)
+    else:
+        print(f"wrote {count:,} rows of {table.value} to {out}")
+
+
+def _rows(
+    folder: Path | None, store: Store | None, table: str, after: int
+) -> Iterator[dict[str, Any]]:
+    from nomospace.store.interface import Entry
+    from nomospace.store.journal import encode_record
+    from nomospace.store.parquet import row_of
+    from nomospace.store.segments import read_journal
+
+    for seq, record in read_journal(folder, store, after=after):
+        of, row = row_of(Entry(seq, encode_record(record)))
+        if of == table:
+            yield row
+
+
+def _write_file(rows: Iterator[dict[str, Any]], out: Path, table: str, form: Format) -> int:
+    """Write a file that appears whole or not at all."""
+    beside = out.with_name(f".{out.name}.new")
+    try:
+        with _told(out):
+            if form is Format.PARQUET:
+                count = _write_parquet(rows, beside, table)
+            else:
+                with beside.open("w", encoding="utf-8") as file:
+                    count = _write_lines(rows, file)
+            beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+    return count
+
+
+def _write_lines(rows: Iterator[dict[str, Any]], file: IO[str]) -> int:
+    encode = msgspec.json.Encoder().encode
+    count = 0
+    for row in rows:
+        plain = {name: value for name, value in row.items() if not isinstance(value, bytes)}
+        file.write(encode(plain).decode() + "\n")
+        count += 1
+    return count
+
+
+def _write_parquet(rows: Iterator[dict[str, Any]], path: Path, table: str) -> int:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    from nomospace.store.parquet import SCHEMAS
+
+    count = 0
+    with ParquetWriter(path, SCHEMAS[table], compression="zstd") as writer:
+        while chunk := list(islice(rows, _CHUNK)):
+            writer.write_table(pa.Table.from_pylist(chunk, schema=SCHEMAS[table]))
+            count += len(chunk)
+    return count
+
+
+@contextmanager
+def _told(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unusable(what=str(out), why=error.strerror or str(error)) from None
