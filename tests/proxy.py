@@ -98,7 +98,7 @@ class Proxy:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         # A caller may have been taken in just now: until all are gone, or for long enough.
-        for _ in range(1_000):
+        for _try in range(1_000):
             for task in list(self.tasks):
                 task.cancel()
             self.reset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ JOB = Template.of(("job", ANY))
 counts = iter(range(1, 1_000_000))
 
 
-def job(what: object, cur: str = "ann", dest: str = "", **hidden: int) -> Record:
+def job(what: object, cur: str = "ann", dest: str = "", **hidden: Any) -> Record:
     return Record(("job", what), "ann", next(counts), cur, dest or cur, **hidden)
 
 
