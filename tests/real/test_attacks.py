@@ -22,6 +22,7 @@ import pytest
 from nomospace.client import Agent, Membership
 from nomospace.client.dialling import NotItsHost, Unreachable
 from nomospace.client.remote import connect
+from nomospace.errors import PeerError
 from nomospace.host.calls import Adopt, LawText, Open, Out, Tell
 from nomospace.host.moving import MayCome, Unwelcome
 from nomospace.host.posting import Letter
@@ -33,6 +34,12 @@ from nomospace.node.principals import NotLetIn
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.frames import Post
 from nomospace.terms import term
+from nomospace.trust.certificates import (
+    CertificateExpired,
+    CertificateRevoked,
+    NotACertificate,
+    UntrustedIssuer,
+)
 from nomospace.trust.seals import Signer, digest_post
 from nomospace.wire import encode_frame
 from nomospace.wire.admin import Agents
@@ -57,6 +64,7 @@ R6. exception(forward(_, M, _), Why) :- do(deliver(Self, failed(M, Why), Self)).
 R7. exception(certify(_), Why) :- do(deliver(Self, uncertified(Why), Self)).
 R8. sent(_, out(_), _) :- do(forward).
 """
+DOCTOR = term("role(doctor)")
 CAPTURED = ("replay", "order", "sender", "words", "law")
 """To whom the insider holds letters back."""
 WAIT_S = 20.0
@@ -559,6 +567,72 @@ def test_client_without_a_token(clinic: Clinic) -> None:
                 await far.ask(Agents())
 
     play(program())
+
+
+def test_role_certificates_that_do_not_count(clinic: Clinic) -> None:
+    """Run out, taken back, another authority's, garbage: an error in words, and no role."""
+
+    async def program() -> None:
+        trust = clinic.trust
+        async with clinic.visit() as visit:
+            ann = await visit.member("ann5@ward", clinic.ward)
+            gone = trust.role("ann5@ward", DOCTOR)
+            await clinic.revoke(gone)
+            old = trust.role("ann5@ward", DOCTOR, ago=LONG_AGO)
+            alien = trust.role("ann5@ward", DOCTOR, by=trust.other_authority())
+            for shown, code, why in (
+                (old, CertificateExpired.code, "invalidCertificate"),
+                (gone, CertificateRevoked.code, "revoked"),
+                (alien, UntrustedIssuer.code, "invalidCertificate"),
+                (b"no certificate", NotACertificate.code, "invalidCertificate"),
+            ):
+                with pytest.raises(PeerError) as refused:
+                    await ann.present(shown)
+                assert refused.value.code == code
+                assert SECRET not in str(refused.value)
+                await clinic.ward.noted("bad-certificate", "ann5@ward", str(refused.value)[:40])
+                assert await next_letter(ann) == ("ann5@ward", term(f"uncertified({why})"))
+            await ordered(ann, refused=True)
+            await ann.present(trust.role("ann5@ward", DOCTOR))
+            await ordered(ann, refused=False)
+
+    play(program())
+
+
+def test_role_certificate_about_someone_else(clinic: Clinic) -> None:
+    """It is true, and says nothing of who shows it."""
+
+    async def program() -> None:
+        async with clinic.visit() as visit:
+            mallory = await visit.member("mallory7@ward", clinic.ward)
+            ruling = await mallory.present(clinic.trust.role("ann6@ward", DOCTOR))
+            assert ruling.rule is None, "a rule took it for its own"
+            assert SECRET not in ruling.explain()
+            await ordered(mallory, refused=True)
+
+    play(program())
+
+
+def test_role_that_is_taken_back_while_it_counts(clinic: Clinic) -> None:
+    async def program() -> None:
+        async with clinic.visit() as visit:
+            ann = await visit.member("ann7@ward", clinic.ward)
+            shown = clinic.trust.role("ann7@ward", DOCTOR)
+            await ann.present(shown)
+            await ordered(ann, refused=False)
+            await clinic.revoke(shown)
+            async with asyncio.timeout(WAIT_S):
+                while not (await ann.send("order(x)", to="nobody@ward")).refused:
+                    await asyncio.sleep(0.05)
+
+    play(program())
+
+
+async def ordered(member: Membership, *, refused: bool) -> None:
+    """Only doctors order; the ruling does not say what else is known of one."""
+    ruling = await member.send("order(aspirin)", to="nobody@ward")
+    assert ruling.refused is refused, ruling.explain()
+    assert SECRET not in ruling.explain()
 
 
 # -- strangers ---------------------------------------------------------------------------------
