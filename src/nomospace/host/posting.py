@@ -176,7 +176,7 @@ class Posting:
 
     def guess(self, agent: str) -> str:
         """Where the daemon believes an agent to be; empty when it has no idea."""
-        return self.daemon.guess(agent)
+        return self.daemon.guess(agent) or ""
 
     def create(self, agent: str) -> None:
         """A new agent of this host gets a seat."""

@@ -114,11 +114,6 @@ class Daemon(DaemonMemory):
 
     # -- what the host asks --------------------------------------------------------------------
 
-    def guess(self, agent: str) -> str:
-        """The site where an agent is believed to be; empty when there is no guess."""
-        found = self._guesses.get(agent)
-        return found[0] if found is not None else ""
-
     def send(self, sender: str, to: str, body: Any, *, now: int) -> list[Effect]:
         """Take a post from an agent here and bring it on its way.
 
