@@ -105,6 +105,7 @@ class NatsLinks:
         self._flushing = False
         self._tasks: list[asyncio.Task[None]] = []
         self._checked_at = 0.0
+        self._stopping = False
         self._away = False
         """Whether the server is known to be away."""
         self._loop: asyncio.AbstractEventLoop
@@ -180,6 +181,8 @@ class NatsLinks:
         while self._ready and self.connected and self._loop.time() < until:
             await asyncio.sleep(0.005)
         tasks, self._tasks = self._tasks, []
+        self._stopping = True
+        self._wake.set()
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=STOP_S)
@@ -256,7 +259,8 @@ class NatsLinks:
     async def _publish(self) -> None:
         from nats.errors import Error
 
-        while True:
+        # The library's `publish` may swallow a cancellation, so the loop asks whether to go on.
+        while not self._stopping:
             await self._wake.wait()
             self._wake.clear()
             ready, self._ready = self._ready, []
