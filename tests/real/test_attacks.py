@@ -33,7 +33,7 @@ from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
 from nomospace.node.principals import NotLetIn
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.frames import Post
-from nomospace.terms import term
+from nomospace.terms import show, term
 from nomospace.trust.certificates import (
     CertificateExpired,
     CertificateRevoked,
@@ -42,7 +42,7 @@ from nomospace.trust.certificates import (
 )
 from nomospace.trust.seals import Signer, digest_post
 from nomospace.wire import encode_frame
-from nomospace.wire.admin import Agents
+from nomospace.wire.admin import Agents, Record, Tail
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.framing import join
 from nomospace.wire.talk import VERSION, Hello, pack_frame
@@ -665,3 +665,50 @@ def test_older_tls_and_unknown_protocols(clinic: Clinic) -> None:
         await clinic.ward.noted("certificate-refused", "none was shown")
 
     play(program())
+
+
+# -- the record --------------------------------------------------------------------------------
+
+REFUSALS = (
+    "not-authentic client-refused certificate-refused bad-certificate plain-text bad-frame routing "
+    "handshake-failed no-protocol"
+).split()
+
+
+def test_all_of_it_is_in_the_journal(clinic: Clinic) -> None:
+    """Every refusal that the log has, with its reason; and the journal is the operator's alone."""
+
+    async def program() -> None:
+        trust, icu = clinic.trust, clinic.icu
+        async with clinic.visit() as visit, insider(trust, "eve10", icu) as eve:
+            await visit.member("record@icu", icu)
+            eve.hand(icu, clinic.lie("record@icu"))
+            await icu.noted("not-authentic", "eve10")
+        await said_to(icu, b"hello", None)
+        await icu.noted("plain-text")
+        async with caller(icu, trust, token="ns1.x.y") as far:
+            with pytest.raises(NotLetIn):
+                await far.agent("nurse")
+        await icu.noted("client-refused")
+        async with caller(icu, trust, token=trust.token("nurse@icu")) as far:
+            with pytest.raises(NotAnOperator):
+                await far.ask(Tail())
+        async with caller(icu, trust, token=trust.token("chief@icu", operator=True)) as far:
+            async with asyncio.timeout(WAIT_S):
+                while not_in_the_journal(icu, await far.ask(Tail(limit=10_000))):
+                    await asyncio.sleep(0.1)  # what nobody waits for is kept with what comes next
+
+    play(program())
+
+
+def not_in_the_journal(host: RealHost, records: list[Record]) -> list[dict[str, Any]]:
+    """The refusals in a host's log that its journal does not have."""
+    journal = [record.columns["event"] for record in records if record.table == "events"]
+    logged = [note for kind in REFUSALS for note in host.notes(kind)]
+    assert len(logged) >= 3
+    missing = []
+    for note in logged:
+        words = (note["what"], show(note.get("why", note["what"])[:200])[1:-1])
+        if not any(all(word in event for word in words) for event in journal):
+            missing.append(note)
+    return missing
