@@ -3,12 +3,14 @@
 A page is played from top to bottom in a folder of its own that looks like a checkout. A block
 with a file's name is written there (and must be the file of that name, where the repository has
 one); ```law is checked; ```console is run command by command and its output compared, where a
-line `...` stands for any lines, and one that ends in `...` for all that begin so; ```python is
-run, as a doctest where it has prompts, unless it is a file: that is for a command to run.
+line `...` stands for any lines, and `...` in a line for any text; ```python is run, as a doctest
+where it has prompts, unless it is a file: that is for a command to run. `background` has what a
+shell does for a console: hosts that go on running, and variables.
 """
 
 import doctest
 import io
+import re
 import runpy
 import shlex
 import shutil
@@ -23,8 +25,11 @@ from nomospace.cli import main
 from nomospace.law.checks import check
 from nomospace.law.parse import parse
 from nomospace.terms import Source
+from tests.docs.background import EXPORT, Background
 from tests.docs.pages import PAGES, Block, blocks, name
 from tests.repo.rooms import ROOT
+
+_ANYTHING = re.compile(r"\.{3}(?!\.)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -34,16 +39,17 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        where = f"{name(page)}:{block.line}"
-        if block.file:
-            _write(block, where)
-        if block.language == "law":
-            _check(block, where)
-        elif block.language == "console":
-            _run(block, where)
-        elif block.language == "python" and not block.file:
-            _execute(block, where, names)
+    with Background(tmp_path, monkeypatch) as background:
+        for block in blocks(page):
+            where = f"{name(page)}:{block.line}"
+            if block.file:
+                _write(block, where)
+            if block.language == "law":
+                _check(block, where)
+            elif block.language == "console":
+                _run(block, where, background)
+            elif block.language == "python" and not block.file:
+                _execute(block, where, names)
 
 
 def test_the_examples_are_found() -> None:
@@ -68,11 +74,18 @@ def _check(block: Block, where: str) -> None:
     assert not found, "\n".join(one.render(source) for one in found)
 
 
-def _run(block: Block, where: str) -> None:
+def _run(block: Block, where: str, background: Background) -> None:
     code = 0
     for part in ("\n" + block.text).split("\n$ ")[1:]:
-        command, _, wanted = part.partition("\n")
-        if command == "echo $?":
+        written, _, wanted = part.partition("\n")
+        command = background.told(written)
+        if background.does(command):
+            got = ""
+        elif inner := EXPORT.fullmatch(command):
+            code, got = _nomospace(shlex.split(inner[2]), where, errors=False)
+            background.export(inner[1], got.strip())
+            got = ""
+        elif command == "echo $?":
             got = f"{code}\n"
         elif command.startswith("cat "):
             got = Path(command.removeprefix("cat ")).read_text(encoding="utf-8")
@@ -85,12 +98,12 @@ def _run(block: Block, where: str) -> None:
             assert wanted_lines == got_lines, f"{where}: $ {command}"
 
 
-def _nomospace(words: list[str], where: str) -> tuple[int, str]:
+def _nomospace(words: list[str], where: str, *, errors: bool = True) -> tuple[int, str]:
     """Run a command line in this process; the launcher has tests of its own."""
     known = "./nomospace, .venv/bin/python, cat and echo $?"
     assert words[0] == "./nomospace", f"{where}: examples run {known}"
     output = io.StringIO()
-    with redirect_stdout(output), redirect_stderr(output):
+    with redirect_stdout(output), redirect_stderr(output if errors else io.StringIO()):
         code = main(words[1:])
     return code, output.getvalue()
 
@@ -116,7 +129,9 @@ def _fits(wanted: list[str], got: list[str]) -> bool:
 
 
 def _line_fits(wanted: str, got: str) -> bool:
-    return wanted == got or (wanted.endswith("...") and got.startswith(wanted[:-3]))
+    if "..." not in wanted:
+        return wanted == got
+    return re.fullmatch(".*".join(map(re.escape, _ANYTHING.split(wanted))), got) is not None
 
 
 def _execute(block: Block, where: str, names: dict[str, Any]) -> None:

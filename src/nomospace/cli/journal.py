@@ -178,10 +178,11 @@ def told(record: Record) -> str:
     of = dict(record.columns)
     head = f"{record.seq}  {_time(of.pop('at', 0))}"
     if record.table == Table.EVENTS:
+        if not of["law"]:  # something that the host itself has noted
+            return f"{head}  {of['agent']}: {of['event']}"
         did = ", ".join(of["ruling"]) or "nothing"
-        where = f" under {of['community']}" if of["community"] else ""
         why = f" ({of['rule']})" if of["rule"] else ""
-        return f"{head}  {of['agent']}{where}: {of['event']} -> {did}{why}"
+        return f"{head}  {of['agent']} under {of['community']}: {of['event']} -> {did}{why}"
     if record.table == Table.TUPLES:
         which = f"{of['op']} {of['tuple_id']} of {of['space']}"
         return f"{head}  {of['agent']}: {which}: {of['fields']}"

@@ -33,7 +33,7 @@ from nomospace.wire.talk import (
 )
 
 ALPN: Final = "nomos-client/1"
-PORT: Final = 7411
+PORT: Final = 7420
 """The port of hosts, where an address names none."""
 DIAL_S: Final = 10.0
 """How long one attempt to reach a host may take, proof of identity included."""
@@ -138,7 +138,7 @@ class Url:
     """An address of a host for clients.
 
     >>> Url("nomos://ward-3"), Url("nomos+plain://[::1]:4000").host
-    (nomos://ward-3:7411, '::1')
+    (nomos://ward-3:7420, '::1')
     >>> Url("nomos+plain://ward-3:7411")
     Traceback (most recent call last):
     nomospace.client.dialling.BadUrl: 'nomos+plain://ward-3:7411' is no address of a host: ...

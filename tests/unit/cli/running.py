@@ -24,13 +24,13 @@ Say = pytest.CaptureFixture[str]
 
 
 @contextmanager
-def running(folder: Path, name: str, *arguments: str) -> Iterator[str]:
-    """A host on a free port; its URL. It is ended kindly, and must end well."""
-    command = [sys.executable, "-P", "-m", "nomospace.cli", "host", "run", name, "--json"]
-    given = ["--listen", "127.0.0.1:0", *arguments]
+def running(folder: Path, *arguments: str) -> Iterator[str]:
+    """`nomospace host run …` on a free port; its URL. It is ended kindly, and must end well."""
+    command = [sys.executable, "-P", "-m", "nomospace.cli", "host", "run", *arguments]
+    given = ["--json", "--listen", "127.0.0.1:0"]
     if "--trust" not in arguments:
         given.append("--insecure")
-    log = folder / f"{name}.log"
+    log = folder / f"{arguments[0]}.log"
     with (
         log.open("ab") as errors,
         subprocess.Popen(

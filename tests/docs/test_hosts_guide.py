@@ -1,0 +1,100 @@
+"""The guide for those who run hosts has every key of a configuration, and the code's limits."""
+
+import re
+import tomllib
+from importlib import import_module
+from inspect import getmembers, isclass
+
+import msgspec
+import pytest
+
+from nomospace.client import dialling, line
+from nomospace.errors import NomospaceError
+from nomospace.node import book, clients, config, framed, journaling, keeper, outputs, sessions
+from nomospace.node.config import Config, read_config
+from nomospace.node.discover import GROUP, PORT
+from nomospace.node.listen import Limits
+from nomospace.node.metrics import KNOWN
+from nomospace.wire.admin import TAIL_MAX
+from nomospace.wire.frames import FRAME_BYTES_MAX
+from nomospace.wire.talk import WINDOW
+from tests.docs.pages import blocks
+from tests.repo.rooms import ROOT
+
+PAGE = ROOT / "docs" / "hosts" / "guide.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
+FILES = {block.file: block.text for block in blocks(PAGE) if block.language == "toml"}
+LIMITS = {
+    "connections to a port": Limits().connections_max,
+    "of them from one address": Limits().per_address_max,
+    "of them that have not said who they are": Limits().strangers_max,
+    "seconds for a stranger to say it": int(Limits().stranger_s),
+    "clients of a host": clients.CLIENTS_MAX,
+    "sessions of a host": sessions.SESSIONS_MAX,
+    "seconds that a session waits for its client": sessions.GRACE_US // 1_000_000,
+    "calls of one client under way": WINDOW,
+    "firings and letters that wait for a client": outputs.PUSHES_MAX,
+    "a frame, in bytes": FRAME_BYTES_MAX,
+    "hosts that a host is linked with": book.HOSTS_MAX,
+    "addresses to join": config.JOIN_MAX,
+    "bytes that wait for one peer": framed.BUFFER_BYTES_MAX,
+    "steps in one transaction": keeper.GROUP_MAX,
+    "steps that wait for the disk": keeper.WAITING_MAX,
+    "records kept without segments": journaling.KEEP_RECORDS,
+    "a configuration file, in characters": config.FILE_BYTES_MAX,
+    "lines of one answer to an operator": TAIL_MAX,
+}
+RAISED_IN = """
+    client.dialling node.clients node.config node.listen node.principals store.backup
+    store.interface
+""".split()
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_limits(what: str) -> None:
+    assert f"| {what} | {LIMITS[what]:,} |" in SECTIONS["Limits"]
+
+
+def test_limits_are_all_checked() -> None:
+    rows = re.findall(r"^\| (.+) \| [\d,]+ \|$", SECTIONS["Limits"], re.MULTILINE)
+    assert sorted(rows) == sorted(LIMITS)
+
+
+def test_figures_in_prose() -> None:
+    assert f"the latest {journaling.KEEP_RECORDS:,} are kept" in SECTIONS["The journal"]
+    assert f"after {line.RECONNECT_S:g} s without the host" in SECTIONS["What is promised"]
+    assert f"(UDP {GROUP}, port {PORT})" in SECTIONS["Joining hosts"]
+    usual = Config().host.listen
+    assert usual.endswith(f":{dialling.PORT}")
+    assert f"by default `nomos+plain://{usual}`" in SECTIONS["With certificates"]
+
+
+def test_the_file_has_every_key_with_its_usual_value_or_a_good_one() -> None:
+    told = read_config(FILES["ward-3.toml"], "ward-3.toml")
+    for table in msgspec.structs.fields(Config):
+        inside = getattr(told, table.name)
+        if isinstance(inside, dict):
+            assert inside, table.name
+            continue
+        written = tomllib.loads(FILES["ward-3.toml"])[table.name]
+        assert list(written) == list(inside.__struct_fields__), table.name
+    assert told.journal == config.Journal(folder="journal")
+
+
+def test_metrics_are_known() -> None:
+    for prefix, name in re.findall(r"`(nomospace)?_(\w+)`", SECTIONS["Metrics and logs"]):
+        assert name in KNOWN, (prefix, name)
+
+
+def test_error_codes_are_the_code_s() -> None:
+    raised = {
+        kind.code
+        for module in RAISED_IN
+        for _, kind in getmembers(import_module(f"nomospace.{module}"), isclass)
+        if issubclass(kind, NomospaceError)
+    }
+    rows = re.findall(r"^\| (`.+?) \|", SECTIONS["Exit codes and errors"], re.MULTILINE)
+    told = re.findall(r"`([a-z-]+\.[a-z-]+)`", " ".join(rows))
+    assert len(told) > 10
+    assert set(told) <= raised
