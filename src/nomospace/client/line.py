@@ -79,7 +79,7 @@ UNRETURNED_MAX: Final = 1_000
 are kept for the next take."""
 
 _AWAY: Final = "node.agent-away"
-_LAPSED: Final = "space.lease-lapsed"
+LAPSED: Final = "space.lease-lapsed"
 _REFUSED: Final = "law.refused"
 
 
@@ -137,7 +137,7 @@ Taking: TypeAlias = tuple[str, str, Template, str, str, int]
 class Pending:
     """A call that has no answer yet."""
 
-    __slots__ = ("body", "future", "late", "sent", "taking", "then")
+    __slots__ = ("again", "body", "future", "late", "sent", "taking", "then")
 
     def __init__(
         self,
@@ -151,6 +151,7 @@ class Pending:
         self.taking = taking  # what a take has asked for: it may have to be undone
         self.then = then
         self.sent = False
+        self.again = False  # sent before, to an earlier life of the host: it may have been done
         self.late = False  # its time is up, and the host has been told
 
 
@@ -320,6 +321,9 @@ class Line:
         self._dialling = None
         if not same or not welcome.known:
             self._watching.register_anew()
+        if not same:
+            for call in self._calls.values():
+                call.again = call.sent
         self._attach(talk)
         self._resend()
         return True
@@ -502,7 +506,7 @@ class Line:
         Under a law that lets its taker not write it (only its author may, say) it stays with this
         agent, and is the answer to a take that asks for the same, now or later.
         """
-        if error is None or error.code == _LAPSED:
+        if error is None or error.code == LAPSED:
             return  # a lease that is over has given it back already
         if error.code == _REFUSED and self._keep_late(taking, found):
             return

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
-from nomospace.client.line import Line, OutOfTime, Pending
+from nomospace.client.line import LAPSED, Line, OutOfTime, Pending
 from nomospace.errors import NomospaceError
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -22,6 +22,7 @@ from nomospace.wire.talk import (
     TAKING,
     Adopt,
     Cancel,
+    InDoubt,
     Move,
     Open,
     OutMany,
@@ -108,8 +109,16 @@ class Session(Line):
     def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
         return self._ask(Share(spaces, shared))
 
-    def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
-        return self._ask(Settle(space, lease, done))
+    async def settle(self, space: str, lease: str, done: bool) -> None:
+        call, future = await self._asked(Settle(space, lease, done))
+        try:
+            await future
+        except NomospaceError as error:
+            lender = lease.partition("/")[0]
+            if error.code == LAPSED and call.again and lender != self.host:
+                # The word went out before: it may have counted, and its answer died with a host.
+                raise InDoubt(peer=lender) from None
+            raise
 
     def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
         return self._ask(Tell(law, message, to))
@@ -142,13 +151,21 @@ class Session(Line):
             return await self._ask(request, texts=True)
 
     async def _ask(self, request: Request, *, texts: bool = False) -> Any:
+        _, future = await self._asked(request, texts=texts)
+        return await future
+
+    async def _asked(
+        self, request: Request, *, texts: bool = False
+    ) -> tuple[Pending, asyncio.Future[Any]]:
+        """Make a call; its answer is still to come."""
         if len(self._calls) >= self._window or self._error is not None:
             await self._room()
         seq = self._seq + 1
         body = pack_ask(seq, self._seen, request, texts=texts)
         future = self._loop.create_future()
-        self._send(seq, Pending(body, future))
-        return await future
+        call = Pending(body, future)
+        self._send(seq, call)
+        return call, future
 
     async def _room(self) -> None:
         """Wait until another call may be made: first come, first served."""

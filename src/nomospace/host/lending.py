@@ -24,6 +24,8 @@ Fields: TypeAlias = tuple[Term, ...]
 
 SETTLING_MAX: Final = 100_000
 """How many words on leases may be on their way to other hosts."""
+SETTLED_MAX: Final = 10_000
+"""Of so many leases it is remembered that their takers were done; the oldest go first."""
 BORROWED_MAX: Final = 100_000
 """How many tuples lent by peers are remembered for their law; the oldest go first."""
 
@@ -53,6 +55,7 @@ class Lending:
         self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
         self._borrowed: dict[str, tuple[str, Fields]] = {}  # lent by peers, under a law: to whom
+        self._settled: dict[str, tuple[str, int]] = {}  # done with: by whom, in which life
         self._next_lease = 1
         self._next_settling = 1
 
@@ -168,9 +171,18 @@ class Lending:
         if body.key is None:  # nobody has had the tuple
             self._settle(body.lease, done=body.done)
             return
+        life, _, _ = body.key
         counts = self._may_settle(body.lease, body.agent, body.space) and self._settle(
             body.lease, done=body.done
         )
+        if counts and body.done:
+            self._settled[body.lease] = (body.agent, life)
+            if len(self._settled) > SETTLED_MAX:
+                del self._settled[next(iter(self._settled))]
+        elif body.done:
+            # Its host may have been told that the word counted, and died before its agent was.
+            agent, then = self._settled.get(body.lease, ("", life))
+            counts = agent == body.agent and then != life
         self._host.group.tell(peer, Closed(body.key, counts))
 
     def hear_closed(self, body: Closed) -> None:

@@ -284,7 +284,8 @@ class Sessions(Outputs):
             self._reacting.pop((session.agent, reaction), None)
             self._inside(session, Adjust(reaction, "remove"))
         for op in list(session.calls.values()):
-            if isinstance(self._ops[op][2], Seek):
+            asked = self._ops.get(op)  # none, when its answer only waits for the disk
+            if asked is not None and isinstance(asked[2], Seek):
                 self._inside(session, Cancel(op))
         for number, _, _, taken in session.outbox:
             if number > session.shown and taken is not None:

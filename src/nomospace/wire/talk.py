@@ -51,6 +51,7 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Found
+from nomospace.host.problems import InDoubt
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
 from nomospace.wire.admin import Question, read_question
@@ -75,6 +76,7 @@ __all__ = [  # the requests, for clients, which know nothing of hosts
     "Adjust",
     "Adopt",
     "Cancel",
+    "InDoubt",
     "Move",
     "Open",
     "OutMany",

@@ -17,7 +17,7 @@ from nomospace.client import line as line_module
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
 from nomospace.client.line import HostLost, MovedOn, SessionLost
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
-from nomospace.host.problems import NotOpen
+from nomospace.host.problems import InDoubt, NotOpen
 from nomospace.law import load
 from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
@@ -550,6 +550,41 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
             await life(port, second)
 
     asyncio.run(play())
+
+
+def test_a_word_on_a_lease_is_in_doubt_when_its_answer_dies_with_the_host() -> None:
+    async def play() -> None:
+        net, disk, port = ns.Network(), MemoryStore(), _free_port()
+        net.connect("ward", "icu")
+        async with ServedHost("icu", network=net) as icu:
+            theirs = await (await icu.agent("clerk")).space("jobs", shared=True)
+            await theirs.out("job", 1)
+            ward = ServedHost("ward", network=net, store=disk)
+            async with ward, serve(ward, port) as url:
+                await ward.wait_engaged("icu", timeout=10)
+                far = connect(url, reconnect_s=10)
+                jobs = await (await far.agent("nurse")).space("jobs", shared=True)
+                job = await jobs.take("job", int, lease=60)
+                ward.mute = True
+                word = asyncio.create_task(jobs.acknowledge(job))
+                await asyncio.sleep(0.05)
+                ward.kill()
+            net.part("ward", "icu")
+            ward = ServedHost("ward", network=net, store=disk)
+            async with ward, serve(ward, port):
+                with pytest.raises(InDoubt):
+                    await word
+                net.connect("ward", "icu")
+                await ward.wait_engaged("icu", timeout=10)
+                await jobs.acknowledge(job)  # the lender knows that it counted
+                assert await theirs.read_nowait("job", int) is None
+                await far.close()
+
+    async def bounded() -> None:
+        async with asyncio.timeout(20):
+            await play()
+
+    asyncio.run(bounded())
 
 
 def test_mail_that_comes_while_nobody_is_connected_is_kept() -> None:

@@ -168,6 +168,20 @@ def test_the_lender_is_gone_before_it_confirms(net: Hosts) -> None:
     assert net.held(BOB, "job", ANY) == [("job", 1)]
 
 
+def test_who_was_done_and_lost_its_host_before_it_knew_is_told_so_again(net: Hosts) -> None:
+    found = lease(net, ANN)
+    net.ask(ANN, Settle("jobs", found.lease))
+    net.stop("a")
+    net.start("a")
+    net.settle()
+    net.ask(ANN, Settle("jobs", found.lease))  # the client never had the answer, and asks again
+    net.agent("eve@a", "jobs")
+    with pytest.raises(LeaseLapsed):
+        net.ask("eve@a", Settle("jobs", found.lease))
+    with pytest.raises(LeaseLapsed):
+        net.ask(ANN, Settle("jobs", found.lease, False))
+
+
 def test_a_lease_of_a_private_space_outlasts_its_sharing(net: Hosts) -> None:
     net.do(BOB, Share(("jobs",), shared=False))
     found = lease(net, BOB, "take_nowait")

@@ -362,6 +362,19 @@ def test_what_was_taken_and_never_sent_goes_back_when_a_session_ends(
     assert isinstance(undone, back)
 
 
+def test_a_session_ends_while_an_answer_of_it_waits_for_the_disk() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    (waits,) = desk.step(Answer(desk.op(), FOUND), persisted=True, release=False)
+    desk.gate.told.clear()
+    desk.sessions.end(session)
+    assert desk.gate.requests == []  # there is nothing to call off any more
+    desk.sessions.release(waits)
+    (undone,) = desk.gate.requests
+    assert isinstance(undone, OutMany)
+
+
 def test_what_could_not_be_put_back_is_noted() -> None:
     desk = Desk()
     session, wire = desk.open()
