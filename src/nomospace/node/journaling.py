@@ -9,10 +9,13 @@ no folder is given for segments, until there are too many of them.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
+
+import msgspec
 
 from nomospace.control import Event, Ruling
 from nomospace.host import Host as Core
@@ -91,7 +94,6 @@ class Sealing:
         self._journal = journal
         self._note = on_note
         self._task: asyncio.Task[None] | None = None
-        self._child: asyncio.subprocess.Process | None = None
 
     def start(self) -> None:
         """Begin."""
@@ -125,30 +127,46 @@ class Sealing:
     async def _seal_once(self) -> bool:
         journal = self._journal
         limits = ["--rows", str(journal.rows), "--bytes", str(journal.bytes), "--seconds", "0"]
-        command = ["-P", "-m", "nomospace.store.segments", "--store", self._url]
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            *command,
+            "-P",
+            "-m",
+            "nomospace.store.segments",
+            "--keep",
             "--into",
             journal.folder,
             *limits,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "NOMOSPACE_STORE": self._url},  # it may hold a password
         )
+        why = ""
+        lines = b""
         try:
             async with asyncio.timeout(SEAL_S):
-                _, said = await child.communicate()
-        except BaseException:
-            with suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
-            raise
-        if child.returncode:
-            self._note(
-                "not-sealed", folder=journal.folder, why=said.decode(errors="replace")[-500:]
-            )
-        return child.returncode == 0
+                lines, said = await child.communicate()
+            if child.returncode:
+                why = said.decode(errors="replace")[-500:]
+        except TimeoutError:
+            why = f"it took more than {SEAL_S:g} s"
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await child.wait()
+        if why:
+            self._note("not-sealed", folder=journal.folder, why=why)
+            return False
+        # The host itself forgets what was sealed, with its commits: nobody else writes its store.
+        self._store.prune(msgspec.json.decode(lines.splitlines()[-1], type=_Sealed).last)
+        return True
+
+
+class _Sealed(msgspec.Struct):
+    """What the child says at its end: the last record that a segment has."""
+
+    last: int
 
 
 def told(entry: Entry) -> Line:

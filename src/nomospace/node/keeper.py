@@ -65,6 +65,8 @@ class Keeper:
         """The number of the last step that was put."""
         self.kept = 0
         """The number of the last step that is on disk."""
+        self.groups = 0
+        """How many groups were written."""
         self._now = now
         self._on_kept = kept
         self._on_trouble = troubled
@@ -168,6 +170,7 @@ class Keeper:
             return
         if error is None:
             self.kept += len(self._group)
+            self.groups += 1
             self._group = []
             self._tries = 0
             if self.trouble is not None:

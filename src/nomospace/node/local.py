@@ -37,6 +37,7 @@ from nomospace.host.calls import (
     Heard,
     Loaded,
     Moved,
+    Request,
     RevocationsLearnt,
     Tick,
 )
@@ -60,6 +61,7 @@ from nomospace.node.links import Links
 from nomospace.node.programs import Stage
 from nomospace.node.session import Outgoing
 from nomospace.node.sessions import Sessions
+from nomospace.node.telemetry import Tracing
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
@@ -216,6 +218,11 @@ class Host:
             report=self._report,
         )
         self._agents: dict[str, tuple[Agent, Line]] = {}
+        self._tracing = Tracing(self.name)
+        self.steps = 0
+        """How many steps the core has made."""
+        self.calls: dict[type, int] = {}
+        """How many calls agents have made, by kind."""
         self._stepping = False
         self._looking = False
         self._inbox: deque[Event] = deque()
@@ -580,6 +587,9 @@ class Host:
             self._inbox.append(event)
             return
         self._stepping = True
+        self.steps += 1
+        if event.__class__ is Call:
+            self._count(event)
         try:
             self._carry(core.handle(event, now=self._now()))
             while self._inbox and self._core is not None:
@@ -598,6 +608,19 @@ class Host:
             # could ring before the turn is over anyway.
             self._looking = True
             self._loop.call_soon(self._look)
+
+    def _count(self, call: Call) -> None:
+        kind = call.request.__class__
+        self.calls[kind] = self.calls.get(kind, 0) + 1
+        if self._tracing.on:
+            space = getattr(call.request, "space", "")
+            self._tracing.begin(call.op, _named(call.request), agent=call.agent, space=space)
+
+    def _close_spans(self, effects: list[Effect]) -> None:
+        """Close the spans of calls that a step answers: so that of a take covers its wait."""
+        for effect in effects:
+            if isinstance(effect, Answer):
+                self._tracing.end(effect.op, effect.error)
 
     def _put_off(self, event: Event, keeper: Keeper) -> None:
         """The store can take nothing now: refuse calls, and let all else come again."""
@@ -620,6 +643,8 @@ class Host:
         """Do what a step orders: now, or when all that it rests on is on disk."""
         if not effects:
             return
+        if self._tracing.on:
+            self._close_spans(effects)
         keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
         persists = first.__class__ is Persist
@@ -740,6 +765,12 @@ class Host:
             self.on_report(report)
         except Exception:
             _log.exception("%s: on_report failed on %s", self.name, report)
+
+
+def _named(request: Request) -> str:
+    """What a request is called in traces and metrics: the way of a seek, else its kind."""
+    how = getattr(request, "how", "")
+    return str(how) or type(request).__name__.lower()
 
 
 _DONE: Final = (Persist, Ruled, Traced)

@@ -347,6 +347,13 @@ class Server:
         metrics.watch("members", lambda: len(host.view.members))
         metrics.watch("agents", lambda: len(host.core.agents))
         metrics.watch("sessions", lambda: len(host.served.all))
+        metrics.watch("steps", lambda: host.steps)
+        metrics.watch("calls", lambda: {kind.__name__.lower(): n for kind, n in host.calls.items()})
+        if host.keeper is not None:
+            keeper = host.keeper
+            metrics.watch("commits", lambda: keeper.groups)
+            metrics.watch("commit_steps", lambda: keeper.kept)
+            metrics.watch("queue", lambda: {"steps": float(keeper.last - keeper.kept)})
         counts = {"frames_in": "frames_in", "frames_out": "frames_out", "bytes_in": "bytes_in"}
         counts |= {"bytes_out": "bytes_out", "frames_dropped": "dropped"}
         for name, count in counts.items():
