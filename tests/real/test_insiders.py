@@ -1,0 +1,206 @@
+"""Insiders that engage: hosts with a good certificate, but none for controllers, join the group.
+
+A law that names a `cAuthority` believes certified controllers and nobody else, whichever way a
+message comes. Letters between agents prove that by their seals (`test_attacks`); these are the ways
+on which hosts of a group speak to each other without one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nomospace import t
+from nomospace.client import Membership
+from nomospace.control import Snapshot
+from nomospace.host.calls import Bundle, LawText
+from nomospace.host.moving import Coming
+from nomospace.host.posting import Letter
+from nomospace.law import load
+from nomospace.protocols.courier import Parcel
+from nomospace.protocols.messages import Relay
+from nomospace.protocols.routing import Seat
+from nomospace.protocols.routing.frames import Hint, Post
+from nomospace.protocols.spaces import Ask, Mailed
+from nomospace.terms import term
+from nomospace.wire.admin import Agents
+from nomospace.wire.talk import CLIENT_PROGRAM
+from tests.parity.worlds import see
+from tests.real.hosts import RealHost, caller, end, play, seen, start
+from tests.real.intruder import insider
+from tests.real.trust import Trust
+from tests.sites import Site, site
+
+WAIT_S = 5.0
+RULES = """\
+initialCS([secret(hush4711)]).
+R1. sent(_, say(_), _) :- do(forward).
+R2. sent(_, order(_), _) :- doctor@CS, do(forward).
+R3. sent(X, out([msg(_), from(X), to(_)]), _) :- do(forward).
+R4. sent(Y, inp([msg(_), from(_), to(Y)]), _) :- do(forward).
+R5. sent(_, _, _) :- tupleSpace@CS, do(forward).
+R6. arrived(_, _, _) :- do(deliver).
+"""
+
+
+class Group:
+    """Two hosts that are engaged, under one authority."""
+
+    def __init__(self, folder: Path) -> None:
+        self.trust = trust = Trust(folder / "trust")
+        for name in ("ward", "icu"):
+            trust.member(name)
+        self.law = load(f'law(clinic). cAuthority("{trust.key}").\n{RULES}')
+        shared = ("--trust", str(trust.folder), "--store", "memory")
+        self.ward = RealHost("ward", folder, *shared)
+        self.icu = RealHost("icu", folder, *shared, "--join", self.ward.address)
+        start(self.ward, self.icu)
+
+    @asynccontextmanager
+    async def member(self, agent: str) -> AsyncIterator[Membership]:
+        """A member at the host of its name."""
+        host = self.icu if agent.endswith("@icu") else self.ward
+        async with caller(host, self.trust, token=self.trust.token(agent)) as client:
+            yield await (await client.agent()).adopt(self.law)
+
+    @asynccontextmanager
+    async def engaged(self, name: str) -> AsyncIterator[Site]:
+        """An insider whose host has joined the group."""
+        self.trust.host(name)
+        at = self.ward.address
+        async with site(name, at, trust=self.trust, with_host=True) as here:
+            await see(await here.host.agent("mallory"), "icu")
+            yield here
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    made = Group(tmp_path_factory.mktemp("group"))
+    try:
+        yield made
+    finally:
+        end(made.ward, made.icu)
+
+
+async def nothing_but(membership: Membership, sender: str, message: Any) -> None:
+    """The next letter is this one: nothing came before it."""
+    async with asyncio.timeout(WAIT_S):
+        async for letter in membership.inbox():
+            assert (letter.sender, letter.message) == (sender, message)
+            return
+
+
+@pytest.mark.xfail(reason="`Mailed` carries no seal, and any engaged host is believed")
+def test_a_message_as_if_a_space_had_sent_it(group: Group) -> None:
+    """What a space says to a member at another host is believed of certified hosts only."""
+
+    async def program() -> None:
+        async with (
+            group.member("bob1@icu") as bob,
+            group.member("ann1@ward") as ann,
+            group.engaged("eve1") as eve,
+        ):
+            lie = Mailed(group.law.hash, "ann1@ward", term("say(lie)"), "bob1@icu")
+            eve.host.core.group.tell("icu", lie)
+            await asyncio.sleep(1)
+            await ann.send("say(true)", to="bob1@icu")
+            await nothing_but(bob, "ann1@ward", term("say(true)"))
+
+    play(program())
+
+
+@pytest.mark.xfail(reason="operations on governed spaces are believed of any engaged host")
+def test_a_look_into_a_governed_space(group: Group) -> None:
+    """An operation that no certified controller has ruled on finds nothing."""
+
+    async def program() -> None:
+        async with caller(group.icu, group.trust, token=group.trust.token("ann2@icu")) as client:
+            ann = await client.agent()
+            await ann.adopt(group.law)
+            box = await ann.space("box", shared=True, law=group.law)
+            await box.out(t.msg("hush"), t["from"]("ann2@icu"), t.to("dan@icu"))
+            async with group.engaged("eve2") as eve:
+                found: list[Any] = []
+                eve.host.core.seeking.hear_shown = (  # type: ignore[method-assign]
+                    lambda peer, body: found.append(body)
+                )
+                pattern = term("[msg(formal(any)), from(formal(any)), to('dan@icu')]")
+                asked = term("inp([msg(formal(any)), from(formal(any)), to('dan@icu')])")
+                ask = Ask((1, 1, 1), "box", group.law.hash, "dan@icu", False, False, pattern,
+                          "", "", 0, asked)  # fmt: skip
+                eve.host.core.group.tell("icu", ask)
+                await seen(lambda: bool(found), lambda: "no answer came")
+                assert not found[0].rows
+                assert "hush" not in repr(found)
+
+    play(program())
+
+
+@pytest.mark.xfail(reason="an agent is taken in from any host, with the control state it brings")
+def test_an_agent_that_comes_with_a_state_of_its_own_making(group: Group) -> None:
+    """Who moves brings a control state; one that no certified controller kept is not taken in."""
+
+    async def program() -> None:
+        law = LawText(group.law.hash, "clinic", group.law.tree.source.text)
+        async with insider(group.trust, "eve3", group.icu) as eve:
+            state = ((1, term("doctor")),)
+            member = Snapshot("mallory@eve3", group.law.hash, 1, 2, 1, state, (), False)
+            bundle = Bundle("mallory@eve3", "eve3", memberships=(member,))
+            seat = Seat(1, "eve3")
+            coming = Coming(
+                "mallory@eve3", (law,), bundle, seat, "ticket", CLIENT_PROGRAM, b"", None
+            )
+            await eve.taken(group.icu, eve.hand(group.icu, coming))
+            operator = group.trust.token("chief@icu", operator=True)
+            async with caller(group.icu, group.trust, token=operator) as client:
+                agents = await client.ask(Agents())
+            assert "mallory@eve3" not in repr(agents)
+
+    play(program())
+
+
+@pytest.mark.xfail(reason="every host counts as a server, so its hints are believed")
+def test_mail_that_a_host_would_draw_to_itself(group: Group) -> None:
+    """Where an agent is, is told by those who serve its domain, and by nobody else."""
+
+    async def program() -> None:
+        async with group.member("bob5@icu") as bob, group.member("ann5@ward") as ann:
+            await ann.send("say(1)", to="bob5@icu")
+            await nothing_but(bob, "ann5@ward", term("say(1)"))
+            async with insider(group.trust, "eve5", group.ward) as eve:
+                number = eve.hand(group.ward, Hint("", "bob5@icu", "eve5", 1 << 40))
+                await eve.taken(group.ward, number)
+                await ann.send("say(private)", to="bob5@icu")
+                await nothing_but(bob, "ann5@ward", term("say(private)"))
+                assert not eve.knows("private")
+
+    play(program())
+
+
+@pytest.mark.xfail(reason="the source of a `Relay` is what the relay says")
+def test_a_frame_in_the_name_of_another_host(group: Group) -> None:
+    """A host that is linked speaks for itself: what another passes on in its name is dropped."""
+
+    async def program() -> None:
+        async with (
+            group.member("bob4@icu") as bob,
+            group.member("ann4@ward") as ann,
+            insider(group.trust, "eve4", group.icu) as eve,
+        ):
+            # It would take the number of a true parcel, and so its place.
+            letter = Letter(group.law.hash, "x@ward", term("say(lie)"))
+            for number in range(1, 40):
+                post = Post("x@ward", "bob4@icu", number, letter, "ward")
+                eve.say(group.icu, Relay("ward", "icu", 5, Parcel(number, post)))
+            await asyncio.sleep(0.5)
+            for number in range(3):
+                await ann.send(f"say({number})", to="bob4@icu")
+            for number in range(3):
+                await nothing_but(bob, "ann4@ward", term(f"say({number})"))
+
+    play(program())
