@@ -70,7 +70,10 @@ TrustOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[
-    float, typer.Option(min=0.1, max=3_600, metavar="SECONDS", help="How long it may take.")
+    float,
+    typer.Option(
+        min=0.1, max=3_600, metavar="SECONDS", help="How long the host may take to answer."
+    ),
 ]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LEASE_S: Final = 30.0
 """A tuple that was waited for is lent for so long, until it has been printed."""
+HOLES: Final = "A term with holes; `nomospace tuple --help` says which."
 LIMIT: Final = 100
 LIMIT_MAX: Final = 10_000
 """The most tuples that `ls` shows: what one answer of a host holds."""
@@ -64,8 +65,8 @@ class _Command(TyperCommand):
 
 
 SpaceArgument = Annotated[str, typer.Argument(metavar="SPACE", help="The space's name.")]
-FieldsArgument = Annotated[list[str], typer.Argument(metavar="FIELD...", help="Terms.")]
-PatternsArgument = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="See above.")]
+FieldsArgument = Annotated[list[str], typer.Argument(metavar="FIELD", help="A term.")]
+PatternsArgument = Annotated[list[str], typer.Argument(metavar="PATTERN", help=HOLES)]
 AsOption = Annotated[
     str,
     typer.Option(
@@ -105,7 +106,9 @@ def out(
         bool, typer.Option(help="Whether a new space of the agent is kept on disk.")
     ] = True,
 ) -> None:
-    """Write a tuple: nomospace tuple out jobs job 17 'room(3)'
+    """Write a tuple.
+
+    For example: nomospace tuple out jobs job 17 'room(3)'
 
     It is on the host's disk when the command ends well. With --once it may be run again safely: the
     agent writes to that space under that key one time only.
@@ -139,7 +142,9 @@ def read(
     all_: AllOption = False,
     private: PrivateOption = False,
 ) -> None:
-    """Print a tuple that matches, and leave it there: nomospace tuple read jobs job _:int _
+    """Print a tuple that matches, and leave it there.
+
+    For example: nomospace tuple read jobs job _:int _
 
     Without --wait, what lies on this host counts, or at the place of --at. Exit code 1 when nothing
     matches.
@@ -162,7 +167,9 @@ def take(
     all_: AllOption = False,
     private: PrivateOption = False,
 ) -> None:
-    """Take a tuple that matches, and print it: nomospace tuple take jobs job _:1..20 _
+    """Take a tuple that matches, and print it.
+
+    For example: nomospace tuple take jobs job _:1..20 _
 
     Without --wait, what lies on this host counts, or at the place of --at. With it, a tuple is gone
     once it is printed; if the command is killed before, it comes back. Exit code 1 when nothing

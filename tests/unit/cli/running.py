@@ -7,7 +7,8 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from tests.servers import end_with_parent
 
 READY_S: Final = 30.0
 """How long a host may take to be ready: these machines are shared."""
+SOON_S: Final = 20.0
 
 Say = pytest.CaptureFixture[str]
 
@@ -52,6 +54,14 @@ def running(folder: Path, *arguments: str) -> Iterator[str]:
             assert child.wait(30) == 0, log.read_text()[-3_000:]
         finally:
             child.kill()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that hosts bring about by themselves."""
+    until = time.monotonic() + SOON_S
+    while not holds():
+        assert time.monotonic() < until, f"not so within {SOON_S:g} s"
+        time.sleep(0.05)
 
 
 class Cli:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from nomospace.cli.remote_options import Remote
 from nomospace.wire.admin import Stats, Where
-from tests.unit.cli.running import Cli, Say, running
-
-KNOWN_S = 20.0
+from tests.unit.cli.running import Cli, Say, running, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +20,6 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
         with running(folder, "icu", "--store", "memory", "--join", address) as icu:
             wait_until(lambda: len(Remote(url=ward).ask(Stats()).members) == 2)
             yield ward, icu
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + KNOWN_S
-    while not holds():
-        assert time.monotonic() < until, "the hosts have not heard of it"
-        time.sleep(0.05)
 
 
 @pytest.fixture

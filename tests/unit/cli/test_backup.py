@@ -27,7 +27,10 @@ def run(capsys: Say, *words: object, code: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store of three tuples, and a backup from when there were two."""
+    """A folder with a store of three tuples, and a backup from when there were two.
+
+    What was written to a space that is not durable is in neither.
+    """
     folder = tmp_path_factory.mktemp("ward")
     store, file = str(folder / "ward.db"), str(folder / "ward.backup")
     with running(folder, "ward", "--store", store) as url:
@@ -35,6 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         def out(number: int) -> None:
             assert main(["tuple", "out", "jobs", "job", str(number), "--host", url]) == 0
 
+        assert main(["tuple", "out", "fleeting", "x", "--no-durable", "--host", url]) == 0
         out(1)
         out(2)
         assert main(["backup", "--store", store, file]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nomospace.cli import main
-from tests.unit.cli.running import Cli, Say, running
+from tests.unit.cli.running import Cli, Say, running, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -104,16 +105,16 @@ def test_what_is_private_is_seen_by_its_agent_and_by_operators(cli: Cli) -> None
 
 def test_a_tuple_goes_after_its_time(cli: Cli) -> None:
     cli.run("tuple", "out", "brief", "x", "--ttl", "0.01")
-    assert cli.run("tuple", "read", "brief", "x", code=1)
+    wait_until(lambda: main(["tuple", "read", "brief", "x", "--host", cli.url]) == 1)
     assert "ttl=0.0 is no duration" in cli.run("tuple", "out", "brief", "x", "--ttl", "0", code=2)
 
 
 def test_the_limit_of_a_list_is_told(cli: Cli, capsys: Say) -> None:
-    for number in range(3):
-        cli.run("tuple", "out", "long", "n", str(number))
+    for fields in (["n", "1"], ["n"], ["n", "2"]):
+        cli.run("tuple", "out", "long", *fields)
     assert main(["tuple", "ls", "long", "--limit", "2", "--host", cli.url]) == 0
     told = capsys.readouterr()
-    assert told.out == "n 0\nn 1\n"
+    assert told.out == "n 1\nn\n"
     assert "2 of 3 tuples" in told.err
     assert "has not a shared space nil" in cli.run("tuple", "ls", "nil", code=1)
 
@@ -132,6 +133,19 @@ def test_waiting_for_a_tuple_that_comes(cli: Cli, url: str) -> None:
     assert cli.run("tuple", "take", "later", "_", "--wait", "0.05", code=1) == (
         "nothing in later matches within 0.05 s\n"
     )
+
+
+def test_a_wait_that_is_interrupted_takes_nothing(cli: Cli, url: str) -> None:
+    command = [sys.executable, "-P", "-m", "nomospace.cli", "tuple", "take", "ended", "_"]
+    with subprocess.Popen([*command, "--wait", "30", "--host", url, "--as", "eve"]) as child:
+        try:
+            wait_until(lambda: any(line["waiting"] for line in cli.data("space", "ls")))
+            child.send_signal(signal.SIGINT)
+            assert child.wait(20) == 130
+        finally:
+            child.kill()
+    cli.run("tuple", "out", "ended", "17")
+    assert cli.run("tuple", "ls", "ended") == "17\n"
 
 
 def test_a_tuple_that_could_not_be_printed_is_given_back(
