@@ -1,0 +1,27 @@
+"""The table for those who run hosts names tests that there are, and none is left out."""
+
+import re
+from pathlib import Path
+
+from tests.repo.rooms import ROOT
+
+PAGE = (ROOT / "docs" / "hosts" / "attacks.md").read_text("utf-8")
+HERE = Path(__file__).parent
+
+
+def _tests(*files: str) -> set[str]:
+    texts = [(HERE / file).read_text("utf-8") for file in files]
+    return {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+
+
+def test_the_page_and_the_tests_are_the_same_attacks() -> None:
+    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    attacks = _tests("test_attacks.py", "test_insiders.py")
+    assert named == attacks - {"test_all_of_it_is_in_the_journal"}
+
+
+def test_the_page_names_codes_that_there_are() -> None:
+    source = "\n".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
+    codes = re.findall(r"`((?:node|client|wire|space|law|store)\.[a-z-]+)`", PAGE)
+    assert codes
+    assert [code for code in codes if f'"{code}"' not in source] == []
