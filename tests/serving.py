@@ -65,6 +65,7 @@ class _Addressed:
 
     def __init__(self, gate: Gate, addresses: dict[str, str]) -> None:
         self.tell = gate.tell
+        self.at_once = gate.at_once
         self.seat = gate.seat
         self.keep = gate.keep
         self.trim = gate.trim

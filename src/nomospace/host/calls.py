@@ -76,6 +76,16 @@ class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-m
     once: str = ""
 
 
+class PutBack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="put-back"):
+    """Have a tuple lie in its space again that was taken for an agent which never got it.
+
+    Drivers ask this, who know that it was so; no agent may.
+    """
+
+    space: str
+    fields: tuple[Term, ...]
+
+
 class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     """Read or take what a template matches: one or all, waiting or not, here or there."""
 
@@ -211,12 +221,16 @@ Request: TypeAlias = (
 )
 
 
+Asked: TypeAlias = Request | PutBack
+"""What the driver of a host may ask of it in an agent's name."""
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One operation of one agent of this host."""
 
     op: int
     agent: str
-    request: Request
+    request: Asked
 
 
 class Arrive(msgspec.Struct, frozen=True):

@@ -25,6 +25,10 @@ from typing import Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
+    READ,
+    READ_NOWAIT,
+    TAKE,
+    TAKE_NOWAIT,
     Absent,
     Adjust,
     Adopt,
@@ -46,6 +50,7 @@ from nomospace.host.calls import (
     OutMany,
     Present,
     Primary,
+    PutBack,
     React,
     Reactions,
     RevocationsLearnt,
@@ -229,6 +234,33 @@ class Host:
             ]
         known = [at for at in due if at is not None]
         return min(known) if known else None
+
+    # -- the short way -----------------------------------------------------------------------
+
+    def at_once(self, agent: str, seek: Seek, *, now: int) -> Record | None:
+        """Serve a plain read or take with a tuple of this host that is not on disk, if it can.
+
+        The same as a `Call` with this request would do, without the steps that only other cases
+        need: nothing is written down, nobody else hears of it. `None` says nothing and has done
+        nothing: the request has to be told as a `Call`.
+        """
+        if self.group.frozen or self.loading or seek.at or seek.dest or seek.lease_us:
+            return None
+        taking = seek.how == TAKE or seek.how == TAKE_NOWAIT
+        if not taking and seek.how != READ and seek.how != READ_NOWAIT:
+            return None
+        holding = self.holding
+        resident = holding.residents.get(agent)
+        interface = resident.spaces.get(seek.space) if resident is not None else None
+        if interface is None or interface.law or not interface.shared:
+            return None
+        space = holding.levels[seek.space].space
+        record = space.find(seek.template, now=now)
+        if record is None or record.kept:
+            return None
+        if taking:
+            space.remove(record)
+        return record
 
     # -- a step ----------------------------------------------------------------------------
 
@@ -474,6 +506,7 @@ _ACTS: Final = (
 _CALLS: Final[dict[type, Any]] = {
     Out: lambda host, op, resident, request: host.holding.out(op, resident, request),
     OutMany: lambda host, op, resident, request: host.holding.out(op, resident, request),
+    PutBack: lambda host, op, resident, request: host.holding.put_back(op, resident, request),
     Seek: lambda host, op, resident, request: host.seeking.seek(op, resident, request),
     Settle: lambda host, op, resident, request: host.lending.settle(op, resident, request),
     React: lambda host, op, resident, request: host.reacting.react(op, resident, request),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany
+from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany, PutBack
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
 from nomospace.host.directory import Directory, News
 from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
@@ -338,6 +338,18 @@ class Holding:
         agent = resident.id
         self._put(resident, keys, Record((key,), agent, resident.count, agent, agent))
         return True
+
+    def put_back(self, op: int, resident: Resident, request: PutBack) -> None:
+        """Write a tuple again that was taken for an agent which never got it.
+
+        A law sees it as it sees a lease that is given back: its agent may well be one who could not
+        have written the tuple.
+        """
+        interface = resident.interface(request.space)
+        if interface.law:
+            self._host.governed.giving_back(resident, interface, request.fields)
+        self.write(resident, interface, request.fields, "", 0)
+        self._host.answer(op)
 
     def write(
         self,

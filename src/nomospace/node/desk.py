@@ -20,6 +20,7 @@ from nomospace.host.calls import (
     TAKING,
     Adjust,
     Adopt,
+    Asked,
     Call,
     Cancel,
     Event,
@@ -28,6 +29,7 @@ from nomospace.host.calls import (
     Open,
     Out,
     OutMany,
+    PutBack,
     React,
     Request,
     Save,
@@ -39,7 +41,7 @@ from nomospace.host.calls import (
     Unread,
 )
 from nomospace.host.effects import Answer, Effect, Fire, Found, Mail, Note
-from nomospace.host.problems import BadReaction, Cancelled
+from nomospace.host.problems import BadReaction, Cancelled, LeaseLapsed
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -78,7 +80,7 @@ class Desk:
         """A connection for one agent."""
         return Line(self, agent)
 
-    def post(self, agent: str, request: Request, then: Callable[[Answer], None]) -> None:
+    def post(self, agent: str, request: Asked, then: Callable[[Answer], None]) -> None:
         """Make a call whose answer nobody awaits."""
         self.op = op = self.op + 1
         self.waiting[op] = then
@@ -374,17 +376,18 @@ class Line:
         value = answer.value
         taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
         if request.lease_us:
-            back: Request = Settle(request.space, taken[0].lease, False)
+            backs: list[Asked] = [Settle(request.space, taken[0].lease, False)]
         else:
-            back = OutMany(request.space, tuple(found.fields for found in taken))
+            backs = [PutBack(request.space, found.fields) for found in taken]
 
         def put_back(answer: Answer) -> None:
-            if answer.error is not None:
-                facts = {"agent": self._agent, "space": request.space, "tuples": len(taken)}
-                what = "tuples of a cancelled take could not be put back"
+            if answer.error is not None and answer.error.__class__ is not LeaseLapsed:
+                facts = {"agent": self._agent, "space": request.space}
+                what = "a tuple of a cancelled take could not be put back"
                 self._desk.report(Report(what, facts, answer.error))
 
-        self._desk.post(self._agent, back, put_back)
+        for back in backs:
+            self._desk.post(self._agent, back, put_back)
 
 
 def _nobody(answer: Answer) -> None:

@@ -30,6 +30,7 @@ from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
 from nomospace.host.calls import (
     Arrive,
+    Asked,
     Call,
     Disengage,
     Engage,
@@ -37,15 +38,17 @@ from nomospace.host.calls import (
     Heard,
     Loaded,
     Moved,
-    Request,
     RevocationsLearnt,
+    Seek,
     Tick,
 )
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import (
+    TAKEN,
     Answer,
     Came,
     Effect,
+    Found,
     Left,
     Persist,
     Ruled,
@@ -639,6 +642,23 @@ class Host:
             raise self._why_not(keeper)
         self._tell(event)
 
+    def _at_once(self, agent: str, seek: Seek) -> Found | None:
+        """Serve a read or a take without a step, when nothing before it waits for the disk."""
+        core = self._core
+        if core is None or self._behind or self._stepping or self._tracing.on:
+            return None
+        now = self._now()
+        record = core.at_once(agent, seek, now=now)
+        if record is None:
+            return None
+        self.steps += 1
+        self.calls[Seek] = self.calls.get(Seek, 0) + 1
+        source = record.cur
+        if self._recorder is not None and self._keeper is not None and record.order == 0:
+            traced = Traced(TAKEN, seek.space, record.fields, record.writer, record.count, agent)
+            self._set_aside(self._recorder.records([traced], now))
+        return Found(record.fields, record.writer, record.count, source, record.deliveries)
+
     def _carry(self, effects: list[Effect]) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
         if not effects:
@@ -767,7 +787,7 @@ class Host:
             _log.exception("%s: on_report failed on %s", self.name, report)
 
 
-def _named(request: Request) -> str:
+def _named(request: Asked) -> str:
     """What a request is called in traces and metrics: the way of a seek, else its kind."""
     how = getattr(request, "how", "")
     return str(how) or type(request).__name__.lower()
@@ -787,6 +807,9 @@ class _Gate:
 
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
+
+    def at_once(self, agent: str, seek: Seek) -> Found | None:
+        return self._host._at_once(agent, seek)
 
     def seat(self, agent: str) -> None:
         self._host._seat(agent)

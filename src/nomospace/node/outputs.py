@@ -16,10 +16,10 @@ from nomospace.host.calls import (
     ONCE,
     TAKING,
     Adjust,
+    Asked,
     Call,
-    OutMany,
+    PutBack,
     React,
-    Request,
     Seek,
     Settle,
 )
@@ -48,7 +48,7 @@ class Outputs:
     def __init__(self, gate: Gate, *, first: int) -> None:
         self._gate = gate
         self._op = first
-        self._ops: dict[int, tuple[Session, int, Request]] = {}
+        self._ops: dict[int, tuple[Session, int, Asked]] = {}
         self._of: dict[str, dict[str, Session]] = {}
         self._reacting: dict[tuple[str, str], Session] = {}
         self.dropped = 0
@@ -124,7 +124,21 @@ class Outputs:
                 else:
                     session.clogged = True
 
-    def _answered(self, out: Outgoing, asked: tuple[Session, int, Request], answer: Answer) -> None:
+    def _found(self, session: Session, seq: int, seek: Seek, found: Found) -> None:
+        """A read or a take was served at once: its answer goes out, and is kept nowhere."""
+        session.number = number = session.number + 1
+        body = pack_reply(number, seq, found)
+        session.outbox.append((number, body, seq, (seek, found) if seek.how in TAKING else None))
+        session.weight += len(body)
+        session.answers += 1
+        link = session.link
+        if link is not None and not session.clogged:
+            if link.send(body):
+                session.sent = session.shown = number
+            else:
+                session.clogged = True
+
+    def _answered(self, out: Outgoing, asked: tuple[Session, int, Asked], answer: Answer) -> None:
         session, seq, request = asked
         error = answer.error
         taken: tuple[Seek, Any] | None = None
@@ -156,7 +170,7 @@ class Outputs:
     def _afterwards(
         self,
         session: Session,
-        request: Request,
+        request: Asked,
         taken: tuple[Seek, Any] | None,
         answer: Answer,
     ) -> None:
@@ -165,7 +179,7 @@ class Outputs:
             self._undo(session, *taken)
         elif isinstance(request, React) and answer.error is None:
             self._inside(session, Adjust(answer.value, "remove"))
-        elif isinstance(request, OutMany | Settle) and answer.error is not None:
+        elif isinstance(request, PutBack | Settle) and answer.error is not None:
             facts = {"agent": session.agent, "space": request.space, "error": str(answer.error)}
             self._gate.note("not-put-back", facts)
 
@@ -239,7 +253,7 @@ class Outputs:
 
     # -- calls of the session itself -----------------------------------------------------------
 
-    def _inside(self, session: Session, request: Request) -> None:
+    def _inside(self, session: Session, request: Asked) -> None:
         """Make a call in the name of a session, whose answer no client gets."""
         nobody = Session("", session.agent, 0)
         nobody.ended = True
@@ -258,7 +272,8 @@ class Outputs:
         if request.lease_us:
             self._inside(session, Settle(request.space, taken[0].lease, False))
         else:
-            self._inside(session, OutMany(request.space, tuple([one.fields for one in taken])))
+            for one in taken:
+                self._inside(session, PutBack(request.space, one.fields))
 
 
 _OTHERS: Final = frozenset({Fire, Mail, Left, Came})

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nomospace.host.calls import Event, Request, Seek
+from nomospace.host.effects import Found
 from nomospace.store.interface import Kept
 
 
@@ -30,6 +31,9 @@ class Gate(Protocol):
 
     def tell(self, event: Event) -> None:
         """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
+
+    def at_once(self, agent: str, seek: Seek) -> Found | None:
+        """Serve a read or a take now, if nobody has to be waited for; else `None`, and nothing."""
 
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""

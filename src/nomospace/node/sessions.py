@@ -338,6 +338,11 @@ class Sessions(Outputs):
 
     def _begin(self, session: Session, seq: int, request: Request) -> None:
         kind = request.__class__
+        if kind is Seek:
+            found = self._gate.at_once(session.agent, request)  # type: ignore[arg-type]
+            if found is not None:
+                self._found(session, seq, request, found)  # type: ignore[arg-type]
+                return
         if kind in _TRANSLATED:
             translated = self._translated(session, seq, request)
             if translated is None:

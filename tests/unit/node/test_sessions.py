@@ -11,16 +11,16 @@ from nomospace.errors import Unavailable
 from nomospace.host.calls import (
     Absent,
     Adjust,
+    Asked,
     Call,
     Cancel,
     Event,
     Launch,
     Move,
     Out,
-    OutMany,
     Present,
+    PutBack,
     React,
-    Request,
     Seek,
     Settle,
 )
@@ -55,6 +55,9 @@ class Gate:
             raise self.trouble
         self.told.append(event)
 
+    def at_once(self, agent: str, seek: Seek) -> Found | None:
+        return None
+
     def seat(self, agent: str) -> None:
         pass
 
@@ -72,7 +75,7 @@ class Gate:
         return f"{host}:7411"
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[Asked]:
         """What was asked of the core so far, once."""
         told, self.told = self.told, []
         return [event.request for event in told if isinstance(event, Call)]
@@ -336,7 +339,7 @@ def test_a_new_connection_replaces_the_one_before() -> None:
     assert session.link is second
 
 
-@pytest.mark.parametrize(("request_", "back"), [(TAKE, OutMany), (LEASED, Settle)])
+@pytest.mark.parametrize(("request_", "back"), [(TAKE, PutBack), (LEASED, Settle)])
 def test_what_was_taken_and_never_sent_goes_back_when_a_session_ends(
     request_: Seek, back: type
 ) -> None:
@@ -372,7 +375,7 @@ def test_a_session_ends_while_an_answer_of_it_waits_for_the_disk() -> None:
     assert desk.gate.requests == []  # there is nothing to call off any more
     desk.sessions.release(waits)
     (undone,) = desk.gate.requests
-    assert isinstance(undone, OutMany)
+    assert isinstance(undone, PutBack)
 
 
 def test_what_could_not_be_put_back_is_noted() -> None:
@@ -399,7 +402,7 @@ def test_an_answer_too_large_to_travel_gives_back_what_it_took(
     (frame,) = wire.sent
     assert (frame[0], frame[2]) == (talk.FAILURE, 1)
     assert talk.read_error(frame[3]).code == "wire.frame-too-large"
-    assert desk.gate.requests == [OutMany("jobs", (("x" * 200,),))]
+    assert desk.gate.requests == [PutBack("jobs", ("x" * 200,))]
 
 
 def test_an_agent_that_moves_takes_nothing_of_its_session_along() -> None:
