@@ -16,6 +16,7 @@ from nomospace.control import Ruling
 from nomospace.host import (
     Answer,
     Arrive,
+    Asked,
     Bundle,
     Call,
     Depart,
@@ -34,7 +35,6 @@ from nomospace.host import (
     Packed,
     Persist,
     React,
-    Request,
     Ruled,
     Seek,
     Share,
@@ -278,9 +278,7 @@ class Hosts:
         self.run(seconds)
         self.tell(to, Arrive(agent, self.bundles.pop(agent)))
 
-    def call(
-        self, agent: str, request: Request, then: Callable[[Answer], None] | None = None
-    ) -> int:
+    def call(self, agent: str, request: Asked, then: Callable[[Answer], None] | None = None) -> int:
         """Begin an operation; its number. `then` is told the answer when it comes."""
         op = next(self._ops)
         if then is not None:
@@ -288,11 +286,11 @@ class Hosts:
         self.tell(self.home(agent), Call(op, agent, request))
         return op
 
-    def do(self, agent: str, request: Request) -> Any:
+    def do(self, agent: str, request: Asked) -> Any:
         """An operation that is answered at once; raises the error it is answered with."""
         return self.value(self.call(agent, request))
 
-    def ask(self, agent: str, request: Request) -> Any:
+    def ask(self, agent: str, request: Asked) -> Any:
         """An operation and its answer, however long that takes."""
         op = self.call(agent, request)
         self.until(lambda: op in self.answers)
