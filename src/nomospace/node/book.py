@@ -98,6 +98,11 @@ class Book:
         self._hosts[name] = (life, addresses)
         return True
 
+    def address_of(self, name: str) -> str:
+        """Where a host is said to be; empty when nobody has said."""
+        _, addresses = self._hosts.get(name, (0, ()))
+        return addresses[0] if addresses else ""
+
     def forget(self, name: str) -> None:
         """Nobody of that name is where it was said to be."""
         self._hosts.pop(name, None)

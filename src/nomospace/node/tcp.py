@@ -122,6 +122,10 @@ class TcpLinks:
         if name == self.name:
             self._hear = None
 
+    def address_of(self, host: str) -> str:
+        """Where another host listens, as far as its peers know; empty when they do not."""
+        return self._book.address_of(host)
+
     def neighbours(self) -> tuple[str, ...]:
         """The hosts that a connection leads to."""
         return tuple(self._peers)

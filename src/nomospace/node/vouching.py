@@ -109,6 +109,11 @@ class SealedLinks:
         """The host of this process hears no more."""
         self._links.leave(name)
 
+    def address_of(self, host: str) -> str:
+        """Where another host listens, if the wires know."""
+        find = getattr(self._links, "address_of", None)
+        return "" if find is None else str(find(host))
+
     def transmit(self, sender: str, to: str | None, frame: Any) -> None:
         """Send a frame; one with a letter of this host's waits for the end of the turn."""
         post = own_post(sender, frame)
