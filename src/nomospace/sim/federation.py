@@ -31,7 +31,6 @@ from nomospace.host.calls import (
     READ_ALL,
     STRONG,
     Arrive,
-    Asked,
     Bundle,
     Call,
     Certified,
@@ -41,6 +40,7 @@ from nomospace.host.calls import (
     Event,
     Heard,
     Moved,
+    PutBack,
     React,
     Request,
     Revoked,
@@ -348,7 +348,7 @@ class Sites(Simulation):
     # -- calls -----------------------------------------------------------------------------
 
     def call(
-        self, agent: str, request: Asked, then: Then | None = None, *, round: int = 0
+        self, agent: str, request: Request | PutBack, then: Then | None = None, *, round: int = 0
     ) -> int | None:
         """An agent asks its host for something; `then` is told the answer, if one comes.
 
