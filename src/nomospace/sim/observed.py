@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import Open, Out, OutMany, React, Request, Seek, Settle, Share
+from nomospace.host.calls import Open, Out, OutMany, PutBack, React, Request, Seek, Settle, Share
 from nomospace.host.effects import Found
 from nomospace.sim.history import Happening, tell_as
 from nomospace.terms import Term, show
@@ -46,7 +46,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
 
     op: int
     host: str
-    request: Request
+    request: Request | PutBack
     round: int = 0
 
 
