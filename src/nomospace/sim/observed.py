@@ -81,7 +81,7 @@ def _fields(fields: tuple[Term, ...]) -> str:
     return f"({', '.join(show(field) for field in fields)})"
 
 
-def request_text(request: Request) -> str:
+def request_text(request: Request | PutBack) -> str:
     """A call in a few words.
 
     >>> request_text(Out("jobs", ("job", 1), to="bob@x"))

@@ -21,6 +21,7 @@ from nomospace.host.calls import (
     Open,
     Out,
     OutMany,
+    PutBack,
     React,
     Request,
     Seek,
@@ -55,7 +56,7 @@ class Op:
         return self.asked.what  # type: ignore[no-any-return]
 
     @property
-    def request(self) -> Request:
+    def request(self) -> Request | PutBack:
         return self.call.request
 
     @property
