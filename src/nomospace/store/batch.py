@@ -36,6 +36,7 @@ from nomospace.host.changes import (
     TupleGone,
     TuplePut,
 )
+from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
 from nomospace.store.interface import PARCELS, TRANSFERS, Step
 from nomospace.store.schema import TABLE_OF
@@ -86,9 +87,10 @@ class Batch:
             _ADD[change.__class__](self, change)
         for kept in step.outbox:
             self._do("kept", (kept.agent, kept.number, guard(kept.body)))
-        for record in step.records:
-            self.counters.journal += 1
-            self._do("recorded", (self.counters.journal, guard(record)))
+        for start in range(0, len(step.records), BUNDLE_MAX):
+            records = step.records[start : start + BUNDLE_MAX]
+            self.counters.journal += len(records)
+            self._do("recorded", (self.counters.journal, guard(bundle(records))))
 
     def trim(self, agent: str, number: int) -> None:
         """Forget what was kept for an agent up to a number."""

@@ -13,8 +13,9 @@ import msgspec
 
 from nomospace.host.changes import Book, Durable, StoredMember
 from nomospace.store.batch import Counters, Params
+from nomospace.store.bundles import unbundle
 from nomospace.store.guarded import Altered, unguard
-from nomospace.store.interface import PARCELS, TRANSFERS, Beginning, Kept, StoreDamaged
+from nomospace.store.interface import PARCELS, TRANSFERS, Beginning, Entry, Kept, StoreDamaged
 from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
 
 T = TypeVar("T")
@@ -82,8 +83,8 @@ class Reader:
             durable.floor,
         )
         read = tuple([int(part) for part in clock.split(",")]) if clock else ()
-        first = self.number("SELECT min(seq) FROM journal")
-        forgotten = journal if first is None else first - 1
+        rows = list(self.ask("SELECT seq, body FROM journal ORDER BY seq LIMIT 1"))
+        forgotten = self.records(*rows[0])[0].seq - 1 if rows else journal
         beginning = Beginning(life, durable, tuple(outbox), last_at, read)
         return Loaded(beginning, batch, counters, forgotten)
 
@@ -147,6 +148,13 @@ class Reader:
             return decode(unguard(blob))
         except (Altered, BadRecord) as error:
             raise self.damaged(table, key, error) from None
+
+    def records(self, seq: int, blob: bytes) -> list[Entry]:
+        """The records of a row of the journal; raises `StoreDamaged`."""
+        try:
+            return unbundle(seq, unguard(blob))
+        except (Altered, msgspec.MsgspecError) as error:
+            raise self.damaged("journal", str(seq), error) from None
 
     def damaged(self, table: str, key: str, why: object) -> StoreDamaged:
         """The error that names what is damaged."""

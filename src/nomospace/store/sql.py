@@ -328,15 +328,16 @@ class SqlStore(ABC):
 
     def journal(self, after: int, limit: int) -> list[Entry]:
         """Records that no segment has yet."""
-        read = self._tables.read
+        found: list[Entry] = []
         with self._reading():
-            return [
-                Entry(seq, read("journal", str(seq), bytes, blob))
-                for seq, blob in self._ask(
-                    "SELECT seq, body FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
-                    (after, check_limit(limit)),
-                )
-            ]
+            for seq, blob in self._ask(
+                "SELECT seq, body FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
+                (after, check_limit(limit)),
+            ):
+                found += [one for one in self._tables.records(seq, blob) if one.seq > after]
+                if len(found) >= limit:
+                    break
+        return found[:limit]
 
     def prune(self, upto: int) -> None:
         """Forget journal records up to a number: with the commits that follow, or at once."""
@@ -373,7 +374,8 @@ class SqlStore(ABC):
                     )
                 )
             for chunk in _chunks(self._ask("SELECT seq, body FROM journal ORDER BY seq")):
-                records = [read("journal", str(seq), bytes, blob) for seq, blob in chunk]
+                rows = [self._tables.records(seq, blob) for seq, blob in chunk]
+                records = [entry.record for row in rows for entry in row]
                 yield Step(records=tuple(records))
 
     def found(self, header: Header) -> None:
