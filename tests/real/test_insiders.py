@@ -17,6 +17,7 @@ import pytest
 
 from nomospace import t
 from nomospace.client import Membership
+from nomospace.client.remote import RemoteAgent
 from nomospace.control import Snapshot
 from nomospace.host.calls import Bundle, LawText
 from nomospace.host.moving import Coming
@@ -43,6 +44,7 @@ R1. sent(_, say(_), _) :- do(forward).
 R2. sent(_, order(_), _) :- doctor@CS, do(forward).
 R3. sent(X, out([msg(_), from(X), to(_)]), _) :- do(forward).
 R4. sent(Y, inp([msg(_), from(_), to(Y)]), _) :- do(forward).
+R4b. sent(Y, in([msg(_), from(_), to(Y)]), _) :- do(forward).
 R5. sent(_, _, _) :- tupleSpace@CS, do(forward).
 R6. arrived(_, _, _) :- do(deliver).
 """
@@ -93,6 +95,37 @@ async def nothing_but(membership: Membership, sender: str, message: Any) -> None
         async for letter in membership.inbox():
             assert (letter.sender, letter.message) == (sender, message)
             return
+
+
+def test_certified_hosts_believe_each_other(group: Group) -> None:
+    """Governed spaces and moves between hosts go on as ever where controllers are certified."""
+
+    async def program() -> None:
+        trust = group.trust
+        async with (
+            caller(group.icu, trust, token=trust.token("ann0@icu")) as near,
+            caller(group.ward, trust, token=trust.token("dan0@ward")) as far,
+        ):
+            ann, dan = await near.agent(), await far.agent()
+            spaces = []
+            for agent in (ann, dan):
+                await agent.adopt(group.law)
+                spaces.append(await agent.space("post", shared=True, law=group.law))
+            await see(ann, "ward")
+            letter = (t.msg("hello"), t["from"]("ann0@icu"), t.to("dan0@ward"))
+            await spaces[0].out(*letter)
+            template = (t.msg(str), t["from"](str), t.to("dan0@ward"))
+            assert await spaces[1].take(*template, timeout=20) == letter
+            assert isinstance(dan, RemoteAgent)
+            await dan.move("icu")
+            member = dan.membership(group.law)
+            assert member is not None
+            assert not (await member.send("say(1)", to="ann0@icu")).refused
+            mine = ann.membership(group.law)
+            assert mine is not None
+            await nothing_but(mine, "dan0@ward", term("say(1)"))
+
+    play(program())
 
 
 @pytest.mark.xfail(reason="`Mailed` carries no seal, and any engaged host is believed")
