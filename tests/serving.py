@@ -68,8 +68,11 @@ class _Addressed:
         self.at_once = gate.at_once
         self.seat = gate.seat
         self.keep = gate.keep
+        self.bring = gate.bring
+        self.unreleased = gate.unreleased
         self.trim = gate.trim
         self.note = gate.note
+        self.held = gate.held
         self._addresses = addresses
 
     def address_of(self, host: str) -> str:

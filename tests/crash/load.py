@@ -65,8 +65,9 @@ RECONNECT_S: Final = 120.0
 """Longer than any host is away: no program is ever told that its host is lost."""
 ANSWER_S: Final = 60.0
 """How long the calls that are under way in the end may take."""
-LAPSED: Final = frozenset({"space.lease-lapsed", "host.lease-lapsed"})
-DOUBTFUL: Final = frozenset({"host.in-doubt"})
+LAPSED: Final = "space.lease-lapsed"
+DOUBTFUL: Final = "host.in-doubt"
+STAYS: Final = frozenset({"host.move-refused"})
 
 
 class Load:
@@ -78,9 +79,13 @@ class Load:
         """What programs were told that nobody promised; the program that it befell."""
         self.settled: dict[str, int] = {"acknowledged": 0, "lapsed": 0, "in doubt": 0, "died": 0}
         """How leases ended."""
+        self.moves: dict[str, int] = {"moved": 0, "stayed": 0}
+        """How often walkers went to another host, and how often they had to stay."""
         self.operations = 0
         """How many calls were answered."""
-        self._hosts = {name: connect(url, reconnect_s=RECONNECT_S) for name, url in urls.items()}
+        self._hosts = {
+            name: connect(url, reconnect_s=RECONNECT_S, hosts=urls) for name, url in urls.items()
+        }
         self._rng = rng
         self._writing = True
         self._makers: list[asyncio.Task[None]] = []
@@ -105,6 +110,8 @@ class Load:
                 spaces[agent.id] = agent, await agent.space("post", shared=True, law=law)
             for role in ("member-1", "member-2"):
                 await self._enrol(host, role)
+            walker = await self._enrol(host, "walker")
+            self._begin(self._makers, f"{walker.id} walks", self._walk(walker))
             self._begin(self._takers, f"dead letters of {name}", self._bury(host))
         others = list(self._hosts)
         for name in self._hosts:
@@ -127,9 +134,22 @@ class Load:
             self._begin(self._makers, f"{member} promises", self._promise(member))
             self._begin(self._takers, f"{member} reads", self._read_letters(member))
 
-    async def _enrol(self, host: RemoteHost, role: str) -> None:
+    async def _enrol(self, host: RemoteHost, role: str) -> Agent:
         agent = await host.agent(role)
         self._members[agent.id] = await agent.adopt(BOOKS)
+        return agent
+
+    async def _walk(self, walker: Agent) -> None:
+        while self._writing:
+            await asyncio.sleep(self._rng.uniform(0.2, 2.0))
+            try:
+                await walker.move(self._rng.choice(list(self._hosts)))
+            except NomospaceError as error:
+                if error.code not in STAYS:
+                    raise
+                self.moves["stayed"] += 1
+            else:
+                self.moves["moved"] += 1
 
     async def finish_writing(self) -> None:
         """Make nothing new; wait until all that was asked for is answered."""
@@ -227,10 +247,10 @@ class Load:
         try:
             await call
         except NomospaceError as error:
-            if error.code in DOUBTFUL:
+            if error.code == DOUBTFUL:
                 self.settled["in doubt"] += 1
                 self.ledger.doubt(LENT, id, by=jobs.owner)
-            elif error.code in LAPSED:
+            elif error.code == LAPSED:
                 self.settled["lapsed"] += 1
             else:
                 raise

@@ -53,6 +53,7 @@ class Outcome:
     operations: int = 0
     checked: dict[str, int] = field(default_factory=dict)
     leases: dict[str, int] = field(default_factory=dict)
+    moves: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     folder: str = ""
 
@@ -67,6 +68,7 @@ class Outcome:
         lines = [f"{tried}, {self.operations:,} operations, {self.took_s:.1f} s"]
         lines += [f"  {count:>8,}  {what}" for what, count in self.checked.items()]
         lines += [f"  {count:>8,}  leases {how}" for how, count in self.leases.items()]
+        lines += [f"  {count:>8,}  times a walker {how}" for how, count in self.moves.items()]
         if self.good:
             lines.append("nothing lost, nothing doubled, nothing out of order, nothing too early")
         else:
@@ -86,6 +88,7 @@ class Outcome:
                 "operations": self.operations,
                 "checked": self.checked,
                 "leases": self.leases,
+                "moves": self.moves,
                 "faults": [str(fault) for fault in self.faults],
             }
         )
@@ -204,6 +207,7 @@ class Run:
             outcome.checked["control states"] = len(states)
         outcome.checked = {**self._ledger.checked(), **outcome.checked}
         outcome.leases = load.settled
+        outcome.moves = load.moves
         outcome.operations = load.operations
 
 

@@ -31,6 +31,7 @@ from nomospace.client.connection import Found, Mailbox, Report
 from nomospace.client.dialling import Dialler, Talk, Url
 from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError, Unavailable
+from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
@@ -61,6 +62,7 @@ from nomospace.wire.talk import (
     read_message,
     read_reply,
     unpack_frame,
+    unseen,
 )
 
 RECONNECT_S: Final = 60.0
@@ -74,6 +76,8 @@ DEAD_S: Final = 16.0
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
 
+UNCLAIMED_MAX: Final = 10_000
+"""How many letters wait for their mailbox: those that were there when the session began."""
 UNRETURNED_MAX: Final = 1_000
 """How many tuples of takes that were called off too late, and that their laws let nobody put back,
 are kept for the next take."""
@@ -193,6 +197,8 @@ class Line:
         self._watching = Watching(self._post, on_report)
         self._presence = Presence(self._watching, self._loop)
         self._mailboxes: dict[str, list[Mailbox]] = {}
+        self._unclaimed: deque[tuple[str, str, Term]] = deque(maxlen=UNCLAIMED_MAX)
+        """Letters that came before anybody here asked for those of their law."""
         self._unreturned: list[tuple[Taking, Any]] = []
         """What takes have brought too late, and a law lets nobody put back."""
         self._ticker: asyncio.TimerHandle | None = None
@@ -349,6 +355,8 @@ class Line:
         self._moving = 0
         if call is not None:
             self._answer(call, None)
+        for call in self._calls.values():
+            call.body = unseen(call.body)
 
     def _forsake(self, error: NomospaceError) -> None:
         """Nobody can say any more what became of the calls that were sent."""
@@ -448,7 +456,10 @@ class Line:
             self._watching.fired(frame[2], lambda: read_found(frame))
         elif kind == MAILED:
             message = read_message(frame[4])
-            for mailbox in self._mailboxes.get(frame[2], ()):
+            mailboxes = self._mailboxes.get(frame[2])
+            if not mailboxes:
+                self._unclaimed.append((frame[2], frame[3], message))
+            for mailbox in mailboxes or ():
                 mailbox.on_mail(frame[3], message)
         elif kind == GONE:
             self._watching.gone(frame[2], read_error(frame[3]))
@@ -487,6 +498,16 @@ class Line:
             if not future.done():
                 future.set_result(None)
                 return
+
+    def _claim(self, law: str, mailbox: Mailbox) -> None:
+        """A mailbox gets the letters of its law that were here before it."""
+        if self._unclaimed:
+            letters, kept = list(self._unclaimed), [one for one in self._unclaimed if one[0] != law]
+            self._unclaimed.clear()
+            self._unclaimed.extend(kept)
+            for of, sender, message in letters:
+                if of == law:
+                    mailbox.on_mail(sender, message)
 
     def _undo(self, taking: Taking, value: Any) -> None:
         """Give back what a take has brought that nobody waits for any more."""

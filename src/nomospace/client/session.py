@@ -37,6 +37,7 @@ from nomospace.wire.talk import (
     pack_bye,
     pack_out,
     pack_seek,
+    pack_seen,
 )
 
 _CANCELLED: Final = "host.cancelled"
@@ -142,6 +143,7 @@ class Session(Line):
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()
         self._mailboxes.setdefault(law, []).append(mailbox)
+        self._claim(law, mailbox)
 
     async def _ask_law(self, request: Open | Adopt) -> Any:
         """A request with a law: its text goes along only when the host does not know it."""
@@ -250,6 +252,7 @@ class Session(Line):
         """End the session; what waits raises `Closed`."""
         talk = self._talk
         if talk is not None:
+            talk.send(pack_seen(self._seen))  # so that what it has read is not for the next one
             talk.send(pack_bye())
         dialling = self._dialling
         self._end(Closed(what=f"agent {self._agent}"), quiet=True)

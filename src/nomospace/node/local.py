@@ -18,7 +18,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -819,6 +819,21 @@ class _Gate:
         if keeper is not None:
             keeper.put(Step((), tuple(kept)))
 
+    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+        host = self._host
+        keeper = host._keeper
+        if keeper is None:
+            host._do([out])
+        else:
+            host._behind.append((keeper.last + 1, [out]))
+            keeper.put(Step((), tuple(kept)))
+
+    def unreleased(self) -> Iterator[Outgoing]:
+        for _, effects in self._host._behind:
+            for effect in effects:
+                if isinstance(effect, Outgoing):
+                    yield effect
+
     def trim(self, key: str, number: int) -> None:
         keeper = self._host._keeper
         if keeper is not None:
@@ -826,6 +841,10 @@ class _Gate:
 
     def note(self, what: str, facts: dict[str, Any]) -> None:
         self._host._report(Report(what, facts))
+
+    def held(self, agent: str, law: str) -> bool:
+        host = self._host
+        return bool(host._desk.mailboxes.get((agent, law))) or agent in host._stage.running
 
     def address_of(self, host: str) -> str:
         links = self._host._network

@@ -25,7 +25,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
-from nomospace.node.session import Gate, Outgoing, Session
+from nomospace.node.session import Gate, Outgoing, Push, Session
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -36,17 +36,24 @@ from nomospace.wire.talk import (
     pack_left,
     pack_mail,
     pack_reply,
+    renumbered_mail,
 )
 
 PUSHES_MAX: Final = 20_000
 """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
+LETTERS: Final = " letters"
+"""What the key of a letterbox ends with; names of sessions are longer."""
 
 
 class Outputs:
     """The part of a host's sessions that its driver brings things to."""
 
-    def __init__(self, gate: Gate, *, first: int) -> None:
+    def __init__(self, gate: Gate, *, first: int, base: int) -> None:
         self._gate = gate
+        self._top = base
+        """Above the numbers of all sessions that have ended: a new one may have the key of one."""
+        self._boxes: dict[str, Session] = {}
+        """Letters for agents that nobody speaks for just now, as sessions that nobody can name."""
         self._op = first
         self._ops: dict[int, tuple[Session, int, Asked]] = {}
         self._of: dict[str, dict[str, Session]] = {}
@@ -104,7 +111,7 @@ class Outputs:
         """A step is on disk, or needs not be: its pushes go out."""
         kept = out.kept
         for session, push in out.pushes:
-            number, body, seq, taken = push
+            number, _, seq, taken = push
             if seq:
                 session.calls.pop(seq, None)
             if session.ended:
@@ -113,30 +120,15 @@ class Outputs:
                 continue
             if kept:
                 session.kept = number
-            session.outbox.append(push)
-            session.weight += len(body)
-            if seq:
-                session.answers += 1
-            link = session.link
-            if link is not None and not session.clogged:
-                if link.send(body):
-                    session.sent = session.shown = number
-                else:
-                    session.clogged = True
+            self._put_out(session, push)
+        if out.replaced is not None:
+            self._gate.trim(*out.replaced)
 
     def _found(self, session: Session, seq: int, seek: Seek, found: Found) -> None:
         """A read or a take was served at once: its answer goes out, and is kept nowhere."""
         session.number = number = session.number + 1
         body = pack_reply(number, seq, found)
-        session.outbox.append((number, body, seq, (seek, found) if seek.how in TAKING else None))
-        session.weight += len(body)
-        session.answers += 1
-        link = session.link
-        if link is not None and not session.clogged:
-            if link.send(body):
-                session.sent = session.shown = number
-            else:
-                session.clogged = True
+        self._put_out(session, (number, body, seq, (seek, found) if seek.how in TAKING else None))
 
     def _answered(self, out: Outgoing, asked: tuple[Session, int, Asked], answer: Answer) -> None:
         session, seq, request = asked
@@ -192,7 +184,10 @@ class Outputs:
             self._fired(out, session, effect)
             return False
         if isinstance(effect, Mail):
-            for session in self._of.get(effect.agent, {}).values():
+            speakers = self._of.get(effect.agent, {})
+            if not speakers and not self._gate.held(effect.agent, effect.law):
+                speakers = {"": self._box(effect.agent)}
+            for session in speakers.values():
                 if self._full(session):
                     facts = {"agent": effect.agent, "law": effect.law, "limit": PUSHES_MAX}
                     self._gate.note("mail-lost", facts)
@@ -239,6 +234,56 @@ class Outputs:
     ) -> None:
         session.number = number = session.number + 1
         out.pushes.append((session, (number, pack(number, *what), 0, None)))
+
+    # -- letters that wait for a program ---------------------------------------------------------
+
+    def _box(self, agent: str) -> Session:
+        """Where letters wait for whoever speaks for an agent next."""
+        box = self._boxes.get(agent)
+        if box is None:
+            box = self._boxes[agent] = Session(agent + LETTERS, agent, self._top)
+        return box
+
+    def _pass_on(self, session: Session) -> None:
+        """Let letters that a client has not said to have go to the next one of its agent.
+
+        They get their numbers there now, also those that wait for the disk, so that none that comes
+        later overtakes them. On disk an empty row takes the place of each, in the same step in
+        which it stands under its new key: a crash leaves it under one of the two.
+        """
+        letters = [push for push in session.outbox if not push[2]]
+        for waits in self._gate.unreleased():
+            letters += [push for of, push in waits.pushes if of is session and not push[2]]
+            waits.pushes = [one for one in waits.pushes if one[0] is not session or one[1][2]]
+        sessions = self._of.get(session.agent)
+        heir = next(reversed(sessions.values())) if sessions else None
+        out = Outgoing()
+        kept: list[Kept] = []
+        for number, body, _, _ in letters:
+            to = self._box(session.agent) if heir is None else heir
+            letter = renumbered_mail(to.number + 1, body)
+            if letter:
+                to.number += 1
+                out.pushes.append((to, (to.number, letter, 0, None)))
+                kept += [Kept(to.key, to.number, letter), Kept(session.key, number, b"")]
+        if kept:
+            out.kept = True
+            out.replaced = (session.key, session.number)
+            self._gate.bring(out, kept)
+
+    def _put_out(self, session: Session, push: Push) -> None:
+        """A push waits until it is seen, and is sent if there is a connection."""
+        number, body, seq, _ = push
+        session.outbox.append(push)
+        session.weight += len(body)
+        if seq:
+            session.answers += 1
+        link = session.link
+        if link is not None and not session.clogged:
+            if link.send(body):
+                session.sent = session.shown = number
+            else:
+                session.clogged = True
 
     def _leave(self, session: Session, to: str) -> None:
         """The agent has left: what was under way here is asked for again where it is now."""

@@ -6,7 +6,7 @@ The rules of sessions stand at the head of `sessions`, which has all of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -41,11 +41,20 @@ class Gate(Protocol):
     def keep(self, kept: Sequence[Kept]) -> None:
         """Write something down with the next commit; nobody waits for it."""
 
+    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+        """Write something down, and release it in its turn, after all that was numbered before."""
+
+    def unreleased(self) -> Iterable[Outgoing]:
+        """What waits for the disk, oldest first."""
+
     def trim(self, key: str, number: int) -> None:
         """What was kept under a key up to a number is not wanted any more."""
 
     def note(self, what: str, facts: dict[str, Any]) -> None:
         """Let an operator know."""
+
+    def held(self, agent: str, law: str) -> bool:
+        """Whether a program of this host reads an agent's mail under a law."""
 
     def address_of(self, host: str) -> str:
         """Where clients find another host; empty when that is not known."""
@@ -136,9 +145,11 @@ class Session:
 class Outgoing:
     """What one step of the core has for clients. It goes out when the step is on disk."""
 
-    __slots__ = ("kept", "pushes")
+    __slots__ = ("kept", "pushes", "replaced")
 
     def __init__(self) -> None:
         self.pushes: list[tuple[Session, Push]] = []
+        self.replaced: tuple[str, int] | None = None
+        """What the disk may forget once this is out: a key, and a number."""
         self.kept = False
         """Whether the pushes are on disk too."""

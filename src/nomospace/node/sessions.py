@@ -17,7 +17,10 @@ of it may be lost or done twice. So:
 A session outlives its connection by `grace_us`. An agent may have several, and each gets its mail;
 one that comes to stay ends those of the same agent that nobody holds any more. When a session ends,
 what it waits for is called off, its reactions go, and a tuple that it took but was never sent goes
-back to its space.
+back to its space. Letters that its client has not said to have are for the next one of the agent:
+they wait in a letterbox, as do those that come while nobody speaks for the agent at all, on its way
+from host to host say. (So a letter may come again to a program that is started again, if the one
+before died with it in its hands. It is never lost.)
 
 This file knows no sockets: `Link` is how it writes to whoever is connected, and `Gate` is what it
 asks of the host's driver. What the driver brings in return is in `outputs`.
@@ -119,10 +122,8 @@ class Sessions(Outputs):
         grace_us: int = GRACE_US,
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
-        super().__init__(gate, first=first)
         self._base = life << LIFE_BITS
-        self._top = self._base
-        """Above the numbers of all sessions that have ended: a new one may have the key of one."""
+        super().__init__(gate, first=first, base=self._base)
         self._grace_us = grace_us
         self._max = sessions_max
         self._all: dict[str, Session] = {}
@@ -154,7 +155,9 @@ class Sessions(Outputs):
         opened: dict[str, Opened] = {}
         for one in outbox:
             try:
-                if one.number == _OPENED:
+                if not one.body:  # a letter that went elsewhere
+                    pushes.setdefault(one.agent, []).append((one, 0))
+                elif one.number == _OPENED:
                     opened[one.agent] = msgspec.msgpack.decode(one.body, type=Opened)
                 else:
                     pushes.setdefault(one.agent, []).append((one, answered_call(one.body)))
@@ -163,6 +166,8 @@ class Sessions(Outputs):
         for key, who in opened.items():
             session = self._add(Session(key, who.agent, self._base, alongside=who.alongside))
             for one, seq in sorted(pushes.pop(key, ()), key=lambda pair: pair[0].number):
+                if not one.body:
+                    continue
                 session.high = max(session.high, seq)
                 session.kept = one.number
                 # Whether it was sent nobody knows, so nothing in it is ever given back.
@@ -171,8 +176,12 @@ class Sessions(Outputs):
                 session.answers += seq > 0
             session.absent_since = now
             self._absent[key] = session
-        for key in pushes:  # of sessions that had ended
-            self._gate.trim(key, _ALL)
+        for key, left in pushes.items():  # letterboxes, and sessions that had ended
+            left.sort(key=lambda pair: pair[0].number)
+            old = Session(key, key.partition(" ")[0], left[-1][0].number if left else self._base)
+            old.outbox.extend([(one.number, one.body, seq, None) for one, seq in left if one.body])
+            self._pass_on(old)
+            self._gate.trim(key, old.number)
 
     def open(
         self, key: str, agent: str, link: Link, *, seen: int, alongside: bool, now: int
@@ -195,6 +204,9 @@ class Sessions(Outputs):
             session = self._add(Session(key, agent, self._top, alongside=alongside))
             body = msgspec.msgpack.encode(Opened(agent, alongside))
             self._gate.keep((Kept(key, _OPENED, body),))
+            box = self._boxes.pop(agent, None)
+            if box is not None:
+                self._close_box(box)
         elif session.link is not None:
             session.link.drop()
         self.seen(session, seen)
@@ -208,6 +220,11 @@ class Sessions(Outputs):
             del self._away[agent]
             self._tell(Present(agent))
         return session, known
+
+    def _close_box(self, box: Session) -> None:
+        """Somebody speaks for an agent again, and gets the letters that have waited."""
+        self._top = max(self._top, box.number)
+        self._pass_on(box)
 
     def _make_room(self) -> None:
         """End the session that has waited longest for its client."""
@@ -290,6 +307,8 @@ class Sessions(Outputs):
         for number, _, _, taken in session.outbox:
             if number > session.shown and taken is not None:
                 self._undo(session, *taken)
+        if not of and not session.moved_to:
+            self._pass_on(session)
         session.outbox.clear()
 
     def expire(self, *, now: int) -> None:

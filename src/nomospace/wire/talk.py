@@ -320,6 +320,17 @@ def _limited(data: bytes, what: str) -> bytes:
     return data
 
 
+def unseen(body: bytes) -> bytes:
+    """A call for another host than it was first for, whose pushes have other numbers.
+
+    >>> unpack_frame(unseen(pack_out(7, 99, "jobs", ("job", 1), "", 0)))[:3]
+    [3, 7, 0]
+    """
+    frame = unpack_frame(body)
+    frame[2] = 0
+    return pack(frame)
+
+
 def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     """A call that came: its number, what its client has seen, and what it asks for.
 
@@ -443,6 +454,21 @@ def pack_left(number: int, to: str, address: str) -> bytes:
 def pack_back(number: int, error: NomospaceError) -> bytes:
     """The agent was not taken where it went, and is back."""
     return pack((BACK, number, encode_error(error)))
+
+
+def renumbered_mail(number: int, body: bytes) -> bytes:
+    """A letter under another number; empty when the push is none.
+
+    >>> unpack_frame(renumbered_mail(8, pack_mail(7, "4c1f", "ann@ward", "hello")))[:4]
+    [28, 8, '4c1f', 'ann@ward']
+    >>> renumbered_mail(8, pack_left(7, "icu", ""))
+    b''
+    """
+    frame = unpack_frame(body)
+    if frame[0] != MAILED:
+        return b""
+    frame[1] = number
+    return pack(frame)
 
 
 def answered_call(body: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,6 +49,8 @@ class Gate:
         self.trimmed: list[tuple[str, int]] = []
         self.notes: list[str] = []
         self.trouble: Unavailable | None = None
+        self.waiting: list[Outgoing] = []
+        self.release: Callable[[Outgoing], None]
 
     def tell(self, event: Event) -> None:
         if self.trouble is not None:
@@ -64,12 +66,29 @@ class Gate:
     def keep(self, kept: Sequence[Kept]) -> None:
         self.kept += kept
 
+    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+        for one in kept:
+            others = [
+                old for old in self.kept if (old.agent, old.number) != (one.agent, one.number)
+            ]
+            self.kept = [*others, one]
+        if self.waiting:
+            self.waiting.append(out)
+        else:
+            self.release(out)
+
+    def unreleased(self) -> list[Outgoing]:
+        return self.waiting
+
     def trim(self, key: str, number: int) -> None:
         self.trimmed.append((key, number))
         self.kept = [one for one in self.kept if one.agent != key or one.number > number]
 
     def note(self, what: str, facts: dict[str, Any]) -> None:
         self.notes.append(what)
+
+    def held(self, agent: str, law: str) -> bool:
+        return False
 
     def address_of(self, host: str) -> str:
         return f"{host}:7411"
@@ -105,6 +124,7 @@ class Desk:
     def __init__(self, life: int = 1, **options: Any) -> None:
         self.gate = Gate()
         self.sessions = Sessions(self.gate, life=life, first=100, **options)
+        self.gate.release = self.sessions.release
 
     def open(self, key: str = "k", *, seen: int = 0, **options: Any) -> tuple[Session, Wire]:
         wire = Wire()
@@ -200,7 +220,7 @@ def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
     desk.open()
     desk.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
     again = Desk(life=2)
-    again.sessions.restore([*desk.gate.kept, Kept("k", 7, b"\xc1"), Kept("x", 7, b"")], now=0)
+    again.sessions.restore([*desk.gate.kept, Kept("k", 7, b"\xc1"), Kept("x", 7, b"\x90")], now=0)
     _, wire = again.open()
     assert [frame[0] for frame in wire.sent] == [talk.MAILED]
     assert again.gate.notes == ["push-unreadable", "push-unreadable"]
@@ -208,7 +228,7 @@ def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
 
 def test_a_session_of_which_only_pushes_are_left_is_cleared_away() -> None:
     desk = Desk()
-    desk.gate.kept = [Kept("old", 7, talk.pack_mail(7, "law", "bob@ward", "hello"))]
+    desk.gate.kept = [Kept(f"{ANN} old", 7, talk.pack_reply(7, 1, FOUND))]
     desk.sessions.restore(list(desk.gate.kept), now=0)
     assert desk.gate.kept == []
     assert not desk.sessions.all
@@ -378,6 +398,74 @@ def test_a_session_ends_while_an_answer_of_it_waits_for_the_disk() -> None:
     assert isinstance(undone, PutBack)
 
 
+def letters(wire: Wire) -> list[Any]:
+    """The messages that were sent over a connection."""
+    return [talk.read_message(frame[4]) for frame in wire.sent if frame[0] == talk.MAILED]
+
+
+def test_letters_wait_for_whoever_speaks_for_their_agent_next() -> None:
+    desk = Desk()
+    desk.step(Mail(ANN, "law", "bob@ward", "one"), persisted=True)
+    desk.step(Mail(ANN, "law", "bob@ward", "two"), persisted=True)
+    left = desk.step(Mail(ANN, "law", "bob@ward", "three"), persisted=True, release=False)
+    desk.gate.waiting = [one for one in left if isinstance(one, Outgoing)]
+    session, wire = desk.open()  # the third letter is not on disk yet
+    left = desk.step(Mail(ANN, "law", "bob@ward", "four"), persisted=True, release=False)
+    for one in [*desk.gate.waiting, *left]:
+        if isinstance(one, Outgoing):
+            desk.sessions.release(one)
+    desk.gate.waiting.clear()
+    assert letters(wire) == ["one", "two", "three", "four"]
+    numbers = [frame[1] for frame in wire.sent]
+    assert numbers == sorted(set(numbers))
+    assert {one.agent for one in desk.gate.kept} == {session.key}
+    desk.sessions.seen(session, numbers[-1])
+    assert [one.number for one in desk.gate.kept] == [sessions_module._OPENED]
+
+
+def test_letters_that_wait_do_so_through_another_life() -> None:
+    desk = Desk()
+    desk.step(Mail(ANN, "law", "bob@ward", "one"), persisted=True)
+    for life in (2, 3):
+        kept, desk = desk.gate.kept, Desk(life=life)
+        desk.gate.kept = list(kept)
+        desk.sessions.restore(kept, now=0)
+        assert len(desk.gate.kept) == 1
+    _, wire = desk.open()
+    assert letters(wire) == ["one"]
+
+
+def test_what_a_client_has_not_said_to_have_read_is_for_the_next() -> None:
+    desk = Desk()
+    session, wire = desk.open("first")
+    for text in ("one", "two", "three"):
+        desk.step(Mail(ANN, "law", "bob@ward", text), persisted=True)
+    desk.sessions.seen(session, wire.sent[0][1])
+    desk.sessions.lost(session, wire, now=0)
+    _, wire = desk.open("second")
+    assert letters(wire) == ["two", "three"]
+    assert session.ended
+
+
+def test_of_several_clients_each_gets_the_mail_and_none_that_of_another() -> None:
+    desk = Desk()
+    session, _ = desk.open("first")
+    _, other = desk.open("second", alongside=True)
+    desk.step(Mail(ANN, "law", "bob@ward", "one"), persisted=True)
+    desk.sessions.end(session)
+    _, third = desk.open("third", alongside=True)
+    assert (letters(other), letters(third)) == (["one"], [])
+
+
+def test_an_agent_that_left_leaves_no_letters() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.step(Mail(ANN, "law", "bob@ward", "one"), persisted=True)
+    desk.step(Left(ANN, "icu"), persisted=True)
+    desk.sessions.end(session)
+    assert desk.gate.kept == []
+
+
 def test_what_could_not_be_put_back_is_noted() -> None:
     desk = Desk()
     session, wire = desk.open()
@@ -462,7 +550,8 @@ def test_a_session_that_begins_anew_has_higher_numbers() -> None:
     session, wire = desk.open()
     desk.step(Mail(ANN, "law", "bob@ward", 1))
     desk.sessions.end(session)
+    before = wire.sent[0][1]
     session, wire = desk.open()
-    before = session.number
     desk.step(Mail(ANN, "law", "bob@ward", 2))
-    assert wire.sent[0][1] > before > 1 << 40
+    assert letters(wire) == [1, 2]
+    assert wire.sent[1][1] > wire.sent[0][1] > before > 1 << 40
