@@ -57,6 +57,7 @@ from nomospace.wire.talk import (
     LIFE_BITS,
     WINDOW,
     answered_call,
+    moved_to,
     pack_failure,
 )
 
@@ -174,6 +175,9 @@ class Sessions(Outputs):
                 session.outbox.append((one.number, one.body, seq, None))
                 session.weight += len(one.body)
                 session.answers += seq > 0
+                place = None if seq else moved_to(one.body)
+                if place is not None:  # its client does not know, or has not followed it yet
+                    session.moved_to = place
             session.absent_since = now
             self._absent[key] = session
         for key, left in pushes.items():  # letterboxes, and sessions that had ended

@@ -471,6 +471,16 @@ def renumbered_mail(number: int, body: bytes) -> bytes:
     return pack(frame)
 
 
+def moved_to(body: bytes) -> str | None:
+    """Where a push says that the agent is, empty for where it was; `None` if it says nothing.
+
+    >>> moved_to(pack_left(7, "icu", "")), moved_to(pack_mail(8, "4c1f", "ann@ward", "hello"))
+    ('icu', None)
+    """
+    frame = unpack_frame(body)
+    return str(frame[2]) if frame[0] == LEFT else "" if frame[0] == BACK else None
+
+
 def answered_call(body: bytes) -> int:
     """The number of the call that a push answers; 0 for all other pushes."""
     frame = unpack_frame(body)

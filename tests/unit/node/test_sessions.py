@@ -398,6 +398,18 @@ def test_a_session_ends_while_an_answer_of_it_waits_for_the_disk() -> None:
     assert isinstance(undone, PutBack)
 
 
+def test_that_an_agent_has_left_is_known_in_another_life_too() -> None:
+    desk = Desk()
+    desk.open()
+    desk.step(Left(ANN, "icu"), persisted=True)
+    kept, desk = desk.gate.kept, Desk(life=2)
+    desk.sessions.restore(kept, now=0)
+    session, wire = desk.open()
+    assert [frame[:1] + frame[2:3] for frame in wire.sent] == [[talk.LEFT, "icu"]]
+    desk.sessions.ask(session, 1, TAKE)  # its client asks again there
+    assert desk.gate.requests == []
+
+
 def letters(wire: Wire) -> list[Any]:
     """The messages that were sent over a connection."""
     return [talk.read_message(frame[4]) for frame in wire.sent if frame[0] == talk.MAILED]
