@@ -128,7 +128,6 @@ def test_certified_hosts_believe_each_other(group: Group) -> None:
     play(program())
 
 
-@pytest.mark.xfail(reason="`Mailed` carries no seal, and any engaged host is believed")
 def test_a_message_as_if_a_space_had_sent_it(group: Group) -> None:
     """What a space says to a member at another host is believed of certified hosts only."""
 
@@ -147,7 +146,6 @@ def test_a_message_as_if_a_space_had_sent_it(group: Group) -> None:
     play(program())
 
 
-@pytest.mark.xfail(reason="operations on governed spaces are believed of any engaged host")
 def test_a_look_into_a_governed_space(group: Group) -> None:
     """An operation that no certified controller has ruled on finds nothing."""
 
@@ -174,7 +172,6 @@ def test_a_look_into_a_governed_space(group: Group) -> None:
     play(program())
 
 
-@pytest.mark.xfail(reason="an agent is taken in from any host, with the control state it brings")
 def test_an_agent_that_comes_with_a_state_of_its_own_making(group: Group) -> None:
     """Who moves brings a control state; one that no certified controller kept is not taken in."""
 
@@ -215,7 +212,6 @@ def test_mail_that_a_host_would_draw_to_itself(group: Group) -> None:
     play(program())
 
 
-@pytest.mark.xfail(reason="the source of a `Relay` is what the relay says")
 def test_a_frame_in_the_name_of_another_host(group: Group) -> None:
     """A host that is linked speaks for itself: what another passes on in its name is dropped."""
 

@@ -114,9 +114,11 @@ class Host:
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
     is asked once it is at the door, with program, code and state. `vouches` is asked for a letter
     from elsewhere whether its controller may take part in a law's community, and `silent` for a law
-    whether this host's own controllers may: why not, or an empty string. `enrols` is asked for an
-    agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
-    raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
+    whether this host's own controllers may: why not, or an empty string. `papers` are what it shows
+    those it engages with, and `believes` is asked for a law, a host and its papers whether what
+    that host says under the law counts. `enrols` is asked for an agent that adopts a law (its
+    hash), and gives the terms that a secretary's roll has for it, or raises why it is not admitted.
+    `limits` bound the mail that waits. With `traces` the host tells
     what becomes of every tuple (`effects.Traced`). `revocations` are the certificates known
     to be revoked when the host begins. A host that is `loading` is told the tuples of earlier lives
     in `Loaded` events; until the last of them it is alone, and all that it is asked waits.
@@ -143,6 +145,8 @@ class Host:
         reads: Callable[[str, Any, Any], str] | None = None,
         vouches: Callable[[CompiledLaw, Post], str] | None = None,
         silent: Callable[[CompiledLaw], str] | None = None,
+        papers: Callable[[], bytes] | None = None,
+        believes: Callable[[CompiledLaw, str, bytes], str] | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
@@ -161,6 +165,8 @@ class Host:
         self.reads = reads or _admit_all
         self.vouches = vouches or _admit_all
         self.silent = silent or _admit_all
+        self.papers = papers or bytes
+        self.believes = believes or _admit_all
         self.enrols = enrols or _no_roll
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)

@@ -18,7 +18,7 @@ from nomospace.protocols.spaces import Announced, Entry, Sharing
 
 
 class Directory:
-    """The lines of one peer.
+    """The lines of one peer. `believed` is asked for a law whether its controllers may take part.
 
     >>> lines = Directory(Entry(("bob@b",), edition=4))
     >>> lines.change(Announced(5, came=("cat@b",), shared=(Sharing("jobs", "", "cat@b"),)))
@@ -27,17 +27,24 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = ("_spaces", "agents", "edition")
+    __slots__ = ("_believed", "_spaces", "agents", "edition", "papers")
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, believed: Callable[[str], bool] | None = None) -> None:
         self.edition = entry.edition
+        self.papers = entry.papers
+        self._believed = believed
         self.agents = dict.fromkeys(entry.agents)
         self._spaces = {one.name: (one.law, dict.fromkeys(one.agents)) for one in entry.spaces}
 
     def shares(self, space: str, law: str, agent: str | None = None) -> bool:
-        """Whether an agent there, or anyone, shares a space under a law."""
+        """Whether an agent there, or anyone, shares a space under a law.
+
+        A host whose controllers the law does not believe shares nothing under it.
+        """
         known = self._spaces.get(space)
-        return known is not None and known[0] == law and (agent is None or agent in known[1])
+        if known is None or known[0] != law or (agent is not None and agent not in known[1]):
+            return False
+        return not law or self._believed is None or self._believed(law)
 
     def has(self, space: str, agent: str) -> bool:
         """Whether an agent there shares a space, under any law."""

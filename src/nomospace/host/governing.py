@@ -393,6 +393,8 @@ class Governing:
 
     def hear_mailed(self, peer: str, body: Mailed) -> None:
         """A message of a community came from another host."""
+        if self._host.group.doubts(peer, body.law):
+            return
         there = self._members.get((body.to, body.law))
         if there is not None and not there.ended:
             self.rule(there, arrived(body.sender, body.message, body.to))

@@ -15,6 +15,7 @@ peer is looked at alone, with what waits for it or at it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
@@ -27,10 +28,11 @@ from nomospace.host.changes import (
 )
 from nomospace.host.directory import Directory
 from nomospace.host.effects import Transmit
+from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
-from nomospace.protocols.messages import View, ViewId
+from nomospace.protocols.messages import Relay, View, ViewId
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
     Announced,
@@ -106,6 +108,14 @@ class Group:
 
     def heard(self, neighbour: str, frame: Any) -> None:
         """A frame came from a neighbour."""
+        if (
+            isinstance(frame, Relay)
+            and frame.dst == self._host.name
+            and isinstance(frame.body, Data | Ack | Parcel | Receipt)
+            and not self._engagement.believes(neighbour, frame.src)
+        ):
+            self._host.note("not-its-own", peer=neighbour, source=frame.src)
+            return
         self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._host.now))
 
     def engage(self) -> None:
@@ -238,12 +248,17 @@ class Group:
 
     def _entry(self) -> Entry:
         agents, spaces = self._host.holding.lines()
-        return Entry(agents, spaces, self._streams.sessions(), self._edition)
+        papers = self._host.papers()
+        return Entry(agents, spaces, self._streams.sessions(), self._edition, papers)
 
     def _exchange(self, view: View, entries: dict[str, Entry], fresh: tuple[str, ...]) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
         name = self._host.name
-        directories = {peer: Directory(entry) for peer, entry in entries.items() if peer != name}
+        directories = {
+            peer: Directory(entry, partial(self._believed, peer, entry.papers))
+            for peer, entry in entries.items()
+            if peer != name
+        }
         self._joining = (view, directories)
         self._awaited.clear()
         mine = entries[name].sessions
@@ -312,6 +327,32 @@ class Group:
         self._host.serving.lost(peer)
         self._host.lending.lost(peer)
         self._host.reacting.lost(peer)
+
+    # -- whom to believe ---------------------------------------------------------------------
+
+    def distrust(self, peer: str, law: CompiledLaw | None) -> str:
+        """Why a host is not believed under a law; empty when it is, or when there is no law.
+
+        Only papers that came over a link of its own are the host's: others could show them too.
+        """
+        if law is None:
+            return ""
+        lines = self.entries.get(peer)
+        return self._judge(peer, b"" if lines is None else lines.papers, law)
+
+    def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> str:
+        return self._host.believes(law, peer, papers if self._engagement.linked(peer) else b"")
+
+    def _believed(self, peer: str, papers: bytes, law: str) -> bool:
+        known = self._host.governing.law(law)
+        return known is None or not self._judge(peer, papers, known)
+
+    def doubts(self, peer: str, law: str) -> bool:
+        """Whether a host speaks under a law in which it is not believed; that is noted."""
+        why = self.distrust(peer, self._host.governing.law(law)) if law else ""
+        if why:
+            self._host.note("not-authentic", peer=peer, law=law, why=why)
+        return bool(why)
 
     # -- the directory -----------------------------------------------------------------------
 
@@ -382,7 +423,10 @@ class Group:
             self._transfers.place(peer, body.number)
             self._host.write_down(TransferPlaced(peer, body.number))
             what = body.what
-            if isinstance(what, Given):
+            if self.doubts(peer, what.law):
+                for row in what.rows if isinstance(what, Given) else (what.row,):
+                    self.give(peer, Returned(what.space, what.law, row))
+            elif isinstance(what, Given):
                 self._host.seeking.given(peer, what)
             elif isinstance(what, Migrated):
                 self._host.holding.migrated(peer, what)

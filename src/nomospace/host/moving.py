@@ -33,6 +33,7 @@ from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.holding import Resident
 from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
+from nomospace.law import load
 from nomospace.protocols.routing import UNSETTLED, Go, Seat
 
 if TYPE_CHECKING:
@@ -169,6 +170,9 @@ class Moving:
             raise MoveRefused(agent=agent, to=request.to, why="it is about to move already")
         if len(self._asking) >= MOVING_MAX:
             raise MoveRefused(agent=agent, to=request.to, why="too many agents are leaving")
+        for law in host.governing.laws_over(agent):  # its states there are for its own eyes only
+            if why := host.group.distrust(request.to, law):
+                raise MoveRefused(agent=agent, to=request.to, why=why)
         key = (host.life << 32) + self._next
         self._next += 1
         until = host.now + ASK_US
@@ -275,17 +279,22 @@ class Moving:
         return hear is not None
 
     def _hear_may_come(self, peer: str, body: MayCome) -> None:
-        why = self._objection(body)
+        why = self._objection(peer, body)
         reply = Unwelcome(body.key, why) if why else Welcome(body.key)
         self._host.posting.parcel(peer, reply)
 
-    def _objection(self, body: MayCome | Coming) -> str:
-        """Why an agent may not come here; empty when it may."""
+    def _objection(self, peer: str, body: MayCome | Coming) -> str:
+        """Why an agent may not come here from a host; empty when it may."""
         host = self._host
         if body.agent in host.holding.residents:
             return "an agent of that name is here"
         if why := host.governing.objection(body.laws):
             return why
+        for text in body.laws:
+            law = host.governing.law(text.hash) or load(text.text, text.name)
+            if why := host.group.distrust(peer, law):
+                host.note("not-authentic", peer=peer, agent=body.agent, law=law.hash, why=why)
+                return why
         return host.admits(body.agent, body.program, body.code)
 
     def _hear_welcome(self, peer: str, body: Welcome) -> None:
@@ -303,7 +312,7 @@ class Moving:
     def _hear_coming(self, peer: str, body: Coming) -> None:
         """Place an agent, with the note that it came, in one step; or send it back."""
         host = self._host
-        why = self._objection(body)
+        why = self._objection(peer, body)
         if body.program and not why:
             why = host.reads(body.program, body.code, body.state)
         if why:
@@ -333,6 +342,9 @@ class Moving:
     def _hear_back(self, peer: str, body: Back) -> None:
         """The agent goes on where it was, and learns why."""
         host, coming = self._host, body.coming
+        if not host.posting.left_for(coming.agent, peer, coming.ticket):
+            host.note("not-sent-there", peer=peer, agent=coming.agent)
+            return
         op = self._away.pop(coming.agent, 0)
         error = MoveRefused(agent=coming.agent, to=peer, why=body.why)
         self._place(coming, peer, error)

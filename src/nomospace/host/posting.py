@@ -202,6 +202,10 @@ class Posting:
         """An agent that was about to move goes on here."""
         self._carry("", self.daemon.stay(agent, now=self._host.now))
 
+    def left_for(self, agent: str, site: str, ticket: str) -> bool:
+        """Whether an agent of this host has left for a site, with this ticket."""
+        return self.daemon.left(agent) == (site, ticket)
+
     def gone(self, agent: str, ticket: str) -> None:
         """An agent that moved with a ticket is at its new host."""
         self._carry("", self.daemon.gone(agent, ticket, now=self._host.now))

@@ -464,7 +464,7 @@ class Reacting:
         key: Key = tuple(body.key)  # type: ignore[assignment]
         if level is None or level.law != body.law or not level.sharers:
             return
-        if (peer, key) in self._watchdogs:
+        if (peer, key) in self._watchdogs or host.group.doubts(peer, body.law):
             return
         if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
@@ -496,6 +496,8 @@ class Reacting:
         life, id, generation = body.key
         one = self._registered.get(str(id)) if life == self._host.life else None
         if one is None or one.generation != generation or not one.enabled:
+            return
+        if peer not in one.sites:
             return
         row = body.row
         if (row.writer, row.count) in one.seen:

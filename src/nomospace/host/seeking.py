@@ -105,6 +105,12 @@ class Op:
         """Whether it removes what it finds."""
         return self.seek.how in TAKING
 
+    def concerns(self, peer: str) -> bool:
+        """Whether a peer was asked: what others answer is no answer."""
+        if peer in self.sites or self.asked == peer:
+            return True
+        return self.claim is not None and self.claim[0] == peer
+
     @property
     def spreads(self) -> bool:
         """Whether it waits wherever in the group there may be a match."""
@@ -485,6 +491,9 @@ class Seeking:
 
     def _ask(self, site: str, one: Op) -> None:
         host, seek = self._host, one.seek
+        if one.law and host.group.doubts(site, one.law):
+            self._nothing(one)
+            return
         if not host.group.has_room(site):
             raise Busy(what=f"what waits for host {site}", limit=100_000)
         one.asked = site
@@ -523,7 +532,7 @@ class Seeking:
     def hear_shown(self, peer: str, body: Shown) -> None:
         """A peer shows what it found, or that it found nothing."""
         one = self._op(body.key)
-        if one is None:
+        if one is None or not one.concerns(peer):
             return
         one.sites.pop(peer, None)
         self._close(one)
@@ -604,7 +613,7 @@ class Seeking:
         """Tuples come under a lease; what is not wanted any more is given back."""
         host = self._host
         one = self._op(body.key)
-        if one is None:
+        if one is None or not one.concerns(peer):
             for lease in body.leases:
                 host.group.tell(peer, Settled(None, lease, False))
             return

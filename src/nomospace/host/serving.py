@@ -54,14 +54,16 @@ class Serving:
         self._host = host
         self._watched: dict[tuple[str, Key], Watched] = {}
 
-    def _level(self, space: str, law: str) -> Level | None:
+    def _level(self, peer: str, space: str, law: str) -> Level | None:
         level = self._host.holding.levels.get(space)
-        return level if level is not None and level.law == law and level.sharers else None
+        if level is None or level.law != law or not level.sharers:
+            return None
+        return None if self._host.group.doubts(peer, law) else level
 
     def hear_watch(self, peer: str, body: Watch) -> None:
         """Watch for an operation of another host."""
         host = self._host
-        level = self._level(body.space, body.law)
+        level = self._level(peer, body.space, body.law)
         if level is None or len(self._watched) >= WATCHES_MAX:
             return
         template = Template.from_term(tuple(body.pattern))
@@ -162,7 +164,7 @@ class Serving:
         """Read or take at once for another host."""
         host = self._host
         key: Key = tuple(body.key)  # type: ignore[assignment]
-        level = self._level(body.space, body.law)
+        level = self._level(peer, body.space, body.law)
         records: list[Record] = []
         message = None
         if level is not None and (

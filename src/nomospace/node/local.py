@@ -156,6 +156,8 @@ class Host:
         servers: Mapping[str, tuple[str, ...]] | None = None,
         vouches: Callable[[CompiledLaw, Post], str] | None = None,
         silent: Callable[[CompiledLaw], str] | None = None,
+        papers: Callable[[], bytes] | None = None,
+        believes: Callable[[CompiledLaw, str, bytes], str] | None = None,
         recorder: Recorder | None = None,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
@@ -193,6 +195,8 @@ class Host:
         self._servers = dict(servers or {})
         self._vouches = vouches
         self._silent = silent
+        self._papers = papers
+        self._believes = believes
         self._recorder = recorder
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
@@ -291,6 +295,8 @@ class Host:
             reads=self._reads,
             vouches=self._vouches,
             silent=self._silent,
+            papers=self._papers,
+            believes=self._believes,
             traces=self._recorder is not None,
             loading=self._store is not None,
         )

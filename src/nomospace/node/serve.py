@@ -137,6 +137,8 @@ class Server:
             servers=config.servers,
             vouches=None if vouching is None else vouching.vouches,
             silent=None if vouching is None else vouching.silent,
+            papers=None if vouching is None else vouching.papers,
+            believes=None if vouching is None else vouching.believes,
             recorder=self._journalist,
             on_report=self._report,
         )

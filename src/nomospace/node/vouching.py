@@ -68,6 +68,27 @@ class Vouching:
             return "the certificate of this host's controllers has run out"
         return ""
 
+    def papers(self) -> bytes:
+        """What this host shows those it engages with: the certificate of its controllers."""
+        held = self._identity.controller
+        return b"" if held is None else held[1].der
+
+    def believes(self, law: CompiledLaw, host: str, papers: bytes) -> str:
+        """Why a host that shows papers over its own link is not believed; empty when it is.
+
+        What engaged hosts say to each other has no seals: TLS has proved which host speaks, and
+        the certificate says that its controllers may.
+        """
+        if law.tree.clear_messages:
+            return ""
+        if not papers:
+            return f"{host} has shown no certificate of controllers over a link of its own"
+        try:
+            found = self._verifier(law).controller(papers, now=self._now())
+        except (NotAuthentic, NotAPublicKey) as error:
+            return str(error)
+        return "" if found.subject == host else f"{host} shows the certificate of {found.subject}"
+
     def _verifier(self, law: CompiledLaw) -> Verifier:
         text = law.tree.controller_authority
         key = self._identity.authority if text is None else PublicKey.read(text)

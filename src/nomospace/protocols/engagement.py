@@ -218,6 +218,18 @@ class Engagement:
         """Whether a host can be reached now."""
         return self._links.reaches(host)
 
+    def linked(self, host: str) -> bool:
+        """Whether a link leads straight to a host."""
+        return self._links.linked(host)
+
+    def believes(self, neighbour: str, src: str) -> bool:
+        """Whether a neighbour may pass on what a host has said.
+
+        A host that is linked says it itself. Of others, who are further away, there is no other
+        way to hear; so a host on the way is believed about them.
+        """
+        return neighbour == src or not self._links.linked(src)
+
     def relay(self, dst: str, body: Any) -> list[Effect]:
         """Send a body of another protocol to any host of the component.
 

@@ -319,6 +319,11 @@ class Links:
             else:
                 self._unreached.setdefault(name, now)
 
+    def linked(self, host: str) -> bool:
+        """Whether a link leads straight to a host."""
+        one = self.neighbours.get(host)
+        return one is not None and one.linked
+
     def reaches(self, host: str) -> bool:
         """Whether a host belongs to the component."""
         return host == self.host or host in self._ways

@@ -53,13 +53,15 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     `edition` counts the changes of these lines in the host's life. `sessions` are the streams it
     has open. Two hosts that name the same session for each other go on in it when they enter a new
-    view together; all others meet anew.
+    view together; all others meet anew. `papers` are for those who ask whether its controllers may
+    take part in a community.
     """
 
     agents: tuple[str, ...] = ()
     spaces: tuple[SharedSpace, ...] = ()
     sessions: dict[str, tuple[int, str]] = {}
     edition: int = 0
+    papers: bytes = b""
 
 
 class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):

@@ -190,7 +190,7 @@ class Verifier:
             found = _DECODER.decode(seal)
         except msgspec.MsgspecError:
             raise NotAuthentic(reason="trust.bad-seal", why="its seal cannot be read") from None
-        controller = self._controller(found.certificate, now)
+        controller = self.controller(found.certificate, now=now)
         root = _root(digest, found)
         if root is None:
             why = "the path in its seal leads nowhere"
@@ -204,7 +204,8 @@ class Verifier:
             _remember(self._roots, seen, None, self._roots_max)
         return controller
 
-    def _controller(self, der: bytes, now: int) -> ControllerCertificate:
+    def controller(self, der: bytes, *, now: int) -> ControllerCertificate:
+        """What a certificate says of a controller, if it counts; raises `NotAuthentic`."""
         known = self._controllers.get(der)
         if (
             known is not None

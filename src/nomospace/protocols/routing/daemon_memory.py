@@ -15,7 +15,7 @@ from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import PostId
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
-from nomospace.protocols.routing.residents import Phase, Resident
+from nomospace.protocols.routing.residents import AWAY, Phase, Resident
 from nomospace.protocols.routing.waits import Waits
 
 
@@ -76,6 +76,13 @@ class DaemonMemory:
         """The phase of an agent's seat here, if it has one."""
         resident = self._residents.get(agent)
         return None if resident is None else resident.phase
+
+    def left(self, agent: str) -> tuple[str, str] | None:
+        """The site that an agent has left for, and its ticket, until its arrival is known."""
+        resident = self._residents.get(agent)
+        if resident is None or resident.phase is not AWAY:
+            return None
+        return resident.to, resident.ticket
 
     def guess(self, agent: str) -> str | None:
         """The site where this daemon thinks that an agent is."""
