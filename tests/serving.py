@@ -73,6 +73,7 @@ class _Addressed:
         self.trim = gate.trim
         self.note = gate.note
         self.held = gate.held
+        self.here = gate.here
         self._addresses = addresses
 
     def address_of(self, host: str) -> str:

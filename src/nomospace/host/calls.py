@@ -153,6 +153,11 @@ class Unread(msgspec.Struct, frozen=True, gc=False, array_like=True):
     message: Term
 
 
+CLIENT_PROGRAM: Final = "@client"
+"""What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
+No program can be registered under this name."""
+
+
 class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     """Go on at another host, with all that is the agent's own; answered only when it stays.
 

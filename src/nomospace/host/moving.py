@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from nomospace.host.calls import Bundle, Launch, LawText, Move, Save, Unread
+from nomospace.host.calls import CLIENT_PROGRAM, Bundle, Launch, LawText, Move, Save, Unread
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.holding import Resident
@@ -149,9 +149,13 @@ class Moving:
         self._host.write_down(kept)
 
     def deliver(self, mail: Mail) -> None:
-        """Tell an agent of a message; a program that is about to leave takes it along unread."""
+        """Tell an agent of a message; a program that is about to leave takes it along unread.
+
+        One that is elsewhere is told at once: its host keeps what it has not seen, through a crash
+        too.
+        """
         one = self._asking.get(mail.agent)
-        if one is None or not one.request.program:
+        if one is None or one.request.program in ("", CLIENT_PROGRAM):
             self._host.order(mail)
         elif len(one.mail) < MAIL_MAX:
             one.mail.append(mail)

@@ -848,6 +848,9 @@ class _Gate:
     def note(self, what: str, facts: dict[str, Any]) -> None:
         self._host._report(Report(what, facts))
 
+    def here(self, agent: str) -> bool:
+        return self._host._running().has(agent)
+
     def held(self, agent: str, law: str) -> bool:
         host = self._host
         return bool(host._desk.mailboxes.get((agent, law))) or agent in host._stage.running

@@ -53,6 +53,9 @@ class Gate(Protocol):
     def note(self, what: str, facts: dict[str, Any]) -> None:
         """Let an operator know."""
 
+    def here(self, agent: str) -> bool:
+        """Whether an agent is at this host."""
+
     def held(self, agent: str, law: str) -> bool:
         """Whether a program of this host reads an agent's mail under a law."""
 

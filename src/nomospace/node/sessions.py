@@ -177,7 +177,7 @@ class Sessions(Outputs):
                 session.answers += seq > 0
                 place = None if seq else moved_to(one.body)
                 if place is not None:  # its client does not know, or has not followed it yet
-                    session.moved_to = place
+                    session.moved_to = "" if self._gate.here(who.agent) else place
             session.absent_since = now
             self._absent[key] = session
         for key, left in pushes.items():  # letterboxes, and sessions that had ended

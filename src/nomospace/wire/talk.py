@@ -32,6 +32,7 @@ import msgspec
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
     BULK,
+    CLIENT_PROGRAM,
     TAKING,
     WAYS,
     Adjust,
@@ -72,6 +73,7 @@ from nomospace.wire.values import thaw, thaw_all
 
 __all__ = [  # the requests, for clients, which know nothing of hosts
     "BULK",
+    "CLIENT_PROGRAM",
     "TAKING",
     "Adjust",
     "Adopt",
@@ -95,9 +97,6 @@ TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
 """The largest frame between a client and its host."""
 WINDOW: Final = 1024
 """How many calls of a client may be under way."""
-CLIENT_PROGRAM: Final = "@client"
-"""What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
-No program can be registered under this name."""
 LIFE_BITS: Final = 40
 """The number of a push: below this many bits it counts, above them stands the host's life."""
 SELF: Final = "@"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nomospace.host.calls import (
+    CLIENT_PROGRAM,
     READ,
     TAKE,
     Adopt,
@@ -167,6 +168,18 @@ def test_mail_comes_after_the_program_and_what_was_not_read_with_it() -> None:
     assert came.mail == (unread,)
     told = [one.message for one in mail if isinstance(one, Mail)]
     assert [each for each in told if each != t.welcome("a")] == [t.note(n) for n in range(20)]
+
+
+def test_a_client_is_told_at_once_while_its_agent_is_about_to_leave() -> None:
+    """Its host keeps what the client has not seen; what waited here would die with the host."""
+    world = Watched()
+    world.arrive("eve@a", "a")
+    for agent in (BOB, "eve@a"):
+        world.call(agent, Adopt(LAW))
+    world.call(BOB, Move("nowhere", CLIENT_PROGRAM))
+    world.call("eve@a", Tell(LAW.hash, t.note(1), BOB))
+    world.pass_s(1)
+    assert world.orders == [Mail(BOB, LAW.hash, "eve@a", t.note(1))]
 
 
 def test_mail_that_waited_is_told_when_the_program_stays() -> None:

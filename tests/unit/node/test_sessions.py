@@ -49,6 +49,7 @@ class Gate:
         self.trimmed: list[tuple[str, int]] = []
         self.notes: list[str] = []
         self.trouble: Unavailable | None = None
+        self.has_agent = True
         self.waiting: list[Outgoing] = []
         self.release: Callable[[Outgoing], None]
 
@@ -86,6 +87,9 @@ class Gate:
 
     def note(self, what: str, facts: dict[str, Any]) -> None:
         self.notes.append(what)
+
+    def here(self, agent: str) -> bool:
+        return self.has_agent
 
     def held(self, agent: str, law: str) -> bool:
         return False
@@ -398,16 +402,18 @@ def test_a_session_ends_while_an_answer_of_it_waits_for_the_disk() -> None:
     assert isinstance(undone, PutBack)
 
 
-def test_that_an_agent_has_left_is_known_in_another_life_too() -> None:
+@pytest.mark.parametrize("back", [False, True])
+def test_that_an_agent_has_left_is_known_in_another_life_too(back: bool) -> None:
     desk = Desk()
     desk.open()
     desk.step(Left(ANN, "icu"), persisted=True)
     kept, desk = desk.gate.kept, Desk(life=2)
+    desk.gate.has_agent = back
     desk.sessions.restore(kept, now=0)
     session, wire = desk.open()
     assert [frame[:1] + frame[2:3] for frame in wire.sent] == [[talk.LEFT, "icu"]]
-    desk.sessions.ask(session, 1, TAKE)  # its client asks again there
-    assert desk.gate.requests == []
+    desk.sessions.ask(session, 1, TAKE)  # its client asks again there, unless it is back here
+    assert desk.gate.requests == ([TAKE] if back else [])
 
 
 def letters(wire: Wire) -> list[Any]:
