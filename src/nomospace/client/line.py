@@ -190,6 +190,8 @@ class Line:
         self._seen = 0
         """The last push of the host that was seen."""
         self._acked = 0
+        self._crowd = False
+        """Whether the host answered several calls at once: those who asked will ask again."""
         self._seen_at: dict[str, int] = {}
         """The last pushes of hosts that the agent was at before."""
         self._calls: dict[int, Pending] = {}
@@ -383,6 +385,7 @@ class Line:
 
     def _heard(self, frames: list[bytes]) -> None:
         calls = self._calls
+        self._crowd = len(frames) > 1
         for data in frames:
             frame = unpack_frame(data)
             kind = frame[0]
@@ -485,7 +488,7 @@ class Line:
             return
         self._acked = self._seen
         call.sent = True
-        if calls:
+        if calls or self._crowd:  # others follow in this turn: one write is enough for all
             calls[seq] = call
             talk.send(call.body)
         else:  # alone: waiting for the end of the turn would only cost time
