@@ -100,7 +100,7 @@ class Load:
         """Let all programs begin."""
         law = load(path("mp").read_text("utf-8"))
         spaces: dict[str, tuple[Agent, Space]] = {}
-        for name, host in self._hosts.items():
+        for host in self._hosts.values():
             for role in ("writer", *TAKERS, *BORROWERS, "addressee"):
                 agent = await host.agent(role)
                 spaces[agent.id] = agent, await agent.space("jobs", shared=True)
@@ -112,7 +112,9 @@ class Load:
                 await self._enrol(host, role)
             walker = await self._enrol(host, "walker")
             self._begin(self._makers, f"{walker.id} walks", self._walk(walker))
-            self._begin(self._takers, f"dead letters of {name}", self._bury(host))
+            undertaker = await host.agent("undertaker")
+            dead = await undertaker.space("jobs.dead", shared=True)
+            self._begin(self._takers, undertaker.id, self._bury(dead))
         others = list(self._hosts)
         for name in self._hosts:
             jobs = spaces[f"writer@{name}"][1]
@@ -154,11 +156,17 @@ class Load:
     async def finish_writing(self) -> None:
         """Make nothing new; wait until all that was asked for is answered."""
         self._writing = False
-        _, late = await asyncio.wait(self._makers, timeout=ANSWER_S)
-        for task in late:
-            self.errors.append((task.get_name(), TimeoutError(f"no answer in {ANSWER_S:g} s")))
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + ANSWER_S
+        late = set(self._makers)
+        while late and not self.errors:
+            if loop.time() > until:
+                late_one = TimeoutError(f"no answer in {ANSWER_S:g} s")
+                self.errors += [
+                    (task.get_name(), late_one) for task in self._makers if task in late
+                ]
+                return
+            _, late = await asyncio.wait(late, timeout=0.2)
 
     async def close(self) -> None:
         """End all programs."""
@@ -259,15 +267,13 @@ class Load:
             self.settled["acknowledged"] += 1
             self.ledger.see(LENT, id, by=jobs.owner)
 
-    async def _bury(self, host: RemoteHost) -> None:
+    async def _bury(self, dead: Space) -> None:
         """Tuples that came back from too many leases: they are not lost."""
-        agent = await host.agent("undertaker")
-        dead = await agent.space("jobs.dead", shared=True)
         while True:
             found = await dead.take(LENT, ANY, str)
             self.operations += 1
             self.settled["died"] += 1
-            self.ledger.see(LENT, found[2], by=agent.id)
+            self.ledger.see(LENT, found[2], by=dead.owner)
 
     # -- a governed space --------------------------------------------------------------------
 

@@ -236,7 +236,7 @@ async def crash(
                 outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
         if store != "memory":
             _compare(hosts, outcome)
-        hosts.keep = keep or not outcome.good
+        hosts.keep = keep or (not outcome.good and store != "memory")
         return outcome
 
 
