@@ -7,6 +7,7 @@ Each host has
   what is meant for their host, wherever it was written, and one for what is addressed to it;
 - two members of a community that write letters to each other, across hosts, and have their law
   impose obligations on them; the law counts all that in their control states;
+- a walker: such a member that moves from host to host all the time, and its client with it;
 - two clerks, who pass tuples through a space under law `mp`, for the addressee only.
 
 What programs are told goes into the `Ledger`, and nothing else does. A program gives up waiting
