@@ -167,6 +167,8 @@ class Host:
         self.silent = silent or _admit_all
         self.papers = papers or bytes
         self.believes = believes or _admit_all
+        self.proven = believes is not None
+        """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, durable)

@@ -109,7 +109,8 @@ class Group:
     def heard(self, neighbour: str, frame: Any) -> None:
         """A frame came from a neighbour."""
         if (
-            isinstance(frame, Relay)
+            self._host.proven
+            and isinstance(frame, Relay)
             and frame.dst == self._host.name
             and isinstance(frame.body, Data | Ack | Parcel | Receipt)
             and not self._engagement.believes(neighbour, frame.src)

@@ -104,8 +104,8 @@ def test_hosts_that_do_not_look_at_the_law_of_a_space_are_caught(
     def all_sites(self: Seeking, seek: Any, law: str) -> dict[str, None]:
         return {**sites(self, seek, law), **sites(self, seek, governed)}
 
-    def any_level(self: Serving, space: str, law: str) -> Any:
-        return level(self, space, law) or level(self, space, governed)
+    def any_level(self: Serving, peer: str, space: str, law: str) -> Any:
+        return level(self, peer, space, law) or level(self, peer, space, governed)
 
     monkeypatch.setattr(Seeking, "_sites", all_sites)
     monkeypatch.setattr(Serving, "_level", any_level)

@@ -24,6 +24,7 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
     calls: {
         *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
         *("Open", "Adopt"),  # as `forms.WireOpen` and `forms.WireAdopt`
+        "PutBack",  # asked by drivers, never by agents
     },
     reacting: {"Listed"},  # as `forms.WireListed`
 }
