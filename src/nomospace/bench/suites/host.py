@@ -21,6 +21,7 @@ from nomospace.bench.measure import Sample
 from nomospace.bench.processes import Part, ended
 from nomospace.bench.report import Goal, times_floor
 from nomospace.errors import Bug
+from nomospace.terms.templates import ANY
 
 PER_US = 1e3
 IN_FLIGHT: Final = 32
@@ -189,7 +190,7 @@ class Jobs:
         keys[place], keys[-1] = keys[-1], keys[place]
         key = keys.pop()
         self._taken.append(key)
-        found = await self._space.take("job", key, int)
+        found = await self._space.take("job", key, ANY)
         if found[1] != key:
             raise Bug(story=(f"`bench host` asked for {key} and got {found}",))
 
