@@ -10,8 +10,15 @@ def test_a_group_parts_and_merges(play: Play) -> None:
         await world.start("ward", "icu", "lab")
         ann, bob = await world.agent("ann", "ward"), await world.agent("bob", "icu")
         mine, theirs = await ann.space("jobs", shared=True), await bob.space("jobs", shared=True)
-        for host in ("icu", "lab"):
-            await see(ann, host)
+        cid = await world.agent("cid", "lab")
+        # All have the whole group: who is cut off in the middle of joining takes longer to part.
+        for agent, others in (
+            (ann, ("icu", "lab")),
+            (bob, ("ward", "lab")),
+            (cid, ("ward", "icu")),
+        ):
+            for host in others:
+                await see(agent, host)
         await world.cut_off("icu")
         await see(ann, "icu", "departed")
         await see(bob, "ward", "departed")
