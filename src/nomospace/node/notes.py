@@ -1,8 +1,8 @@
 """What happened beside the way, told to whoever keeps the record, and never as a flood.
 
 Strangers can be refused ten thousand times a second; a record that grew with every one of them
-would be a way to fill a disk. So in each second the first `PER_SECOND_MAX` notes are told one by
-one, and the others as a count for each kind when the second is over.
+would be a way to fill a disk. So in each second the first `PER_SECOND_MAX` notes of a kind are told
+one by one, and the others as a count when the second is over. A flood of one kind hides no other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 PER_SECOND_MAX: Final = 50
-"""How many notes are told one by one in a second."""
+"""How many notes of a kind are told one by one in a second."""
 
 
 class OnNote(Protocol):
@@ -31,7 +31,7 @@ class Notes:
     notes-withheld {'of': 'refused', 'count': 1}
     """
 
-    __slots__ = ("_left", "_on_note", "_per_second_max", "_second", "_time", "_withheld", "counts")
+    __slots__ = ("_on_note", "_per_second_max", "_second", "_time", "_told", "_withheld", "counts")
 
     def __init__(
         self,
@@ -44,7 +44,8 @@ class Notes:
         self._time = time
         self._per_second_max = per_second_max
         self._second = 0
-        self._left = per_second_max
+        self._told: dict[str, int] = {}
+        """Of each kind, how many were told in this second: a flood of one hides no other."""
         self._withheld: dict[str, int] = {}
         self.counts: dict[str, int] = {}
         """How often each kind happened, told or not; kinds are few, and all our own words."""
@@ -54,8 +55,9 @@ class Notes:
         if self._on_note is None:
             return
         self.settle(self._time())
-        if self._left > 0:
-            self._left -= 1
+        told = self._told.get(what, 0)
+        if told < self._per_second_max:
+            self._told[what] = told + 1
             self._on_note(what, **facts)
         else:
             self._withheld[what] = self._withheld.get(what, 0) + 1
@@ -66,7 +68,7 @@ class Notes:
         if second == self._second:
             return
         self._second = second
-        self._left = self._per_second_max
+        self._told.clear()
         withheld, self._withheld = self._withheld, {}
         if self._on_note is not None:
             for what, count in withheld.items():
