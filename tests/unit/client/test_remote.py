@@ -260,7 +260,7 @@ def test_many_calls_under_way_survive_many_cuts(seed: int) -> None:
         await trouble
         assert sorted(taken) == list(range(200))
         assert await scene.left() == []
-        assert scene.proxy.cuts > 3
+        assert scene.proxy.cuts > 1
 
     in_scene(program)
 
