@@ -251,6 +251,12 @@ def test_a_postgresql_that_goes_away_and_returns(tmp_path: Path) -> None:
                     await asyncio.sleep(0.02)
                 await asyncio.sleep(0.01)
 
+        async def ask(space: Any) -> None:
+            try:
+                await space.read_nowait("nothing")
+            except StoreUnavailable:
+                refused.append(-1)
+
         async with caller(host, None) as client:
             agent = await client.agent("nurse")
             space = await agent.space("jobs", shared=True)
@@ -259,10 +265,17 @@ def test_a_postgresql_that_goes_away_and_returns(tmp_path: Path) -> None:
             await asyncio.sleep(0.5)
             for how in (signal.SIGKILL, signal.SIGINT):
                 server.stop(how)
-                before = len(acknowledged)
-                await asyncio.sleep(0.7)
+                before, told = len(acknowledged), len(refused)
+                # What was asked before waits; what is asked once the host has noticed is refused.
+                asking = []
+                async with asyncio.timeout(WAIT_S):
+                    while len(refused) == told:
+                        asking.append(asyncio.create_task(ask(space)))
+                        await asyncio.sleep(0.1)
                 assert len(acknowledged) <= before + 4, "acknowledged, and not on disk"
                 server.start()
+                async with asyncio.timeout(WAIT_S):
+                    await asyncio.gather(*asking)
                 async with asyncio.timeout(WAIT_S):
                     while len(acknowledged) < before + 50:
                         await asyncio.sleep(0.01)
