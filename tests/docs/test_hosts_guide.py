@@ -15,6 +15,7 @@ from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
 from nomospace.node.listen import Limits
 from nomospace.node.metrics import KNOWN
+from nomospace.protocols import pace
 from nomospace.wire.admin import TAIL_MAX
 from nomospace.wire.frames import FRAME_BYTES_MAX
 from nomospace.wire.talk import WINDOW
@@ -65,6 +66,11 @@ def test_figures_in_prose() -> None:
     assert f"the latest {journaling.KEEP_RECORDS:,} are kept" in SECTIONS["The journal"]
     assert f"after {line.RECONNECT_S:g} s without the host" in SECTIONS["What is promised"]
     assert f"(UDP {GROUP}, port {PORT})" in SECTIONS["Joining hosts"]
+    joining = " ".join(SECTIONS["Joining hosts"].split())
+    beats = f"from {pace.HEARTBEAT_MIN // 1000:,} to {pace.HEARTBEAT_MAX // 1000:,} ms"
+    assert f"A heartbeat takes {beats}" in joining
+    assert pace.BEATS_MIN == 2
+    assert f"at least two heartbeats, at most {pace.LOSS_MAX // 1000:,} ms" in joining
     usual = Config().host.listen
     assert usual.endswith(f":{dialling.PORT}")
     assert f"by default `nomos+plain://{usual}`" in SECTIONS["With certificates"]
@@ -80,6 +86,7 @@ def test_the_file_has_every_key_with_its_usual_value_or_a_good_one() -> None:
         written = tomllib.loads(FILES["ward-3.toml"])[table.name]
         assert list(written) == list(inside.__struct_fields__), table.name
     assert told.journal == config.Journal(folder="journal")
+    assert told.links == config.Links()
 
 
 def test_metrics_are_known() -> None:

@@ -20,8 +20,8 @@ from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.seeking import OPEN_MAX
 from nomospace.host.system import DEPARTED_MAX
 from nomospace.protocols import policy
-from nomospace.protocols.engagement import FROZEN_MAX, SETTLE
-from nomospace.protocols.links import HEARTBEAT, HOSTS_MAX, LOSS
+from nomospace.protocols.links import HOSTS_MAX
+from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
 from nomospace.protocols.transfers import PENDING_MAX
 from nomospace.space import FIRINGS_MAX
 from nomospace.space import Space as Engine
@@ -59,6 +59,7 @@ RAISING = (
     "client",
     "host.problems",
     "node",
+    "protocols.pace",
     "protocols.policy",
     "space",
     "sync",
@@ -114,9 +115,9 @@ def test_limits_in_prose() -> None:
 def test_times_of_groups() -> None:
     section = SECTIONS["Groups"]
     assert f"| a new neighbour is heard | within {HEARTBEAT / 1e6:g} s |" in section
-    assert f"before a new view is proposed | {SETTLE / 1e6:g} s |" in section
+    assert f"before a new view is proposed | {USUAL.settle / 1e6:g} s |" in section
     assert f"counts as lost | after {LOSS / 1e6:g} s |" in section
-    assert f"at most | {FROZEN_MAX / 1e6:g} s at a stretch |" in section
+    assert f"at most | {USUAL.frozen_max / 1e6:g} s at a stretch |" in section
     assert f"after {LOSS / 1e6:g} s of silence" in SECTIONS["When contact is lost"]
 
 

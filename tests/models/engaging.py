@@ -11,10 +11,10 @@ Thousands of seeds: `python -m tests.models.engaging FIRST COUNT`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import cycle, pairwise
 from random import Random
 from typing import Any
 
@@ -38,8 +38,7 @@ from nomospace.protocols import (
     View,
     ViewId,
 )
-from nomospace.protocols.engagement import FROZEN_MAX
-from nomospace.protocols.links import HEARTBEAT, LOSS
+from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL, Pace
 
 SECOND = 1_000_000
 AGAIN = SECOND // 2
@@ -120,7 +119,12 @@ class Node:
         self.alive = True
         self.clock = world.rng.randrange(-100 * SECOND, 100 * SECOND)
         self.core = Engagement(
-            self.name, life=self.life, policy=world.policy, now=self.now, floor=self.floor
+            self.name,
+            life=self.life,
+            policy=world.policy,
+            pace=world.paces.get(self.name, USUAL),
+            now=self.now,
+            floor=self.floor,
         )
         self.wake = -1
         self.frozen_at = -1
@@ -245,10 +249,12 @@ class World:
         rng: Random,
         *,
         policy: Policy | None = None,
+        paces: Mapping[str, Pace] | None = None,
         step: Callable[[Node, Effect], None] | None = None,
     ) -> None:
         self.rng = rng
         self.policy = policy
+        self.paces = paces or {}
         self.now = 0
         self.watch = Watch()
         self.step = step or (lambda node, effect: None)
@@ -338,7 +344,7 @@ class World:
         self.run(self.now + 6 * SECOND)
         assert not self.unsettled(), f"it did not last: {self.unsettled()}"
         assert views == {name: node.core.view for name, node in self.nodes.items()}, "needless view"
-        assert self.watch.frozen_longest <= FROZEN_MAX + SECOND // 10
+        assert self.watch.frozen_longest <= USUAL.frozen_max + SECOND // 10
         assert all(node.frozen_at < 0 for node in self.nodes.values() if node.alive)
 
     def _until_settled(self) -> int:
@@ -349,12 +355,15 @@ class World:
         return self.now - start
 
 
-def play(seed: int) -> World:
-    """One random world: trouble for a while, then healing; every property is asserted."""
+def play(seed: int, paces: Sequence[Pace] = (USUAL,)) -> World:
+    """One random world: trouble for a while, then healing; every property is asserted.
+
+    Its hosts have these paces in turn.
+    """
     rng = Random(seed)
     names = [f"h{number}" for number in range(rng.randint(2, 7))]
     rng.shuffle(names)
-    world = World(names, rng)
+    world = World(names, rng, paces=dict(zip(names, cycle(paces), strict=False)))
     world.loss = rng.choice((0.0, 0.05, 0.2, 0.4))
     world.repeats = rng.choice((0.0, 0.1))
     world.delay_max = rng.choice((20_000, 80_000, 900_000))

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from nomospace.protocols import Effect, Moved, Position
+from nomospace.protocols import Effect, Moved, Pace, Position
+from nomospace.protocols.pace import USUAL
 from tests.models.engaging import SECOND, Crash, Node, World, play
 
 WORLDS = 140
@@ -29,6 +30,22 @@ def test_views_agree_grow_and_come_to_rest(part: int) -> None:
     assert installs > 5 * WORLDS
     assert frozen > 5 * SECOND, "no proposal ever had a hard time: the worlds are too easy"
     assert min(sizes[size] for size in range(1, 8)) > 0, "groups of every size were seen"
+
+
+def test_hosts_of_different_pace_agree_all_the_same() -> None:
+    """The slowest is silent for longer than the fastest would be, and is not taken for gone."""
+    paces = (
+        Pace(heartbeat=100_000, loss=1_500_000),
+        Pace(heartbeat=2 * SECOND, loss=5 * SECOND),
+        USUAL,
+    )
+    sizes = [
+        len(view.members)
+        for seed in range(1_000, 1_030)
+        for past in play(seed, paces).watch.installed.values()
+        for view in past
+    ]
+    assert max(sizes) == 7
 
 
 class Steps:

@@ -18,6 +18,10 @@ def host() -> None:
     """Run a host."""
 
 
+def _told(**flags: int | None) -> dict[str, int]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(help="The host's name; may stand in the file.")] = "",
@@ -51,6 +55,12 @@ def run(
     http: Annotated[
         str, typer.Option(help="Where the law server and the other services are.")
     ] = "",
+    heartbeat_ms: Annotated[
+        int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
+    ] = None,
+    loss_ms: Annotated[
+        int | None, typer.Option(help="Milliseconds of silence after which a host is gone.")
+    ] = None,
     log: Annotated[str, typer.Option(help="How to log: text, or json.")] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Say on standard output when it is ready, as JSON.")
@@ -84,6 +94,7 @@ def run(
         insecure=insecure or None,
         journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
+        links=_told(heartbeat_ms=heartbeat_ms, loss_ms=loss_ms),
         log={"form": log} if log else None,
     )
 

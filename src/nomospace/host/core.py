@@ -83,6 +83,7 @@ from nomospace.host.system import System
 from nomospace.law import CompiledLaw
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
+from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
@@ -108,7 +109,8 @@ HELD_MAX: Final = 100_000
 class Host:
     """One host: its agents, its spaces, its part in the group.
 
-    `life` grows with each start of the host. `durable` is what earlier lives wrote down; `laws`
+    `life` grows with each start of the host. `policy` says with whom it engages, and `pace` how
+    soon it notices who came or went. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
@@ -137,6 +139,7 @@ class Host:
         life: int,
         now: int,
         policy: Policy | None = None,
+        pace: Pace = USUAL,
         durable: Durable | None = None,
         laws: Mapping[str, CompiledLaw] | None = None,
         domain: str | None = None,
@@ -171,7 +174,7 @@ class Host:
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
         self._held: deque[Event] = deque()
-        self.group = Group(self, policy, durable)
+        self.group = Group(self, policy, pace, durable)
         self.holding = Holding(self)
         self.seeking = Seeking(self)
         self.serving = Serving(self)

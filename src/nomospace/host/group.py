@@ -33,6 +33,7 @@ from nomospace.protocols import events as links
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import Relay, View, ViewId
+from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
     Announced,
@@ -74,7 +75,7 @@ Past it frames are as good as lost on their way: they are not acknowledged, and 
 class Group:
     """The hosts that are engaged with this one, and what is said among them."""
 
-    def __init__(self, host: Host, policy: Policy | None, durable: Durable) -> None:
+    def __init__(self, host: Host, policy: Policy | None, pace: Pace, durable: Durable) -> None:
         self._host = host
         self.entries: dict[str, Directory] = {}
         """What the peers of the installed view have told of themselves."""
@@ -83,7 +84,12 @@ class Group:
         self.frozen = False
         """Whether the group is changing."""
         self._engagement = Engagement(
-            host.name, life=host.life, policy=policy, now=host.now, floor=durable.floor
+            host.name,
+            life=host.life,
+            policy=policy,
+            pace=pace,
+            now=host.now,
+            floor=durable.floor,
         )
         self._streams = Streams()
         self._transfers = Transfers(

@@ -33,6 +33,10 @@ line. A file holds these tables, all of them optional:
     [secretaries]                        # laws (hashes) whose communities have one, and where
     4e3f32c7… = "https://127.0.0.1:7421"
 
+    [links]
+    heartbeat_ms = 1000                  # between two signs of life
+    loss_ms = 3500                       # a host that is silent for so long is gone
+
     [log]
     form = "text"                        # or json
 """
@@ -50,6 +54,7 @@ import msgspec
 from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.node.addresses import Address, BadAddress
+from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 
 FILE_BYTES_MAX: Final = 1_000_000
 """The largest configuration file."""
@@ -87,6 +92,13 @@ class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: str = ""
 
 
+class Links(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How soon a host notices that another came or went (`protocols.pace`)."""
+
+    heartbeat_ms: int = HEARTBEAT // 1000
+    loss_ms: int = LOSS // 1000
+
+
 class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
@@ -116,6 +128,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     journal: Journal = Journal()
     services: Services = Services()
     secretaries: dict[str, str] = {}
+    links: Links = Links()
     log: Log = Log()
 
     @property
@@ -127,6 +140,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def joins(self) -> tuple[Address, ...]:
         """Whom to call."""
         return tuple([Address.parse(text) for text in self.host.join])
+
+    @property
+    def pace(self) -> Pace:
+        """How soon it notices who came or went."""
+        links = self.links
+        return Pace(heartbeat=links.heartbeat_ms * 1000, loss=links.loss_ms * 1000)
 
     @property
     def store(self) -> str:
@@ -199,8 +218,16 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "journal": Journal,
     "services": Services,
     "secretaries": None,
+    "links": Links,
     "log": Log,
 }
+_FLAGS: Final = {
+    ("services", "http"): "--http",
+    ("links", "heartbeat_ms"): "--heartbeat-ms",
+    ("links", "loss_ms"): "--loss-ms",
+    ("log", "form"): "--log",
+}
+"""The flags of tables other than `[host]`."""
 
 
 def _known(data: dict[str, Any], lines: _Lines) -> None:
@@ -239,7 +266,8 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
 
     def fail(key: str, why: str, table: str = "host") -> BadConfig:
         flag = f"--{key}" if key != "name" else "NAME"
-        place = flag if table == "host" and key in given else lines.place(table, key)
+        flags = given if table == "host" else given.get(table, {})
+        place = _FLAGS.get((table, key), flag) if key in flags else lines.place(table, key)
         return BadConfig(where=place, why=why)
 
     host = config.host
@@ -304,5 +332,9 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
             )
         if not url.startswith(("http://", "https://")):
             raise fail(law, f"{url!r} is no address; give http://… or https://…", "secretaries")
+    try:
+        _ = config.pace
+    except BadPace as error:
+        raise fail(f"{error.what}_ms", str(error), "links") from None
     if config.log.form not in ("text", "json"):
         raise fail("form", f"{config.log.form!r} is no form; use text or json", "log")

@@ -66,6 +66,7 @@ from nomospace.node.session import Outgoing
 from nomospace.node.sessions import Sessions
 from nomospace.node.telemetry import Tracing
 from nomospace.protocols.messages import View
+from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.store.interface import Kept, Step, Store
@@ -146,6 +147,7 @@ class Host:
         *,
         network: Links | None = None,
         policy: Policy | None = None,
+        pace: Pace = USUAL,
         store: Store | None = None,
         laws: Iterable[CompiledLaw] = (),
         on_report: Callable[[Report], None] | None = None,
@@ -165,11 +167,12 @@ class Host:
         """Make a host; it begins with `start`, or at the head of an `async with`.
 
         `network` brings its frames to other hosts, `policy` says when to engage them (with all who
-        are heard, by default). `store` keeps what must survive, `laws` are those that the stored
-        memberships are under. `on_report` is told of what goes wrong beside the programs' own
-        paths, such as a listener that raises; without it a warning is logged. `epoch_us` is what
-        the host's clock shows at the start, which then goes with the event loop's; by default it is
-        the machine's clock. `clock` gives a host that lives long, and again, a clock of its own.
+        are heard, by default), and `pace` how soon it notices who came or went. `store` keeps what
+        must survive, `laws` are those that the stored memberships are under. `on_report` is told of
+        what goes wrong beside the programs' own paths, such as a listener that raises; without it a
+        warning is logged. `epoch_us` is what the host's clock shows at the start, which then goes
+        with the event loop's; by default it is the machine's clock. `clock` gives a host that lives
+        long, and again, a clock of its own.
 
         `domain` is where its agents are at home (by default the domain of its name), and `servers`
         says which hosts serve which domains. `vouches` judges letters of other hosts, and `silent`
@@ -184,6 +187,7 @@ class Host:
         self.on_report = on_report
         self._network = network
         self._policy = policy
+        self._pace = pace
         self._store = store
         self._keeper: Keeper | None = None
         self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
@@ -287,6 +291,7 @@ class Host:
             life=life,
             now=self._now(),
             policy=self._policy,
+            pace=self._pace,
             durable=durable,
             laws=self._laws,
             domain=self.domain,

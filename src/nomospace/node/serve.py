@@ -132,6 +132,7 @@ class Server:
         self.host = self._host(
             network=network,
             store=store,
+            pace=config.pace,
             clock=self._clock_from,
             domain=settings.domain or None,
             servers=config.servers,

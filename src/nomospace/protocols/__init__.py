@@ -21,6 +21,7 @@ from nomospace.protocols.events import (
     Transmit,
 )
 from nomospace.protocols.messages import View, ViewId
+from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Announced, Policy, Position, Reachable
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Info",
     "Installed",
     "Moved",
+    "Pace",
     "Phase",
     "Policy",
     "Position",

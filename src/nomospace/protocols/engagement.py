@@ -17,12 +17,14 @@ that did not install it, and its next `Ready` still names the view that they saw
 
 Bounds, with `D` the time a frame takes across the component and nothing lost:
 
-- loss of contact to a new view: `LOSS + SETTLE + 4 D` and the exchange, under 4 s on a good
-  network; an announced departure needs no `LOSS`;
-- each lost frame of a proposal costs `RETRY`; a proposal that is not ready after `ROUND`
-  is given up and followed by another, after a pause that doubles up to `PAUSE_MAX`;
-- a member waits at most `PREPARED_MAX` for a commit, and is never frozen for longer than
-  `FROZEN_MAX` at a stretch: it then goes on in the view it had, and says so when asked.
+- loss of contact to a new view: `loss + settle + 4 D` and the exchange, under 4 s on a good
+  network at the usual pace; an announced departure needs no `loss`;
+- each lost frame of a proposal costs `retry`; a proposal that is not ready after `round`
+  is given up and followed by another, after a pause that doubles up to `pause_max`;
+- a member waits at most `prepared_max` for a commit, and is never frozen for longer than
+  `frozen_max` at a stretch: it then goes on in the view it had, and says so when asked.
+
+All these times are the host's `Pace`.
 """
 
 from __future__ import annotations
@@ -60,6 +62,7 @@ from nomospace.protocols.messages import (
     View,
     ViewId,
 )
+from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 
 
@@ -97,21 +100,6 @@ TRANSITIONS: Final[dict[tuple[Phase, Cause], Phase]] = {
 }
 """Every way from phase to phase, with its orders. What is not here moves nothing."""
 
-SETTLE: Final = 300_000
-"""A leader proposes when its component was the same for this long."""
-RETRY: Final = 400_000
-"""Between two sendings of a `Prepare` or `Ready` that is not answered yet."""
-ROUND: Final = 5_000_000
-"""How long a leader waits until all are ready."""
-PREPARED_MAX: Final = 8_000_000
-"""How long a member waits for the commit of what it is ready for."""
-FROZEN_MAX: Final = 30_000_000
-"""How long a host is frozen at most, whatever happens to proposals meanwhile."""
-GRACE: Final = 35_000_000
-"""How long members may be behind a committed view: a little more than they may be frozen."""
-PAUSE_MAX: Final = 5_000_000
-"""The longest pause of a leader after a proposal that failed."""
-
 _UNTOLD: Final = object()
 
 
@@ -129,15 +117,15 @@ class Round:
         "wait",
     )
 
-    def __init__(self, id: ViewId, members: tuple[str, ...], now: int) -> None:
+    def __init__(self, id: ViewId, members: tuple[str, ...], retry: int, now: int) -> None:
         self.id = id
         self.members = members
         self.ready: dict[str, Ready] = {}
         self.commit: Commit | None = None
         self.started_at = now
         self.committed_at = now
-        self.wait = RETRY
-        self.again_at = now + RETRY
+        self.wait = retry
+        self.again_at = now + retry
 
 
 def _is_whole(commit: Commit) -> bool:
@@ -168,6 +156,7 @@ class Engagement:
         "_links",
         "_number",
         "_owing",
+        "_pace",
         "_pause_until",
         "_prepared_at",
         "_round",
@@ -183,14 +172,16 @@ class Engagement:
         *,
         life: int,
         policy: Policy | None = None,
+        pace: Pace = USUAL,
         now: int,
         floor: int = 0,
     ) -> None:
         self.host = host
+        self._pace = pace
         self.view = View((floor + 1, host), (host,))
         self.phase = STABLE
         self.promised: ViewId = self.view.id
-        self._links = Links(host, life=life, policy=policy, view=self.view.id, now=now)
+        self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
         self._entry: Any = _UNTOLD
         self._ask_at = now
         self._joining: View | None = None
@@ -251,7 +242,7 @@ class Engagement:
         >>> from nomospace.protocols import TICK
         >>> core = Engagement("ann", life=1, now=0)
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
-        [Hello(host='ann', life=1, beat=1, heard={}, vector={'ann': 1}, info=None)]
+        [Hello(host='ann', life=1, beat=1, heard={}, vector={'ann': 1}, info=None, loss=3500000)]
         """
         effects: list[Effect] = []
         links = self._links
@@ -337,7 +328,7 @@ class Engagement:
         if self.phase is not PREPARED or self._entry is not _UNTOLD:
             return
         self._entry = directory
-        self._ask_at = now + RETRY
+        self._ask_at = now + self._pace.retry
         if self.promised[1] == self.host:
             self._gather(self.host, self._ready(), now, effects)
         else:
@@ -379,7 +370,7 @@ class Engagement:
         adverts = self._links.adverts.values()
         self._number = max(self._number, self.promised[0], *[one.view[0] for one in adverts]) + 1
         id = (self._number, self.host)
-        self._round = Round(id, self._component, now)
+        self._round = Round(id, self._component, self._pace.retry, now)
         prepare = Prepare(id, self._component)
         self._prepare(prepare, now, effects)
         for host in self._component:
@@ -404,7 +395,7 @@ class Engagement:
                 )
                 self._owing = True
                 round.committed_at = now
-                round.again_at = now + RETRY
+                round.again_at = now + self._pace.retry
                 for host in round.members:
                     self._say(host, commit, effects)
                 self._commit(commit, effects)
@@ -412,7 +403,8 @@ class Engagement:
     def _give_up(self, now: int, effects: list[Effect]) -> None:
         """The proposal cannot be: drop it, and try another after a pause."""
         self._failures += 1
-        self._pause_until = now + min(RETRY << min(self._failures, 10), PAUSE_MAX)
+        pause = self._pace.retry << min(self._failures, 10)
+        self._pause_until = now + min(pause, self._pace.pause_max)
         self._drop_round(effects)
 
     def _drop_round(self, effects: list[Effect]) -> None:
@@ -467,8 +459,10 @@ class Engagement:
         self._due = due
 
     def _frozen_until(self) -> int:
-        until = self._frozen_at + FROZEN_MAX
-        return min(until, self._prepared_at + PREPARED_MAX) if self.phase is PREPARED else until
+        until = self._frozen_at + self._pace.frozen_max
+        if self.phase is PREPARED:
+            return min(until, self._prepared_at + self._pace.prepared_max)
+        return until
 
     def _watch(self, now: int, effects: list[Effect]) -> None:
         """A frozen host goes on in its old view when nobody will lead it into the new one."""
@@ -477,7 +471,7 @@ class Engagement:
         elif not self._links.reaches(self.promised[1]):
             self._thaw(Cause.LEADERLESS, effects)
         elif self._waits_for_word() and now >= self._ask_at:
-            self._ask_at = now + RETRY  # the leader answers with what it decided meanwhile
+            self._ask_at = now + self._pace.retry  # the leader answers with what it decided
             self._say(self.promised[1], self._ready(), effects)
 
     def _waits_for_word(self) -> bool:
@@ -493,10 +487,10 @@ class Engagement:
             self._see_home(round, round.commit, now, effects)
         elif round.members != self._component:
             self._drop_round(effects)
-        elif now >= round.started_at + ROUND:
+        elif now >= round.started_at + self._pace.round:
             self._give_up(now, effects)
         elif now >= round.again_at:
-            round.again_at = min(now + RETRY, round.started_at + ROUND)
+            round.again_at = min(now + self._pace.retry, round.started_at + self._pace.round)
             prepare = Prepare(round.id, round.members)
             for host in round.members:
                 if host not in round.ready:
@@ -515,10 +509,11 @@ class Engagement:
             self._failures = 0
         elif self.phase is STABLE and self.view.id != round.id:
             self._give_up(now, effects)  # this very host was frozen for too long
-        elif now >= round.committed_at + GRACE:
+        elif now >= round.committed_at + self._pace.grace:
             self._give_up(now, effects)
         elif now >= round.again_at:
-            round.wait = min(round.wait * 2, PAUSE_MAX)  # commits are large, exchanges take time
+            # Commits are large, and exchanges take time.
+            round.wait = min(round.wait * 2, self._pace.pause_max)
             round.again_at = now + round.wait
             for host in behind:
                 self._say(host, commit, effects)
@@ -532,4 +527,4 @@ class Engagement:
                 return None
         elif self._agreed():
             return None
-        return max(self._changed_at + SETTLE, self._pause_until)
+        return max(self._changed_at + self._pace.settle, self._pause_until)

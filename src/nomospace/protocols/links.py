@@ -1,9 +1,9 @@
 """Links: who hears whom, who belongs to one component, and the way to everyone in it.
 
-Every `HEARTBEAT` a host says hello to whoever can hear. A neighbour is heard while a hello of it
-came within `LOSS`. A link counts when both ends hear each other and the policies of both accept
-it: a hello names only those whose link its sender would have, so one look at a neighbour's hello
-settles it, and a link that ends is soon unlisted by both ends.
+With every heartbeat a host says hello to whoever can hear. A neighbour is heard while a hello of it
+came within its loss, which the hello names (`pace`). A link counts when both ends hear each other
+and the policies of both accept it: a hello names only those whose link its sender would have, so
+one look at a neighbour's hello settles it, and a link that ends is soon unlisted by both ends.
 
 Each host has an *advert*: its links and its installed view, under a version that grows: the time,
 or one more than the last, and the life, so that no two lives give the same version. Adverts
@@ -13,7 +13,7 @@ edge is in the graph when the adverts of both ends list each other. The componen
 what it reaches over edges; the next hop to a member is the first step of a shortest way, the
 least by name among equals, so everyone with the same adverts draws the same picture.
 
-Bounds. A neighbour that falls silent is unlisted after `LOSS`. A change is known `d` links away
+Bounds. A neighbour that falls silent is unlisted after its loss. A change is known `d` links away
 after `d` delays, or with lost frames `d` heartbeats for each loss in a row. A host keeps at most
 `HOSTS_MAX` adverts; in a larger group newcomers are not seen. Adverts of hosts that are out of
 reach are forgotten after `FORGET`. At most `HOSTS_MAX` neighbours are heard.
@@ -28,12 +28,9 @@ from typing import Any, Final
 
 from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.messages import Advert, Adverts, Hello, Relay, ViewId
+from nomospace.protocols.pace import LOSS, USUAL, Pace, believable
 from nomospace.protocols.policy import NotAPosition, Policy, Reachable, is_position
 
-HEARTBEAT: Final = 1_000_000
-"""Between two hellos, in microseconds."""
-LOSS: Final = 3_500_000
-"""A neighbour that was not heard for this long is gone: three hellos in a row were lost."""
 FORGET: Final = 600_000_000
 """How long the advert of a host that is out of reach is kept."""
 HOSTS_MAX: Final = 1_000
@@ -49,7 +46,7 @@ HOPS_SPARE: Final = 4
 class Neighbour:
     """What a host knows of one that it hears."""
 
-    __slots__ = ("accepted", "at", "beat", "hears_me", "info", "life", "linked")
+    __slots__ = ("accepted", "at", "beat", "hears_me", "info", "life", "linked", "loss")
 
     def __init__(self, life: int) -> None:
         self.life = life
@@ -59,6 +56,7 @@ class Neighbour:
         self.hears_me = False
         self.accepted = False
         self.linked = False
+        self.loss = LOSS
 
 
 class Links:
@@ -89,15 +87,24 @@ class Links:
         "info",
         "life",
         "neighbours",
+        "pace",
         "policy",
         "willing",
     )
 
     def __init__(
-        self, host: str, *, life: int, policy: Policy | None = None, view: ViewId, now: int
+        self,
+        host: str,
+        *,
+        life: int,
+        policy: Policy | None = None,
+        pace: Pace = USUAL,
+        view: ViewId,
+        now: int,
     ) -> None:
         self.host = host
         self.life = life
+        self.pace = pace
         self.policy: Policy = Reachable() if policy is None else policy
         self.willing = self.policy.willing
         self.info: Any = None
@@ -123,7 +130,15 @@ class Links:
             self._heard = {name: one.life for name, one in near if one.accepted}
         if self._vector_sent is None:
             self._vector_sent = dict(self._vector)
-        return Hello(self.host, self.life, self._beat, self._heard, self._vector_sent, self.info)
+        return Hello(
+            self.host,
+            self.life,
+            self._beat,
+            self._heard,
+            self._vector_sent,
+            self.info,
+            self.pace.loss,
+        )
 
     def hear_hello(self, name: str, hello: Hello, now: int, effects: list[Effect]) -> bool:
         """Take a neighbour's hello in; whether it said anything new."""
@@ -156,6 +171,7 @@ class Links:
         one.beat = hello.beat
         one.at = now
         one.info = hello.info
+        one.loss = believable(hello.loss)
         one.hears_me = hello.heard.get(self.host) == self.life
         changed = self._judge(one)
         if first or changed:  # it need not wait for the next heartbeat to know
@@ -204,7 +220,7 @@ class Links:
     def _judge_all(self, now: int, effects: list[Effect]) -> None:
         """Ask the policy about every neighbour; who is concerned need not wait to be told."""
         if [name for name, one in self.neighbours.items() if self._judge(one)]:
-            self._hello_at = now + HEARTBEAT
+            self._hello_at = now + self.pace.heartbeat
             effects.append(Transmit(None, self._hello()))
         self._relink(now, effects)
 
@@ -349,14 +365,14 @@ class Links:
 
     def tick(self, now: int, effects: list[Effect]) -> None:
         """Let go of who fell silent, and say hello when it is time."""
-        silent = [name for name, one in self.neighbours.items() if one.at + LOSS <= now]
+        silent = [name for name, one in self.neighbours.items() if one.at + one.loss <= now]
         if silent:
             for name in silent:
                 del self.neighbours[name]
             self._heard = None
             self._relink(now, effects)
         if self._hello_at <= now:
-            self._hello_at = now + HEARTBEAT
+            self._hello_at = now + self.pace.heartbeat
             effects.append(Transmit(None, self._hello()))
             self._note_reach(now)
             for name in [n for n, since in self._unreached.items() if since + FORGET <= now]:
@@ -366,5 +382,5 @@ class Links:
         """When `tick` is next wanted; there is always a next hello."""
         due = self._hello_at
         for one in self.neighbours.values():
-            due = min(due, one.at + LOSS)
+            due = min(due, one.at + one.loss)
         return due

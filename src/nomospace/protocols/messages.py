@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nomospace.protocols.pace import LOSS
+
 # -- engagement --------------------------------------------------------------------------------
 
 ViewId: TypeAlias = tuple[int, str]
@@ -29,7 +31,9 @@ class Hello(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello")
 
     `beat` counts the hellos of one life. `heard` names those whose link the sender would have,
     with the life it heard them in. `vector` says which advert of each host the sender holds, so
-    that a neighbour knows what to tell. `info` is for the policy: a position, or nothing.
+    that a neighbour knows what to tell. `info` is for the policy: a position, or nothing. `loss`
+    is how long the sender may be silent before it is to be taken for gone, in microseconds; hosts
+    that do not say so keep the usual pace.
     """
 
     host: str
@@ -38,6 +42,7 @@ class Hello(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello")
     heard: dict[str, int]
     vector: dict[str, int]
     info: Any = None
+    loss: int = LOSS
 
 
 class Advert(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="advert"):

@@ -4,6 +4,7 @@ import pytest
 
 from nomospace.node.addresses import Address
 from nomospace.node.config import BadConfig, read_config
+from nomospace.protocols.pace import USUAL, Pace
 
 GOOD = """\
 [host]
@@ -18,6 +19,10 @@ ward = ["ward-3", "ward-4"]
 [journal]
 folder = "journal"
 seconds = 5
+
+[links]
+heartbeat_ms = 100
+loss_ms = 400
 """
 
 
@@ -28,6 +33,9 @@ def test_a_file_is_read_and_flags_win() -> None:
     assert config.joins == (Address("127.0.0.9", 1),)
     assert config.servers == {"ward": ("ward-3", "ward-4")}
     assert config.journal.seconds == 5.0
+    assert config.pace == Pace(heartbeat=100_000, loss=400_000)
+    assert read_config(GOOD, "ward.toml", links={"loss_ms": 900}).pace.loss == 900_000
+    assert read_config("", "ward.toml", name="ward", insecure=True).pace == USUAL
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,8 @@ def test_a_file_is_read_and_flags_win() -> None:
         ('["ward-3", "ward-4"]', "[]", "ward.toml, line 8", "at least one host"),
         ('["ward-3", "ward-4"]', '["a", "a"]', "ward.toml, line 8", "twice"),
         ('folder = "journal"', "folder = 3", "ward.toml, line 11", "[journal] folder: expected"),
+        ("heartbeat_ms = 100", "heartbeat_ms = 5", "ward.toml, line 15", "from 20 to 60,000 ms"),
+        ("loss_ms = 400", "loss_ms = 150", "ward.toml, line 16", "from 200, 2 heartbeats, to"),
     ],
 )
 def test_a_slip_is_told_with_its_line(old: str, new: str, where: str, why: str) -> None:
@@ -64,3 +74,7 @@ def test_a_wrong_flag_is_told_by_its_name() -> None:
         read_config("", "ward.toml", name="ward", insecure=True, listen="192.0.2.1:1")
     with pytest.raises(BadConfig, match=r"^NAME: "):
         read_config("", "ward.toml", name="a@b", insecure=True)
+    with pytest.raises(BadConfig, match=r"^--loss-ms: a loss of 1 ms is out of bounds"):
+        read_config(GOOD, "ward.toml", links={"loss_ms": 1})
+    with pytest.raises(BadConfig, match=r"^--http: "):
+        read_config(GOOD, "ward.toml", services={"http": "a b"})

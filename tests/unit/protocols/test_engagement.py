@@ -34,20 +34,13 @@ from nomospace.protocols import (
 )
 from nomospace.protocols.engagement import (
     EXCHANGING,
-    FROZEN_MAX,
-    GRACE,
-    PAUSE_MAX,
     PREPARED,
-    PREPARED_MAX,
-    RETRY,
-    ROUND,
-    SETTLE,
     STABLE,
     TRANSITIONS,
     Cause,
     Phase,
 )
-from nomospace.protocols.links import HEARTBEAT, HOPS_SPARE, LOSS
+from nomospace.protocols.links import HOPS_SPARE
 from nomospace.protocols.messages import (
     Abort,
     Advert,
@@ -60,6 +53,11 @@ from nomospace.protocols.messages import (
     Ready,
     Relay,
 )
+from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
+
+SETTLE, RETRY, PAUSE_MAX = USUAL.settle, USUAL.retry, USUAL.pause_max
+ROUND, PREPARED_MAX = USUAL.round, USUAL.prepared_max
+FROZEN_MAX, GRACE = USUAL.frozen_max, USUAL.grace
 
 
 class Bench:

@@ -6,14 +6,13 @@ from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.links import (
     ADVERTS_MAX,
     FORGET,
-    HEARTBEAT,
     HOPS_SPARE,
     HOSTS_MAX,
     LIVES,
-    LOSS,
     Links,
 )
 from nomospace.protocols.messages import Advert, Adverts, Hello, Relay
+from nomospace.protocols.pace import BEATS_MIN, HEARTBEAT, HEARTBEAT_MIN, LOSS, LOSS_MAX, Pace
 from nomospace.protocols.policy import Announced, NotAPosition, Policy, Position
 
 ME = {"ann": 1}
@@ -34,10 +33,11 @@ def hello(
     heard: dict[str, int] | None = None,
     vector: dict[str, int] | None = None,
     info: object = None,
+    loss: int = LOSS,
     now: int = 0,
 ) -> list[Effect]:
     effects: list[Effect] = []
-    frame = Hello(host, life, beat, ME if heard is None else heard, vector or {}, info)
+    frame = Hello(host, life, beat, ME if heard is None else heard, vector or {}, info, loss)
     links.hear_hello(host, frame, now, effects)
     return effects
 
@@ -120,6 +120,34 @@ def test_who_falls_silent_is_unlisted() -> None:
     links.tick(LOSS + 100, [])
     assert listed(links) == ()
     assert links.neighbours == {}
+
+
+def test_a_host_keeps_the_pace_it_was_given_and_says_so() -> None:
+    pace = Pace(heartbeat=100_000, loss=400_000)
+    links = Links("ann", life=1, pace=pace, view=(1, "ann"), now=0)
+    effects: list[Effect] = []
+    links.tick(0, effects)
+    assert effects == [Transmit(None, Hello("ann", 1, 1, {}, {"ann": 1}, None, 400_000))]
+    assert links.deadline() == 100_000
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        (400_000, 400_000),
+        (20 * LOSS, 20 * LOSS),
+        (10**15, LOSS_MAX),
+        (-1, BEATS_MIN * HEARTBEAT_MIN),
+    ],
+)
+def test_a_neighbour_is_gone_after_the_silence_that_it_named(said: int, counts: int) -> None:
+    """Whatever the pace of the listener is; and within bounds, whatever was said."""
+    links = start()
+    hello(links, loss=said, now=100)
+    links.tick(counts + 99, [])
+    assert listed(links) == ("bob",)
+    links.tick(counts + 100, [])
+    assert listed(links) == ()
 
 
 def test_frames_under_a_false_or_own_name_are_dropped() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nomospace.protocols.engagement import ROUND, SETTLE
-from nomospace.protocols.links import LOSS
+from nomospace.protocols.pace import USUAL
 from nomospace.protocols.policy import (
     Announced,
     NoSafeDistance,
@@ -22,8 +21,8 @@ def test_only_an_announced_host_waits_to_be_told() -> None:
 
 def test_the_safe_distance_outlasts_detection_and_agreement() -> None:
     policy = Position(range_m=100, speed_max=2)
-    assert policy.detect_s * 1e6 >= LOSS
-    assert policy.agree_s * 1e6 >= SETTLE + ROUND
+    assert policy.detect_s * 1e6 >= USUAL.loss
+    assert policy.agree_s * 1e6 >= USUAL.settle + USUAL.round
     assert policy.safe_m == 100 - 2 * 2 * (policy.detect_s + policy.agree_s)
 
 
