@@ -27,8 +27,8 @@ from nomospace.cli.stores import opened
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
     from nomospace.store import Store
-    from nomospace.store.segments import Segment
     from nomospace.wire.admin import Record
+    from nomospace.wire.segments import Segment
 
 LINES: Final = 20
 LINES_MAX: Final = 10_000

@@ -39,10 +39,9 @@ from nomospace.wire.changes import (
     encode_snapshot,
 )
 from nomospace.wire.packing import Unfit
+from nomospace.wire.segments import JOURNAL_VERSION
 from nomospace.wire.values import pack_term, unpack_term
 
-JOURNAL_VERSION: Final = 1
-"""The version of records and of the tables of segments."""
 CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from nomospace.store.interface import Entry
 from nomospace.store.journal import (
-    JOURNAL_VERSION,
     CheckpointRecord,
     EventRecord,
     LawRecord,
@@ -24,69 +23,21 @@ from nomospace.store.journal import (
 )
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.packing import pack, pack_deep
+from nomospace.wire.segments import JOURNAL_VERSION, TABLES
 from nomospace.wire.values import pack_term
 
-_AT: Final = pa.timestamp("us", tz="UTC")
-_COMMON: Final[list[tuple[str, pa.DataType]]] = [
-    ("version", pa.int16()),
-    ("host", pa.string()),
-    ("seq", pa.int64()),
-    ("at", _AT),
-]
+_TYPES: Final[dict[str, pa.DataType]] = {
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "string": pa.string(),
+    "strings": pa.list_(pa.string()),
+    "binary": pa.binary(),
+    "time": pa.timestamp("us", tz="UTC"),
+}
 SCHEMAS: Final[dict[str, pa.Schema]] = {
-    "events": pa.schema(
-        [
-            *_COMMON,
-            ("due_at", _AT),
-            ("community", pa.string()),
-            ("law", pa.string()),
-            ("agent", pa.string()),
-            ("membership", pa.string()),
-            ("agent_seq", pa.int64()),
-            ("event", pa.string()),
-            ("peer", pa.string()),
-            ("args", pa.binary()),
-            ("args_text", pa.string()),
-            ("message", pa.binary()),
-            ("message_text", pa.string()),
-            ("rule", pa.string()),
-            ("stopped", pa.string()),
-            ("ruling", pa.binary()),
-            ("ruling_text", pa.string()),
-            ("delta", pa.binary()),
-            ("hops", pa.int32()),
-            ("took_ns", pa.int64()),
-            ("body", pa.binary()),
-        ]
-    ),
-    "laws": pa.schema(
-        [*_COMMON, ("law", pa.string()), ("community", pa.string()), ("text", pa.string())]
-    ),
-    "checkpoints": pa.schema(
-        [
-            *_COMMON,
-            ("law", pa.string()),
-            ("agent", pa.string()),
-            ("membership", pa.string()),
-            ("agent_seq", pa.int64()),
-            ("state_text", pa.string()),
-            ("body", pa.binary()),
-        ]
-    ),
-    "tuples": pa.schema(
-        [
-            *_COMMON,
-            ("space", pa.string()),
-            ("tuple_id", pa.string()),
-            ("writer", pa.string()),
-            ("count", pa.int64()),
-            ("op", pa.string()),
-            ("agent", pa.string()),
-            ("classes", pa.list_(pa.string())),
-            ("fields", pa.binary()),
-            ("fields_text", pa.string()),
-        ]
-    ),
+    table: pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+    for table, columns in TABLES.items()
 }
 """The tables, by name."""
 

@@ -35,16 +35,15 @@ from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.store.interface import Entry, Store
 from nomospace.store.journal import (
-    JOURNAL_VERSION,
     EventRecord,
     JournalGap,
     Record,
@@ -52,35 +51,22 @@ from nomospace.store.journal import (
 )
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, record_of, row_of
+from nomospace.wire.segments import (
+    MANIFEST,
+    Manifest,
+    Segment,
+    decode_manifest,
+    encode_manifest,
+    file_of,
+)
 
 ROWS: Final = 100_000
 BYTES: Final = 64 * 1024 * 1024
 SECONDS: Final = 60.0
 """A segment is sealed when so many records wait, or so many bytes, or when one waited so long."""
 _CHUNK: Final = 10_000
-_MANIFEST: Final = "manifest.json"
-
-
-class Segment(msgspec.Struct, frozen=True):
-    """A sealed range of records; `rows` and `bytes` are those of each table."""
-
-    number: int
-    first: int
-    last: int
-    rows: dict[str, int]
-    bytes: dict[str, int]
-
-
-class Manifest(msgspec.Struct, frozen=True):
-    """What counts in a journal folder: its segments, in order and without gaps."""
-
-    version: int = JOURNAL_VERSION
-    segments: tuple[Segment, ...] = ()
-
-    @property
-    def last(self) -> int:
-        """The last record that a segment has."""
-        return self.segments[-1].last if self.segments else 0
+Rows: TypeAlias = dict[str, list[dict[str, Any]]]
+"""Rows by table."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -89,21 +75,6 @@ class Limits(msgspec.Struct, frozen=True):
     rows: int = ROWS
     bytes: int = BYTES
     seconds: float = SECONDS
-
-
-@dataclass(eq=False, kw_only=True)
-class BadManifest(Unavailable):
-    """A journal folder's manifest cannot be read, or is of a later version."""
-
-    code: ClassVar[str] = "store.bad-manifest"
-    folder: str
-    why: str
-
-    def __str__(self) -> str:
-        return (
-            f"the manifest of journal {self.folder} cannot be used: {self.why}; bring it back from "
-            "a copy, or seal into a new folder"
-        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -125,21 +96,14 @@ class SealingAlready(CallerError):
 def read_manifest(folder: Path) -> Manifest:
     """What counts in a folder; nothing, where there is no manifest. Raises `BadManifest`."""
     try:
-        data = (folder / _MANIFEST).read_bytes()
+        data = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         return Manifest()
-    try:
-        manifest = msgspec.json.decode(data, type=Manifest)
-    except msgspec.MsgspecError as error:
-        raise BadManifest(folder=str(folder), why=str(error)) from None
-    if manifest.version > JOURNAL_VERSION:
-        why = f"it has version {manifest.version}, and this nomospace knows {JOURNAL_VERSION}"
-        raise BadManifest(folder=str(folder), why=why)
-    return manifest
+    return decode_manifest(data, str(folder))
 
 
 def _path(folder: Path, table: str, number: int) -> Path:
-    return folder / table / f"seg-{number:08d}.parquet"
+    return folder / file_of(table, number)
 
 
 def _put(path: Path, write: Callable[[Path], object]) -> None:
@@ -192,10 +156,12 @@ def seal(
             entries = _waiting(store, manifest.last, limits)
             if not entries or not _is_due(entries, limits, now):
                 return made
-            segment = _write(folder, len(manifest.segments) + 1, entries)
-            manifest = Manifest(segments=(*manifest.segments, segment))
-            data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-            _put(folder / _MANIFEST, partial(_write_bytes, data))
+            rows: Rows = {}
+            for entry in entries:
+                table, row = row_of(entry)
+                rows.setdefault(table, []).append(row)
+            manifest = add_segment(folder, manifest, rows, entries[0].seq, entries[-1].seq)
+            segment = manifest.segments[-1]
             if not keep:
                 store.prune(segment.last)
             made.append(segment)
@@ -235,19 +201,27 @@ def _is_due(entries: list[Entry], limits: Limits, now: int) -> bool:
     return now - at >= limits.seconds * 1_000_000
 
 
-def _write(folder: Path, number: int, entries: list[Entry]) -> Segment:
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for entry in entries:
-        table, row = row_of(entry)
-        rows.setdefault(table, []).append(row)
+def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: int) -> Manifest:
+    """Write the rows of a range of records as the next segment of a folder; gives its manifest.
+
+    Pages carry checksums, so that a reader who wants to know can tell a damaged file.
+    """
+    number = len(manifest.segments) + 1
     sizes: dict[str, int] = {}
     for table, listed in rows.items():
         made = pa.Table.from_pylist(listed, schema=SCHEMAS[table])
         path = _path(folder, table, number)
-        _put(path, partial(pq.write_table, made, compression="zstd"))
+        _put(path, partial(_write_table, made))
         sizes[table] = path.stat().st_size
     counts = {table: len(listed) for table, listed in rows.items()}
-    return Segment(number, entries[0].seq, entries[-1].seq, counts, sizes)
+    segment = Segment(number, first, last, counts, sizes)
+    manifest = Manifest(segments=(*manifest.segments, segment))
+    _put(folder / MANIFEST, partial(_write_bytes, encode_manifest(manifest)))
+    return manifest
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def _write_bytes(data: bytes, path: Path) -> None:

@@ -33,7 +33,6 @@ from nomospace.store.journal import (
     replay,
 )
 from nomospace.store.segments import (
-    BadManifest,
     Limits,
     SealingAlready,
     _alone,
@@ -45,6 +44,7 @@ from nomospace.store.segments import (
 from nomospace.store.sql import FORGET_FROM
 from nomospace.terms import obj, t
 from nomospace.wire.changes import BadRecord, NewerRecord
+from nomospace.wire.segments import BadManifest
 
 SOURCE = """
 law(counter).

@@ -1,0 +1,139 @@
+"""What a journal folder holds: the tables of its segments, and the manifest that says which count.
+
+    FOLDER/manifest.json
+    FOLDER/events/seg-00000001.parquet      and laws/, checkpoints/, tuples/
+
+Hosts write segments (`store.segments`), and whoever reads them needs no store and no host: only
+the names here. A column's type is a word, so that this room knows neither Arrow nor Spark; each
+reader has a table from these words to its own types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import msgspec
+
+from nomospace.errors import Unavailable
+
+JOURNAL_VERSION: Final = 1
+"""The version of records and of the tables of segments."""
+MANIFEST: Final = "manifest.json"
+
+_COMMON: Final = {"version": "int16", "host": "string", "seq": "int64", "at": "time"}
+TABLES: Final[dict[str, dict[str, str]]] = {
+    "events": {
+        **_COMMON,
+        "due_at": "time",
+        "community": "string",
+        "law": "string",
+        "agent": "string",
+        "membership": "string",
+        "agent_seq": "int64",
+        "event": "string",
+        "peer": "string",
+        "args": "binary",
+        "args_text": "string",
+        "message": "binary",
+        "message_text": "string",
+        "rule": "string",
+        "stopped": "string",
+        "ruling": "binary",
+        "ruling_text": "string",
+        "delta": "binary",
+        "hops": "int32",
+        "took_ns": "int64",
+        "body": "binary",
+    },
+    "laws": {**_COMMON, "law": "string", "community": "string", "text": "string"},
+    "checkpoints": {
+        **_COMMON,
+        "law": "string",
+        "agent": "string",
+        "membership": "string",
+        "agent_seq": "int64",
+        "state_text": "string",
+        "body": "binary",
+    },
+    "tuples": {
+        **_COMMON,
+        "space": "string",
+        "tuple_id": "string",
+        "writer": "string",
+        "count": "int64",
+        "op": "string",
+        "agent": "string",
+        "classes": "strings",
+        "fields": "binary",
+        "fields_text": "string",
+    },
+}
+"""The tables with their columns in order; `time` is microseconds in UTC, `strings` a list."""
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A sealed range of records; `rows` and `bytes` are those of each table."""
+
+    number: int
+    first: int
+    last: int
+    rows: dict[str, int]
+    bytes: dict[str, int]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What counts in a journal folder: its segments, in order and without gaps."""
+
+    version: int = JOURNAL_VERSION
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """The last record that a segment has."""
+        return self.segments[-1].last if self.segments else 0
+
+
+@dataclass(eq=False, kw_only=True)
+class BadManifest(Unavailable):
+    """A journal folder's manifest cannot be read, or is of a later version."""
+
+    code: ClassVar[str] = "store.bad-manifest"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the manifest of journal {self.folder} cannot be used: {self.why}; bring it back from "
+            "a copy, or seal into a new folder"
+        )
+
+
+def file_of(table: str, number: int) -> str:
+    """Where a segment has the rows of a table, within the journal folder.
+
+    >>> file_of("events", 17)
+    'events/seg-00000017.parquet'
+    """
+    return f"{table}/seg-{number:08d}.parquet"
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """A manifest as it stands in its file, for people too."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+
+
+def decode_manifest(data: bytes, folder: str) -> Manifest:
+    """The manifest in a file; raises `BadManifest`.
+
+    >>> decode_manifest(encode_manifest(Manifest()), "journal").last
+    0
+    """
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise BadManifest(folder=folder, why=str(error)) from None
+    if manifest.version > JOURNAL_VERSION:
+        why = f"it has version {manifest.version}, and this nomospace knows {JOURNAL_VERSION}"
+        raise BadManifest(folder=folder, why=why)
+    return manifest
