@@ -1,0 +1,405 @@
+"""Ontologies: what the classes of objects mean to each other, closed once and then looked up.
+
+An ontology is a set of classes, each with a name, synonyms, parents, typed properties and, for
+properties that can be computed, dependence functions (the paper "Semantic Tuplespace", Definition
+1). It is made by `nomospace.meaning.reading`, which has checked all of it: names are unique,
+parents and functions have no cycles, whatever is named exists. So nothing here can fail.
+
+Everything is held by *canonical* name, and in the order of names, never in the order of a file: the
+same content in another order or format is the same ontology with the same `hash`.
+
+Whether a template's class accepts a tuple's class (Definition 3) is one look-up in a set of names:
+that of the class, its synonyms and those of all its descendants. The set of a class is made on
+first use and kept. Making all of them at once would cost the square of the depth in a long chain,
+and templates name few classes. A name that the ontology does not know accepts itself alone.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from nomospace.meaning.functions import FUNCTIONS, Functions
+from nomospace.terms.objects import MISSING, OBJECT
+from nomospace.terms.predicate import Literal, Path
+from nomospace.terms.text import show
+from nomospace.terms.values import Compound, Term
+
+if TYPE_CHECKING:
+    from nomospace.meaning.mapping import OntologyMapping
+
+CLASSES_MAX: Final = 100_000
+"""The most classes an ontology may have."""
+CLOSED_NAMES_MAX: Final = 4_000_000
+"""How many names the closed sets may hold together; past it, the oldest set is made anew on use."""
+
+BASIC_TYPES: Final = ("any", "boolean", "bytes", "integer", "list", "number", "string")
+"""The types of plain properties. `integer` is a `number`, and everything is `any`."""
+
+
+class Input(NamedTuple):
+    """A property of a class, as a function or its `when` names it: `Arrival.timeStamp`."""
+
+    class_name: str
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join((self.class_name, *self.path))
+
+
+Operand = Input | Literal
+
+
+class Tie(NamedTuple):
+    """One comparison of a `when`; the chain `A.x = B.y = C.z` is two of them."""
+
+    left: Operand
+    sign: str
+    right: Operand
+
+    def __str__(self) -> str:
+        return f"{operand_text(self.left)} {self.sign} {operand_text(self.right)}"
+
+
+class Dependence(NamedTuple):
+    """One function for one property of its owner, and the ties under which it may be used.
+
+    An input of class `owner` in a tie is a property of the computed object itself. Every other
+    class name stands for one object, the same wherever the owner's functions name the class.
+    """
+
+    owner: str
+    property: str
+    function: str
+    arguments: tuple[Operand, ...]
+    when: tuple[Tie, ...] = ()
+
+    @builtins.property  # a field has this name here
+    def text(self) -> str:
+        """The function as it is written, with canonical names.
+
+        >>> made = Dependence("Trip", "time", "minus", (Input("End", ("at",)), Literal(5)))
+        >>> made.text
+        'minus(End.at, 5)'
+        """
+        return f"{self.function}({', '.join(map(operand_text, self.arguments))})"
+
+    @builtins.property  # a field has this name here
+    def inputs(self) -> tuple[str, ...]:
+        """The classes whose objects it needs: those of its arguments, then those of its ties."""
+        operands = [*self.arguments, *(side for tie in self.when for side in (tie.left, tie.right))]
+        named = [side.class_name for side in operands if isinstance(side, Input)]
+        return tuple(dict.fromkeys(name for name in named if name != self.owner))
+
+
+class OntologyClass(NamedTuple):
+    """A class as it was declared, without what it inherits."""
+
+    name: str
+    synonyms: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    properties: Mapping[str, str] = MappingProxyType({})
+    depends: Mapping[str, tuple[Dependence, ...]] = MappingProxyType({})
+    place: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, then its synonyms."""
+        return (self.name, *self.synonyms)
+
+
+class Ontology:
+    """Classes and what they accept; immutable.
+
+    >>> cars = Ontology("cars", [
+    ...     OntologyClass("Car", ("Automobile",), properties={"price": "number"}),
+    ...     OntologyClass("SportsCar", parents=("Car",)),
+    ... ])
+    >>> cars.accepts("Automobile", "SportsCar"), cars.accepts("SportsCar", "Car")
+    (True, False)
+    >>> cars.why("Car", "SportsCar"), cars.why("Car", "Automobile"), cars.why("Car", "Car")
+    ('SportsCar is a Car', 'Automobile means Car', '')
+    >>> cars.properties("SportsCar")
+    mappingproxy({'price': 'number'})
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_accepted",
+        "_canonical",
+        "_children",
+        "_closed_names",
+        "_depends",
+        "_properties",
+        "classes",
+        "functions",
+        "name",
+        "renames",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        classes: Iterable[OntologyClass] = (),
+        *,
+        functions: Functions = FUNCTIONS,
+        renames: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        """Close classes that a reader has checked; parents and types are canonical names."""
+        self.name = name
+        by_name = {one.name: one for one in sorted(classes, key=_name)}
+        self.classes: Mapping[str, OntologyClass] = MappingProxyType(by_name)
+        self.functions = functions
+        self.renames = renames
+        self.warnings = warnings
+        self._canonical = {name: one.name for one in by_name.values() for name in one.names}
+        self._children: dict[str, list[str]] = {}
+        for one in by_name.values():
+            for parent in one.parents:
+                self._children.setdefault(parent, []).append(one.name)
+        self._accepted: dict[str, frozenset[str]] = {}
+        self._closed_names = 0
+        self._properties: dict[str, Mapping[str, str]] = {}
+        self._depends: dict[str, Mapping[str, tuple[Dependence, ...]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __repr__(self) -> str:
+        return f"<ontology {self.name}: {len(self.classes)} classes, sha256:{self.hash[:12]}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ontology) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, in hex, over the content; neither order, format nor name of a file matter."""
+        content = [
+            (
+                one.name,
+                sorted(one.synonyms),
+                sorted(one.parents),
+                sorted(one.properties.items()),
+                sorted(
+                    (name, [(d.text, [str(tie) for tie in d.when]) for d in listed])
+                    for name, listed in one.depends.items()
+                ),
+                sorted(self.renames.get(one.name, {}).items()),
+            )
+            for one in self.classes.values()
+        ]
+        return hashlib.sha256(b"nomospace ontology 1\n" + msgspec.json.encode(content)).hexdigest()
+
+    def canonical(self, name: str) -> str | None:
+        """The name of the class that has this name or synonym."""
+        return self._canonical.get(name)
+
+    def same_class(self, a: str, b: str) -> bool:
+        """Whether two names mean one class."""
+        return a == b or self._canonical.get(a, a) == self._canonical.get(b, b)
+
+    def accepts(self, template_class: str, tuple_class: str) -> bool:
+        """Whether a template's class takes a tuple's: the same, a synonym or a descendant."""
+        closed = self._accepted.get(template_class)
+        return tuple_class in (self.accepted(template_class) if closed is None else closed)
+
+    def accepted(self, class_name: str) -> frozenset[str]:
+        """Every name that a class accepts: its own and those of all its descendants."""
+        found = self._accepted.get(class_name)
+        if found is not None:
+            return found
+        canonical = self._canonical.get(class_name)
+        if canonical is None:
+            return frozenset((class_name,))  # not kept: anyone may make up names
+        names: list[str] = []
+        for name in (canonical, *self.descendants(canonical)):
+            names += self.classes[name].names
+        found = frozenset(names)
+        for name in self.classes[canonical].names:
+            self._accepted[name] = found
+        self._closed_names += len(found)
+        while self._closed_names > CLOSED_NAMES_MAX and len(self._accepted) > len(
+            self.classes[canonical].names
+        ):
+            oldest = self._canonical[next(iter(self._accepted))]
+            self._closed_names -= len(self._accepted[oldest])
+            for name in self.classes[oldest].names:
+                del self._accepted[name]
+        return found
+
+    def ancestors(self, name: str) -> tuple[str, ...]:
+        """The classes above a class, nearest first, each once; in the order of names at one height.
+
+        >>> PLAIN.ancestors("Car")
+        ()
+        """
+        canonical = self._canonical.get(name)
+        if canonical is None:
+            return ()
+        return _above(canonical, lambda one: self.classes[one].parents)
+
+    def descendants(self, name: str) -> tuple[str, ...]:
+        """The classes under a class, nearest first, each once."""
+        canonical = self._canonical.get(name)
+        if canonical is None:
+            return ()
+        return _above(canonical, lambda one: self._children.get(one, ()))
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The classes right under a class, in the order of their names."""
+        return tuple(self._children.get(self._canonical.get(name, name), ()))
+
+    def properties(self, class_name: str) -> Mapping[str, str]:
+        """Properties and their types, inherited ones too; of several types the narrowest."""
+        canonical = self._canonical.get(class_name)
+        if canonical is None:
+            return MappingProxyType({})
+        found = self._properties.get(canonical)
+        if found is None:
+            merged: dict[str, str] = {}
+            for name in (canonical, *self.ancestors(canonical)):
+                for key, kind in self.classes[name].properties.items():
+                    before = merged.get(key)
+                    merged[key] = kind if before is None else self.narrower(before, kind) or before
+            found = MappingProxyType(dict(sorted(merged.items())))
+            self._properties[canonical] = found
+        return found
+
+    def narrower(self, one: str, other: str) -> str | None:
+        """The narrower of two types, or none where a value cannot be of both.
+
+        >>> PLAIN.narrower("any", "string"), PLAIN.narrower("number", "integer")
+        ('string', 'integer')
+        >>> PLAIN.narrower("number", "string")
+        """
+        if one == other or other == "any" or (one, other) == ("integer", "number"):
+            return one
+        if one == "any" or (one, other) == ("number", "integer"):
+            return other
+        if one in BASIC_TYPES or other in BASIC_TYPES:
+            return None
+        if other in self.ancestors(one):
+            return one
+        return other if one in self.ancestors(other) else None
+
+    def depends(self, class_name: str) -> Mapping[str, tuple[Dependence, ...]]:
+        """The functions of each property that has some: own first, then those of the nearest."""
+        canonical = self._canonical.get(class_name)
+        if canonical is None:
+            return MappingProxyType({})
+        found = self._depends.get(canonical)
+        if found is None:
+            merged: dict[str, list[Dependence]] = {}
+            for name in (canonical, *self.ancestors(canonical)):
+                for key, listed in self.classes[name].depends.items():
+                    merged.setdefault(key, []).extend(listed)
+            found = MappingProxyType({key: tuple(merged[key]) for key in sorted(merged)})
+            self._depends[canonical] = found
+        return found
+
+    def why(self, template_class: str, tuple_class: str) -> str:
+        """How the template's class accepts the tuple's, in words; none where they are one name."""
+        if template_class == tuple_class:
+            return ""
+        if self.same_class(template_class, tuple_class):
+            return f"{tuple_class} means {template_class}"
+        return f"{tuple_class} is a {template_class}"
+
+    def translated(self, term: Term) -> Term:
+        """An object with its properties called as a mapping file says; all else as it is.
+
+        Objects are written in their own words. Where classes of two ontologies were joined and
+        their properties are called differently, whoever matches looks at objects through this.
+
+        >>> from nomospace.terms import obj
+        >>> joined = Ontology("j", [OntologyClass("Auto")], renames={"Auto": {"preis": "price"}})
+        >>> joined.translated(obj("Auto", "a", preis=4500))
+        term("object('Auto',a,[price(4500)])")
+        """
+        if not self.renames:
+            return term
+        if term.__class__ is tuple:
+            return tuple([self.translated(item) for item in term])
+        if term.__class__ is not Compound or term.name != OBJECT or len(term.args) != 3:
+            return term
+        class_name, identity, listed = term.args
+        if class_name.__class__ is not str or listed.__class__ is not tuple:
+            return term
+        renamed = self._renamed(class_name)
+        properties: dict[str, Term] = {}
+        for item in listed:
+            if item.__class__ is not Compound or len(item.args) != 1:
+                return term
+            name = renamed.get(item.name, item.name)
+            if properties.get(name, MISSING) is MISSING or name == item.name:
+                properties[name] = self.translated(item.args[0])
+        made = tuple([Compound(name, (properties[name],)) for name in sorted(properties)])
+        return Compound(OBJECT, (class_name, identity, made))
+
+    def _renamed(self, class_name: str) -> Mapping[str, str]:
+        """The renames for a class, its ancestors' too; a nearer one goes before a farther."""
+        canonical = self._canonical.get(class_name)
+        if canonical is None:
+            return {}
+        found: dict[str, str] = {}
+        for name in (canonical, *self.ancestors(canonical)):
+            for before, after in self.renames.get(name, {}).items():
+                found.setdefault(before, after)
+        return found
+
+    def joined(self, other: Ontology, mapping: OntologyMapping) -> Ontology:
+        """This ontology and another as one; `mapping` says which classes meet and how."""
+        from nomospace.meaning.mapping import join
+
+        return join(self, other, mapping)
+
+
+def _name(one: OntologyClass) -> str:
+    return one.name
+
+
+def _above(start: str, next_ones: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    """Everything reached from a class, breadth first, without the class itself."""
+    seen = {start: None}
+    layer = [start]
+    while layer:
+        found = [near for one in layer for near in next_ones(one) if near not in seen]
+        layer = list(dict.fromkeys(found))
+        seen.update(dict.fromkeys(layer))
+    del seen[start]
+    return tuple(seen)
+
+
+def operand_text(operand: Operand) -> str:
+    """An operand as it is written.
+
+    >>> operand_text(Literal("a b")), operand_text(Input("Car", ("price", "amount")))
+    ("'a b'", 'Car.price.amount')
+    """
+    if isinstance(operand, Input):
+        return str(operand)
+    value = operand.value
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+        return "'" + escaped.replace("\t", "\\t") + "'"
+    return show(value)
+
+
+def path_of(operand: Input) -> Path:
+    """An input's path as predicates know it."""
+    return Path(operand.path)
+
+
+PLAIN: Final = Ontology("plain")
+"""Knows no class, so that every name accepts itself alone: what a space without ontology speaks."""
