@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
@@ -21,6 +22,7 @@ from nomospace.terms import (
     freeze,
     freeze_tuple,
     is_eager,
+    is_object,
     key_of,
     obj,
     same,
@@ -36,8 +38,9 @@ WORDS = ("", "a", "b", "c")
 VALUES: tuple[Term, ...] = (None, True, False, *NUMBERS, *WORDS, b"", b"a")
 ATOMIC = st.sampled_from(VALUES)
 OBJECTS = st.builds(
-    lambda name, inner, **found: obj(name, None, **inner, **found),
+    lambda name, id, inner, **found: obj(name, id, **inner, **found),
     st.sampled_from(["Car", "Bus"]),
+    st.sampled_from([None, None, "c1", "c2"]),
     st.one_of(st.just({}), st.builds(lambda v: {"price": obj("Money", amount=v)}, ATOMIC)),
     year=ATOMIC,
     make=ATOMIC,
@@ -243,8 +246,40 @@ def naive_match(pattern: Term, value: Term, bound: dict[str, Term]) -> bool:
     return True
 
 
+def is_class(pattern: Term) -> bool:
+    return is_object(pattern) or (
+        pattern.__class__ is Compound
+        and pattern.name == "formal"
+        and pattern.args[0].__class__ is Compound
+    )
+
+
+def naive_given(pattern: Term, value: Term, bound: dict[str, Term]) -> bool:
+    """Whether a field of a template that names classes may be given a value."""
+    if is_object(pattern) and pattern.args[1] is not None:
+        return is_object(value) and pattern.args[0:2] == value.args[0:2]
+    may_be_object = is_class(pattern) or pattern in (ANY, same_as("x"), same_as("y"))
+    if is_object(value) and not may_be_object:
+        return False
+    return naive_match(pattern, value, bound)
+
+
 def naively(template: Template, fields: tuple[Term, ...]) -> bool:
-    return naive_match(template.term, fields, {})
+    if not any(map(is_class, template.term)):
+        return naive_match(template.term, fields, {})
+    for places in permutations(range(len(fields)), len(template.term)):
+        plain = [
+            place
+            for place, pattern in zip(places, template.term, strict=True)
+            if not is_class(pattern) and not is_object(fields[place])
+        ]
+        bound: dict[str, Term] = {}
+        if plain == sorted(plain) and all(
+            naive_given(pattern, fields[place], bound)
+            for place, pattern in zip(places, template.term, strict=True)
+        ):
+            return True
+    return False
 
 
 MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -123,7 +123,11 @@ FALSE))))"
     """
 
     def __init__(self, template: Template) -> None:
-        self.params: list[Any] = [template.arity]
+        if template.meant:  # width and order do not count; Python decides
+            self.params: list[Any] = []
+            self.sql = "TRUE"
+            return
+        self.params = [template.arity]
         parts = ["arity = %s"]
         for pos, pattern in enumerate(template.term[:COLUMNS]):
             parts += self._key(f"f{pos}", pattern)

@@ -336,7 +336,7 @@ class PostgresStore(SqlStore):
             cursor.itersize = min(limit, _CHUNK)
             cursor.execute(statement.encode(), (space, *asked.params), binary=True)
             for blob, odd in cursor:
-                if odd:
+                if odd or template.meant:
                     row = self._tables.read("tuples", f"in {space}", decode_row, blob)
                     if not template.matches(row.fields):
                         continue

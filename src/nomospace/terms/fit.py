@@ -44,7 +44,7 @@ def compile_fit(patterns: Fields) -> Test:
     checks: list[tuple[int, Check]] = []
     for pos, pattern in enumerate(patterns):
         if pattern.__class__ not in ATOMIC:
-            check = _check(pattern, (pos,), alike)
+            check = check_of(pattern, (pos,), alike)
             if check is not None:
                 checks.append((pos, check))
     pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
@@ -53,19 +53,25 @@ def compile_fit(patterns: Fields) -> Test:
         for pos, check in checks:
             if not check(fields[pos]):
                 return False
-        return not pairs or all(same(_at(fields, one), _at(fields, other)) for one, other in pairs)
+        return not pairs or all(
+            same(at_path(fields, one), at_path(fields, other)) for one, other in pairs
+        )
 
     return fits
 
 
-def _at(value: Term, path: Path) -> Term:
+def at_path(value: Term, path: Path) -> Term:
+    """What stands at a path inside compounds and lists."""
     for i in path:
         value = value.args[i] if value.__class__ is Compound else value[i]
     return value
 
 
-def _check(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check | None:
-    """The check of one pattern; `None` where everything fits."""
+def check_of(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check | None:
+    """The check of one pattern; `None` where everything fits.
+
+    `alike` gathers the paths that `same(…)` ties, by name.
+    """
     if is_formal(pattern):
         formal = read_formal(pattern)
         if formal.same is not None:
@@ -86,7 +92,7 @@ def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Tes
     width = len(parts)
     checks: list[tuple[int, Check]] = []
     for i, part in enumerate(parts):
-        check = _check(part, (*path, i), alike)
+        check = check_of(part, (*path, i), alike)
         if check is not None:
             checks.append((i, check))
     if len(checks) == 1:  # the commonest, without a generator

@@ -7,6 +7,8 @@ term, a template is one too: `Template.term` is what laws see and wires carry, a
 
 Matching is exact: `1`, `1.0` and `True` are three values, `None` is a value and no wildcard,
 `True` does not fit the formal `int`, and a template of three fields matches tuples of three.
+Only a template that names a class is *meant*: it is matched as `nomospace.terms.assign` says, and
+a space that speaks an ontology binds it to what its class means there (`Template.bound`).
 
 A template is read once. What indexes want to know is found then (`equal`, `features`, `ranges`:
 all necessary for a match, never enough); the test itself is made on first use, and most templates,
@@ -26,6 +28,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import msgspec
 
 from nomospace.errors import CallerError
+from nomospace.terms.assign import Assigner, Names, just_itself, names_class
 from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
@@ -197,6 +200,9 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     """What every tuple that matches shows (`nomospace.terms.features`); has all of `equal`."""
     ranges: tuple[Range, ...]
     """Positions with the least and greatest value there, both included, `None` for no bound."""
+    meant: bool = False
+    """Whether a field names a class: then a tuple's width and order do not count, and there are
+    none of the hints above."""
     _rest: Test | None = None
 
     @classmethod
@@ -240,7 +246,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     def matches(self, fields: Fields) -> bool:
         """Whether a tuple, frozen before, is one that the template asks for."""
-        if len(fields) != self.arity:
+        if len(fields) != self.arity and not self.meant:
             return False
         for pos, value in self.equal:
             field = fields[pos]
@@ -250,9 +256,27 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
             return True
         rest = self._rest
         if rest is None:
-            rest = compile_fit(self.term)
+            rest = self.assigner().fits if self.meant else compile_fit(self.term)
             msgspec.structs.force_setattr(self, "_rest", rest)
         return rest(fields)
+
+    def assigner(self, accepted: Names = just_itself, own: Names = just_itself) -> Assigner:
+        """What fits tuples to a template that names classes: each accepts itself, unless told.
+
+        >>> Template.of([a("Car")]).assigner().fits(("sale", obj("Car")))
+        True
+        """
+        return Assigner(self.term, accepted, own)
+
+    def bound(self, test: Test) -> Template:
+        """The same template, whose tuples are told by another test: of one that knows more classes.
+
+        >>> meant = Template.of([a("Car")])
+        >>> knows = lambda name: frozenset((name, "Automobile"))
+        >>> meant.bound(meant.assigner(knows, knows).fits).matches((obj("Automobile"),))
+        True
+        """
+        return msgspec.structs.replace(self, _rest=test)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Template) and same_term(self.term, other.term)
@@ -339,6 +363,7 @@ def _brief(value: object) -> str:
 def _read(frozen: Fields) -> Template:
     """Look every formal over, and note what indexes can use."""
     plain = True
+    meant = False
     equal: list[tuple[int, Term]] = []
     features: list[tuple[Path, Key]] = []
     ranges: list[Range] = []
@@ -354,6 +379,7 @@ def _read(frozen: Fields) -> Template:
         if not is_formal(field):
             plain = False
             _check_holes(field)
+            meant = meant or names_class(field)
             features += shape_features(field, _AT[pos])
             continue
         fields[pos] = field = interned(field)
@@ -361,6 +387,7 @@ def _read(frozen: Fields) -> Template:
             continue
         plain = False
         formal = read_formal(field)
+        meant = meant or formal.class_name is not None
         features += formal_features(formal, _AT[pos])
         if formal.same is not None:
             first = alike.setdefault(formal.same, pos)
@@ -369,6 +396,8 @@ def _read(frozen: Fields) -> Template:
         low, high = formal_bounds(formal)
         if low is not None or high is not None:
             ranges.append((pos, low, high))
+    if meant:
+        return Template(tuple(fields), len(fields), False, (), (), (), True)
     return Template(tuple(fields), len(fields), plain, tuple(equal), tuple(features), tuple(ranges))
 
 
