@@ -121,9 +121,13 @@ class Everywhere(Places):
         """Whether a site runs the server of a domain, or its standby."""
         return site in self.servers.get(domain, (domain,))
 
-    def is_server(self, site: str) -> bool:
+    def may_serve(self, site: str) -> bool:
         """Every host serves at least the domain of its name."""
         return True
+
+    def holds(self, site: str, domain: str) -> bool:
+        """A domain that nobody configured has no site but the host of its name."""
+        return domain in self.servers or site == domain
 
 
 class Posting:
@@ -139,7 +143,7 @@ class Posting:
     ) -> None:
         self._host = host
         self.domain = domain
-        places = Everywhere(servers)
+        self._places = places = Everywhere(servers)
         self.daemon = FQSC.daemon(host.name, domain, places, limits=limits)
         self._servers: dict[str, ServerCore] = {}
         for served in dict.fromkeys((host.name, *servers)):
@@ -288,7 +292,7 @@ class Posting:
                 src, frame = self._own.popleft()
                 domain = server_of(frame)
                 if isinstance(frame, NotPrimary):
-                    self.primary(frame.domain, frame.site, frame.term)
+                    self._other_primary(src, frame)
                     continue
                 if isinstance(frame, Post) and self._forged(src, frame):
                     continue
@@ -299,6 +303,13 @@ class Posting:
                     self._carry(domain, core.hear(src, frame, now=self._host.now))
         finally:
             self._running = False
+
+    def _other_primary(self, src: str, frame: NotPrimary) -> None:
+        """Believe of a domain's own servers which of them is the primary, and of nobody else."""
+        if self._places.serves(src, frame.domain):
+            self.primary(frame.domain, frame.site, frame.term)
+        else:
+            self._host.note("routing", news="not from a server", facts=(src, frame))
 
     def _carry(self, core: str, effects: list[Effect]) -> None:
         host = self._host

@@ -374,8 +374,9 @@ def crossing(host: str, step: int) -> tuple[Sites, bool]:
     world.call(dan, Open("jobs"))
     world.call(dan, Out("jobs", ("job", 1)))
     moved(world, dan, "a")
-    write(world, cem, 1, dan)
-    world.pass_s(1)
+    if host != "d":  # who has written before knows where dan is, and leaves its home alone
+        write(world, cem, 1, dan)
+        world.pass_s(1)
     world.call(dan, Move("b"))
     world.sites[host].down_us = 2 * SECOND_US
     world.sites[host].steps_left = step
@@ -409,6 +410,6 @@ def test_a_crash_at_any_step_of_a_move(host: str) -> None:
         assert rows == [], f"step {step}"
     else:
         pytest.fail("a move has no end")
-    assert step > 20  # there was something to crash in
+    assert step > (5 if host == "d" else 20)  # there was something to crash in
     # A crash where it is ends the wish to move; all others only delay it.
     assert set(places) == ({"a", "b"} if host == "a" else {"b"})

@@ -1,11 +1,15 @@
 """The post office of a host: parcels that are none, and changes that have become many."""
 
+from typing import Any
+
 import pytest
 
 from nomospace.host import Arrive, Durable, Heard, Host, Note, Persist, Transmit
 from nomospace.host import posting as post_office
 from nomospace.host.changes import ParcelPlaced
 from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.routing.frames import Hint, NotPrimary, Register, Update
+from nomospace.protocols.routing.server_memory import plain_ticket
 
 
 @pytest.mark.parametrize("what", [None, "hello", {"no": "frame"}, Parcel(1, None)])
@@ -18,6 +22,41 @@ def test_a_parcel_of_no_known_kind_is_noted_and_taken_off_its_sender(what: objec
         Note("bad-parcel", {"peer": "b", "number": 1, "kind": type(what).__name__}),
         Transmit("b", Receipt(1)),
     ]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        NotPrimary("lab", "b", 5),
+        Register("a", "ann@a", 0),
+        Register("a", "ann@c", 1, plain_ticket("ann@c", 1, "x")),
+        Hint("", "ann@c", "x", 9),
+        Hint("a", "ann@c", "x", 9),
+        Update(("bob@a", "ann@c", 1), "ann@c", "x", 9, "a", ()),
+        Update(("bob@a", "ann@c", 1), "ann@c", "x", 9, "a", ("a",)),
+    ],
+    ids=lambda frame: type(frame).__name__,
+)
+def test_who_serves_nobody_is_not_believed_about_others(frame: Any) -> None:
+    """What a host may say in routing is about its own agents, and about posts that it was given."""
+    host = Host("a", life=1, now=0, servers={"lab": ("a", "b")})
+    host.handle(Arrive("bob@a"), now=0)
+    host.posting.send("bob@a", "ann@c", "hello")  # to c, whose server is asked
+    cores = [host.posting.daemon, *host.posting._servers.values()]
+    before = [core.state() for core in cores]
+    effects = host.handle(Heard("x", Parcel(1, frame)), now=0)
+    assert [core.state() for core in cores] == before
+    assert "routing" in [effect.what for effect in effects if isinstance(effect, Note)]
+
+
+def test_where_an_agent_went_is_learnt_without_any_set_up() -> None:
+    """A way over domains that nobody configured is one; it was not always."""
+    host = Host("a", life=1, now=0)
+    host.handle(Arrive("bob@a"), now=0)
+    host.posting.send("bob@a", "ann@c", "hello")
+    update = Update(("bob@a", "ann@c", 1), "ann@c", "d", 1, "a", ("a",))
+    host.handle(Heard("c", Parcel(1, update)), now=0)
+    assert host.posting.guess("ann@c") == "d"
 
 
 def test_changes_of_routing_are_folded_however_many_agents_there_are(

@@ -23,7 +23,9 @@ come. A post for an agent that is not here goes to this domain's server, with it
 
 This is the paper's daemon (Figure 5), with three additions: posts are numbered for each pair of
 agents and delivered by their numbers, so order survives moves; a post that found a full queue waits
-at its origin, for a pause that doubles; and an update is believed only about a post that was sent.
+at its origin, for a pause that doubles; and an update is believed only about a post that was sent,
+from the site that it was sent to or a server that is named as one. Hints are believed from named
+servers, and only with the eager policy, without which nobody has cause to send one.
 """
 
 from __future__ import annotations
@@ -137,7 +139,7 @@ class Daemon(DaemonMemory):
             self._hold(Post(sender, to, n, body, self.site), now, out)
         elif guess is not None and to not in self._residents:
             self._guesses.move_to_end(to)
-            self._remember((sender, to, n))
+            self._remember((sender, to, n), guess[0])
             out.append(Transmit(guess[0], Post(sender, to, n, body, self.site, (), 1)))
         else:
             self._route(Post(sender, to, n, body, self.site), now, out)
@@ -285,20 +287,23 @@ class Daemon(DaemonMemory):
         domain = frame.domain
         if not (self._places.serves(src, domain) if domain else self._places.is_server(src)):
             out.append(Noted("not from a server", (src, frame)))
+        elif isinstance(frame, Hint):
+            if self.eager:
+                self._guess(frame.agent, frame.site, frame.epoch)
+            else:
+                out.append(Noted("hint refused", (src, frame)))
         elif isinstance(frame, Ack):
             self._acknowledged(frame, now, out)
         elif isinstance(frame, MayGo):
             self._may_go(frame, out)
         elif isinstance(frame, Refuse):
             self._refused(frame, now, out)
-        elif isinstance(frame, NotPrimary):
-            out += self.primary(domain, frame.site, frame.term)
         else:
-            self._guess(frame.agent, frame.site, frame.epoch)
+            out += self.primary(domain, frame.site, frame.term)
 
     def _sound(self, post: Post) -> Post:
         """A post from a peer, without a way that leads nowhere."""
-        if not post.way or self._places.knows_all(post.way):
+        if not post.way or self._places.is_way(post.way, self._limits.passes_max):
             return post
         return msgspec.structs.replace(post, way=())
 
@@ -312,7 +317,8 @@ class Daemon(DaemonMemory):
             self._accept(post, resident, now, out)
 
     def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
-        if update.post not in self._asked or not self._places.is_server(src):
+        asked = self._asked.get(update.post)
+        if asked is None or not (src == asked or self._places.is_server(src)):
             out.append(Noted("update refused", (src, update)))
             return
         self._guess(update.agent, update.site, update.epoch)
@@ -438,10 +444,10 @@ class Daemon(DaemonMemory):
             self._take_in(post, now, out)
             return
         guess = self._guesses.get(target)
-        self._remember(post.id)
         if guess is None:
-            self._to_seek(self._domain, post, out)
+            self._ask(self._domain, post, out)
         else:
+            self._remember(post.id, guess[0])
             self._guesses.move_to_end(target)
             out.append(Transmit(guess[0], _moved(post, over_network=True)))
 
@@ -449,8 +455,7 @@ class Daemon(DaemonMemory):
         """Go on with a post that came back, from where it was when it did."""
         way, post = post.way, msgspec.structs.replace(post, way=(), passes=0)
         if way and post.target not in self._residents:
-            self._remember(post.id)
-            self._to_seek(way[-1], post, out)
+            self._ask(way[-1], post, out)
         else:
             self._route(post, now, out)
 
@@ -469,6 +474,11 @@ class Daemon(DaemonMemory):
             return
         back = msgspec.structs.replace(post, why=why, origin=self.site, way=(), passes=0)
         self._route(back, now, out)
+
+    def _ask(self, domain: str, post: Post, out: list[Effect]) -> None:
+        """Let a server find the agent of a post from here, and hear from it where that is."""
+        self._remember(post.id, self._primaries.site(domain))
+        self._to_seek(domain, post, out)
 
     def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
         site = self._primaries.site(domain)

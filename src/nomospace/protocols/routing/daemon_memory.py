@@ -52,7 +52,7 @@ class DaemonMemory:
         self._primaries = Primaries(places)
         self._residents: dict[str, Resident] = {}
         self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        self._asked: OrderedDict[PostId, None] = OrderedDict()
+        self._asked: OrderedDict[PostId, str] = OrderedDict()
         self._waits = Waits(limits)
 
     def _guess(self, agent: str, site: str, epoch: int) -> None:
@@ -67,8 +67,9 @@ class DaemonMemory:
         if len(self._guesses) > self._limits.guesses_max:
             self._guesses.popitem(last=False)
 
-    def _remember(self, post: PostId) -> None:
-        self._asked[post] = None
+    def _remember(self, post: PostId, site: str) -> None:
+        """Note where a post was sent: an update about it is believed from there."""
+        self._asked[post] = site
         if len(self._asked) > self._limits.passed_max:
             self._asked.popitem(last=False)
 

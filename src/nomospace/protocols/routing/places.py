@@ -67,17 +67,28 @@ class Places:
         """Whether there is such a domain."""
         return domain in self._first
 
-    def knows_all(self, way: tuple[str, ...]) -> bool:
-        """Whether a way leads through domains only; a peer may write anything."""
-        return all(domain in self._first for domain in way)
+    def is_way(self, way: tuple[str, ...], passes_max: int) -> bool:
+        """Whether a post can have gone this way; a peer may write anything.
+
+        Every pass adds a domain at most, and so does whoever gives the post back.
+        """
+        return len(way) <= passes_max + 1 and all(self.knows(domain) for domain in way)
 
     def serves(self, site: str, domain: str) -> bool:
         """Whether a site runs the server of a domain, or its standby."""
         return site in self.servers.get(domain, ())
 
     def is_server(self, site: str) -> bool:
-        """Whether a site runs the server of any domain."""
+        """Whether a site is named as a server of any domain."""
         return site in self._sites
+
+    def may_serve(self, site: str) -> bool:
+        """Whether a site may run the server of some domain, named or not."""
+        return site in self._sites
+
+    def holds(self, site: str, domain: str) -> bool:
+        """Whether a site may belong to a domain, and so have agents that are registered there."""
+        return domain in self._first
 
 
 class Primaries:

@@ -23,7 +23,8 @@ newer guess, and else to its agent's home; it fails at a home that has no record
 The paper's server (Figure 4) locks all of itself for each migration and each post that it passes
 on. So strangers wait for each other, and two servers can do so for ever. Here only mail for a
 moving agent waits. Without the lock an `update` may belong to any post, so it carries the post's id
-and is believed only by servers that passed that post on.
+and is believed only by servers that passed that post on, from the site that they passed it to or
+from a server that is named as one: nobody else draws an agent's mail to itself.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ from nomospace.protocols.routing.interface import (
     FULL,
     NO_TICKET,
     NOT_HERE,
+    NOT_HOME,
     STALE,
     UNKNOWN,
     Effect,
@@ -124,7 +126,9 @@ class Server(ServerMemory):
     def _bear(self, src: str, register: Register, out: list[Effect]) -> None:
         agent = register.agent
         record = self._records.get(agent)
-        if record is not None or self.places.home(agent) != self.domain:
+        if not self.places.holds(src, self.domain):
+            self._refuse(src, register, NOT_HOME, out)
+        elif record is not None or self.places.home(agent) != self.domain:
             why = EXISTS if record is None or record.kind is not ENDED else WHY_ENDED
             self._refuse(src, register, why, out)
         elif len(self._records) >= self.limits.records_max:
@@ -139,7 +143,9 @@ class Server(ServerMemory):
     def _enrol(self, src: str, register: Register, out: list[Effect]) -> None:
         agent, epoch = register.agent, register.epoch
         record = self._records.get(agent)
-        if register.ticket != self._tickets(agent, epoch, src):
+        if not self.places.holds(src, self.domain):
+            self._refuse(src, register, NOT_HOME, out)
+        elif register.ticket != self._tickets(agent, epoch, src):
             self._refuse(src, register, NO_TICKET, out)
         elif record is not None and record.epoch >= epoch:
             self._again(src, register, record, src, out)
@@ -212,8 +218,8 @@ class Server(ServerMemory):
         home = self.places.home(agent)
         if record is None or record.kind is ENDED:
             out.append(Noted("end refused", (src, ended)))
-        elif record.kind is GONE:  # its last server tells its home
-            if epoch >= record.epoch and self.places.is_server(src):
+        elif record.kind is GONE:  # its last server tells its home, which need not know that one
+            if epoch >= record.epoch and self.places.may_serve(src):
                 self._put(agent, Record(ENDED, "", epoch), out)
             else:
                 out.append(Noted("end refused", (src, ended)))
@@ -259,7 +265,7 @@ class Server(ServerMemory):
 
     def _sound(self, post: Post) -> Post:
         """A post from a peer, without a way that leads nowhere."""
-        if not post.way or self.places.knows_all(post.way):
+        if not post.way or self.places.is_way(post.way, self.limits.passes_max):
             return post
         return msgspec.structs.replace(post, way=())
 
@@ -301,22 +307,25 @@ class Server(ServerMemory):
 
     def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
         """Send a post to the site where its agent is or may be, to be told if it is."""
-        self._remember(post)
+        self._remember(post, site)
         out.append(Transmit(site, self._passed_on(post, site)))
 
     def _pass_to_server(self, post: Post, domain: str, out: list[Effect]) -> None:
-        self._remember(post)
         site = self._primaries.site(domain)
+        self._remember(post, site)
         out.append(Transmit(site, Seek(domain, self._passed_on(post, site))))
 
     def _passed_on(self, post: Post, site: str) -> Post:
+        way = post.way
+        if self.domain in way:  # it came round: who gets it now answers to this server
+            way = way[: way.index(self.domain)]
         return Post(
             post.sender,
             post.to,
             post.n,
             post.body,
             post.origin,
-            post.way if self.domain in post.way else (*post.way, self.domain),
+            (*way, self.domain),
             post.hops + (site != self.site),
             post.passes + 1,
             post.why,
@@ -366,8 +375,10 @@ class Server(ServerMemory):
 
     def _learn(self, src: str, update: Update, out: list[Effect]) -> None:
         """Believe where the agent of a post that was passed on is, and tell who is before."""
-        known = update.way and self.places.knows_all(update.way)
-        if update.post not in self._passed or not known:
+        passed_to = self._passed.get(update.post)
+        believed = passed_to is not None and (src == passed_to or self.places.is_server(src))
+        sound = update.way and self.places.is_way(update.way, self.limits.passes_max)
+        if not (believed and sound):
             out.append(Noted("update refused", (src, update)))
             return
         del self._passed[update.post]

@@ -68,7 +68,7 @@ class ServerMemory:
         self._stray_count = 0
         self._life = 0
         self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        self._passed: OrderedDict[PostId, None] = OrderedDict()
+        self._passed: OrderedDict[PostId, str] = OrderedDict()
 
     def _guess(self, agent: str, site: str, epoch: int) -> None:
         record = self._records.get(agent)
@@ -85,8 +85,9 @@ class ServerMemory:
         if len(self._guesses) > self.limits.guesses_max:
             self._guesses.popitem(last=False)
 
-    def _remember(self, post: Post) -> None:
-        self._passed[post.id] = None
+    def _remember(self, post: Post, site: str) -> None:
+        """Note where a post was passed on to: an update about it is believed from there."""
+        self._passed[post.id] = site
         if len(self._passed) > self.limits.passed_max:
             self._passed.popitem(last=False)
 

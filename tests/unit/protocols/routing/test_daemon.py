@@ -189,14 +189,34 @@ def test_older_and_foreign_updates_are_not_believed() -> None:
     heard(core, Update((ANN, BOB, 1), BOB, "t", 3, "s", ()))
     heard(core, Update((ANN, BOB, 1), BOB, "u", 2, "s", ()))
     assert core.guess(BOB) == "t"
-    heard(core, Hint("", BOB, "evil", 9), src="evil")
-    assert core.guess(BOB) == "t"
-    heard(core, Hint("", BOB, "u", 9))
+
+
+def test_hints_are_believed_from_servers_and_with_the_eager_policy_only() -> None:
+    core = daemon(ANN)
+    hint = Hint("", BOB, "u", 9)
+    assert heard(core, hint) == [Noted("hint refused", ("q", hint))]
+    assert core.guess(BOB) is None
+    core.eager = True
+    assert heard(core, hint, src="evil") == [Noted("not from a server", ("evil", hint))]
+    assert core.guess(BOB) is None
+    assert heard(core, hint) == []
+    assert core.guess(BOB) == "u"
+
+
+def test_an_update_is_believed_from_the_site_that_the_post_was_sent_to() -> None:
+    core = daemon(ANN)
+    core.send(ANN, BOB, "one", now=1)
+    heard(core, Update((ANN, BOB, 1), BOB, "t", 0, "s", ()))
+    core.send(ANN, BOB, "two", now=2)  # to t, which serves no domain that is named
+    moved = Update((ANN, BOB, 2), BOB, "u", 1, "s", ())
+    assert heard(core, moved, src="u") == [Noted("update refused", ("u", moved))]
+    assert heard(core, moved, src="t") == []
     assert core.guess(BOB) == "u"
 
 
 def test_guesses_are_bounded_and_the_one_used_longest_ago_goes() -> None:
     core = daemon(ANN, guesses_max=2)
+    core.eager = True
     for epoch, peer in enumerate(("a@lab", "b@lab", "c@lab")):
         if peer == "c@lab":
             core.send(ANN, "a@lab", "used", now=1)

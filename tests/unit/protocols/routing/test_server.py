@@ -283,8 +283,9 @@ def test_forged_late_and_older_updates_change_nothing() -> None:
     core.hear("o", Seek("lab", post(1)), now=0)
     nowhere = Update((BOB, ANN, 1), ANN, "v", 9, "o", ("mars", "lab"))
     assert core.hear("r", nowhere, now=0) == [Noted("update refused", ("r", nowhere))]
+    assert core.hear("evil", forged, now=0) == [Noted("update refused", ("evil", forged))]
     older = Update((BOB, ANN, 1), ANN, "s", 0, "o", ("lab",))
-    assert heard(core, older, "s") == [Transmit("o", Update((BOB, ANN, 1), ANN, "s", 0, "o", ()))]
+    assert heard(core, older, "r") == [Transmit("o", Update((BOB, ANN, 1), ANN, "s", 0, "o", ()))]
     assert core.guess(ANN) is None
     here = with_ann()
     here.hear("o", Seek("lab", post(1)), now=0)
