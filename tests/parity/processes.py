@@ -12,21 +12,23 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from nomospace.client import Agent
 from nomospace.client.remote import connect
+from tests import nursery
 from tests.proxy import Proxy
-from tests.servers import end_with_parent, free_port
+from tests.servers import free_port
 
 READY_S: Final = 30.0
 """How long a host may take to be ready: these machines are shared."""
 NOWHERE: Final = "127.0.0.1:1"
 """What hosts are told to advertise: only the proxies lead to them."""
+PACE: Final = ("--heartbeat-ms", "100", "--loss-ms", "1000")
+"""Hosts of tests find each other, and notice a loss, sooner than usual; a machine that stands still
+for less than a second parts none of them."""
 HOSTS: Final = ("ward", "icu", "lab")
 """All hosts that a story may start."""
 
@@ -63,20 +65,12 @@ class Process:
 
     def __init__(self, name: str, folder: Path, arguments: list[str]) -> None:
         self.log = folder / f"{name}.log"
-        command = [sys.executable, "-P", "-m", "nomospace.cli", "host", "run", name, *arguments]
+        command = ["host", "run", name, *PACE, *arguments, "--json"]
         with self.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                [*command, "--json"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=folder,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
-            )
+            self.child = nursery.start(command, folder=folder, log=log)
 
     async def ready(self) -> dict[str, Any]:
         """Wait until it says that it serves; what it says."""
-        assert self.child.stdout is not None
         try:
             async with asyncio.timeout(READY_S):
                 line = await asyncio.to_thread(self.child.stdout.readline)
@@ -95,8 +89,7 @@ class Process:
     def wait(self) -> int:
         """Wait until it has ended; its exit code."""
         code = self.child.wait(30)
-        if self.child.stdout is not None:
-            self.child.stdout.close()
+        self.child.stdout.close()
         return code
 
 

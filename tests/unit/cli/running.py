@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from nomospace.cli import main
-from tests.servers import end_with_parent
+from tests.nursery import end_with_parent
 
 READY_S: Final = 30.0
 """How long a host may take to be ready: these machines are shared."""

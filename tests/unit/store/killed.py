@@ -16,7 +16,7 @@ from random import Random
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store import Kept, Step, open_store
-from tests.servers import end_with_parent
+from tests.nursery import end_with_parent
 
 
 def step(n: int) -> Step:

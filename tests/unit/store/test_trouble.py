@@ -33,7 +33,8 @@ from nomospace.store import (
 )
 from nomospace.store.postgres import PostgresStore
 from nomospace.terms import ANY, Template, t
-from tests.servers import end_with_parent, postgres_server
+from tests.nursery import end_with_parent
+from tests.servers import postgres_server
 from tests.unit.store.changing import Author, told
 from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
 from tests.unit.store.killed import step

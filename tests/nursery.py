@@ -1,0 +1,195 @@
+"""Hosts that start in a moment: forks of a process that has read all modules already.
+
+A host reads some 300 modules, which takes a core half a second, and these tests start a hundred
+hosts. So each test process has a nursery: a child that has read what hosts need, and has no threads
+and no event loop. Asked for a host, it forks. From then on that is a process as any other, with
+memory, descriptors and signals of its own, and `kill -9` ends it as it ends any.
+
+Hosts end with the nursery, and the nursery with the test process, however that ends (on Linux the
+kernel sees to it). That a host starts from nothing too is tried in `tests/unit/cli`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Final
+
+REQUEST_BYTES_MAX: Final = 1 << 16
+"""The longest command line."""
+BORN_S: Final = 30.0
+"""How long the nursery may take to fork; the first time it has to read all modules."""
+READ_FIRST: Final = """
+    nomospace.cli.host nomospace.node.serve nomospace.node.loops nomospace.node.logs uvloop
+    nomospace.node.identity nomospace.node.door nomospace.node.vouching nomospace.node.tcp
+    nomospace.node.nats nomospace.store.sqlite nomospace.store.postgres typer.main rich.console
+""".split()
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def end_with_parent() -> None:
+    """Asked of the kernel by a child: a test that is killed leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+class Child:
+    """A process that the nursery has made; used as `subprocess.Popen` is."""
+
+    def __init__(self, status: IO[bytes], stdout: IO[bytes]) -> None:
+        self._status = status
+        self.stdout = stdout
+        self.pid = int(self._told(BORN_S))
+        self.returncode: int | None = None
+
+    def _told(self, timeout_s: float) -> bytes:
+        """The next line from the nursery: the process id, and in the end the exit code."""
+        ready, _, _ = select.select([self._status], [], [], timeout_s)
+        if not ready:
+            raise subprocess.TimeoutExpired("nomospace", timeout_s)
+        line = self._status.readline()
+        assert line, "the nursery has ended"
+        return line
+
+    def poll(self) -> int | None:
+        """Its exit code, if it has ended."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def wait(self, timeout_s: float) -> int:
+        """Wait until it has ended; its exit code, or minus the signal that ended it."""
+        if self.returncode is None:
+            self.returncode = int(self._told(timeout_s))
+            self._status.close()
+        return self.returncode
+
+    def send_signal(self, how: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, how)
+
+
+def start(arguments: list[str], *, folder: Path, log: IO[bytes]) -> Child:
+    """Run `nomospace ARGUMENTS` in a folder, with its standard error in a file."""
+    out, its_out = os.pipe()
+    status, its_status = os.pipe()
+    request = json.dumps({"arguments": arguments, "folder": str(folder)}).encode()
+    assert len(request) <= REQUEST_BYTES_MAX
+    try:
+        socket.send_fds(_nursery(), [request], [its_out, log.fileno(), its_status])
+    finally:
+        os.close(its_out)
+        os.close(its_status)
+    return Child(os.fdopen(status, "rb", buffering=0), os.fdopen(out, "rb"))
+
+
+@cache
+def _nursery() -> socket.socket:
+    """The way to the nursery of this process, which begins on first use."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with there:
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, str(there.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[there.fileno()],
+            preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+        )
+
+    def close() -> None:
+        here.close()
+        process.wait(BORN_S)
+
+    atexit.register(close)
+    return here
+
+
+# -- inside the nursery ------------------------------------------------------------------------
+
+
+class _Nursery:
+    """Forks when asked, and tells how its children end."""
+
+    def __init__(self, asked: socket.socket) -> None:
+        self._asked = asked
+        self._ended, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
+        self._children: dict[int, int] = {}
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake.fileno())
+
+    def serve(self) -> list[str]:
+        """Until the test process is gone; in a child, what it is to run."""
+        while True:
+            ready, _, _ = select.select([self._asked, self._ended], [], [])
+            if self._ended in ready:
+                self._ended.recv(REQUEST_BYTES_MAX)
+                self._tell_ended()
+            if self._asked in ready:
+                data, fds, _, _ = socket.recv_fds(self._asked, REQUEST_BYTES_MAX, 3)
+                if not data:
+                    return []
+                out, log, status = fds
+                pid = os.fork()
+                if pid == 0:
+                    return self._be_born(json.loads(data), out, log, status)
+                os.close(out)
+                os.close(log)
+                self._children[pid] = status
+                os.write(status, b"%d\n" % pid)
+
+    def _tell_ended(self) -> None:
+        for pid, status in list(self._children.items()):
+            found, how = os.waitpid(pid, os.WNOHANG)
+            if found:
+                del self._children[pid]
+                with suppress(BrokenPipeError):  # nobody may be waiting for it any more
+                    os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
+                os.close(status)
+
+    def _be_born(self, request: dict[str, Any], out: int, log: int, status: int) -> list[str]:
+        """Let go of all that is the nursery's."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for mine in (self._asked, self._ended, self._wake):
+            mine.close()
+        os.dup2(out, 1)
+        os.dup2(log, 2)
+        for fd in (out, log, status, *self._children.values()):
+            os.close(fd)
+        end_with_parent()
+        os.chdir(request["folder"])
+        arguments: list[str] = request["arguments"]
+        return arguments
+
+
+def main() -> int:
+    """The nursery's whole life, and the whole life of each of its children."""
+    for name in READ_FIRST:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # what is there already is shared, and stays so
+    arguments = _Nursery(socket.socket(fileno=int(sys.argv[1]))).serve()
+    if not arguments:
+        return 0
+    from nomospace.cli import main as run
+
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
