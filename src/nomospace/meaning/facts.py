@@ -1,0 +1,330 @@
+"""Facts: the tuples that questions are asked about, held so that no question has to scan them.
+
+Each tuple is a `Row` with its *shape*: what stands in each field, a class or a kind of plain
+value. There are few shapes however many tuples there are, and planners look at shapes only. Rows
+are found by shape, and by each object they hold; two fields hold the same object when their classes
+are one by name or synonym and their ids are equal, or, without ids, their properties.
+
+Rows have an order, that of their adding. `any` gives the first answer by it: whoever wants the
+smallest ids adds tuples in the order of their ids (`Facts.of` does), a live space adds them as they
+come.
+
+What a planner wants to know is kept as rows come and go (`Known`): how many rows a shape has, in
+how many tuples one object stands at most, and whether one object was seen with different properties.
+The latter two only grow; too large a number costs time, never an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from nomospace.meaning.ontology import PLAIN, Ontology
+from nomospace.terms.objects import MISSING, is_object, property_of
+from nomospace.terms.values import Compound, Term
+
+COLUMNS_MAX: Final = 32
+"""How many indexes by the values of a property are kept; the one made first goes first."""
+_LISTED_MAX: Final = 16
+"""Up to here the rows of an object are a list; beyond, a dict, from which one is quick to leave."""
+
+
+class Fact(NamedTuple):
+    """A tuple as it was given: objects are terms `object(Class, Id, [p(V), …])`."""
+
+    id: str
+    fields: tuple[Term, ...]
+
+
+class Plain(NamedTuple):
+    """The kind of a plain value in a shape; no class name equals one."""
+
+    kind: str
+
+
+Shape: TypeAlias = tuple[str | Plain, ...]
+"""Field by field: the canonical name of an object's class, or the kind of a plain value."""
+
+_KINDS: Final[dict[type, Plain]] = {
+    int: Plain("int"),
+    float: Plain("float"),
+    str: Plain("str"),
+    bool: Plain("bool"),
+    bytes: Plain("bytes"),
+    tuple: Plain("list"),
+    type(None): Plain("null"),
+    Compound: Plain("term"),
+}
+
+
+class Row(msgspec.Struct, eq=False, gc=False):
+    """A tuple with what is known about it. Two rows are equal only when they are one."""
+
+    id: str
+    fields: tuple[Term, ...]
+    """As they were given."""
+    seen: tuple[Term, ...]
+    """As questions see them: properties go by the names of the ontology (`Ontology.translated`)."""
+    form: int
+    """The number of its shape."""
+    keys: tuple[Term, ...]
+    """For each object what makes it the same as another of its class; `None` for plain values."""
+    order: int
+
+
+Rows: TypeAlias = list[Row] | dict[int, Row]
+
+
+class Known(NamedTuple):
+    """What a planner has to know about facts; plans made from equal ones are the same."""
+
+    shapes: tuple[tuple[Shape, int], ...]
+    """Every shape that has rows, with how many, in the order of first appearance."""
+    shared: dict[str, int]
+    """Of a class: in how many tuples one object stands at most; absent or 1: none is shared."""
+    varying: frozenset[str]
+    """Classes of which one object was seen with different properties, or names, in two fields."""
+
+
+def object_key(term: Term) -> Term:
+    """What makes an object the same as another of its class, fit for a `dict`.
+
+    >>> from nomospace.terms import obj
+    >>> object_key(obj("Car", "c1", price=5))
+    'c1'
+    >>> object_key(obj("Car", 1)) == object_key(obj("Car", 1.0))
+    False
+    """
+    identity = term.args[1]
+    if identity.__class__ is str or identity.__class__ is int:
+        return identity
+    if identity is None:
+        return Compound("no id", (term.args[2],))  # a compound's equality is that of terms
+    return Compound("id", (identity,))
+
+
+def id_key(identity: Term) -> Term:
+    """The `object_key` of objects that have this id.
+
+    >>> id_key("c1"), id_key(1.0)
+    ('c1', term('id(1.0)'))
+    """
+    if identity.__class__ is str or identity.__class__ is int:
+        return identity
+    return Compound("id", (identity,))
+
+
+def join_key(value: Term) -> Term:
+    """A value as a key that equals another's where `=` holds between them (`predicate.holds`).
+
+    >>> join_key(1) == join_key(1.0), join_key(1) == join_key(True)
+    (True, False)
+    """
+    kind = value.__class__
+    if kind is str or kind is int or kind is float:
+        return value
+    return Compound("value", (value,))
+
+
+class Facts:
+    """Tuples, found by shape, by object and by property.
+
+    >>> from nomospace.terms import obj
+    >>> facts = Facts.of([Fact("t2", (obj("Car", "A"), 7)), Fact("t1", (obj("Car", "A"),))])
+    >>> [row.id for row in facts.holding("Car", "A")]
+    ['t1', 't2']
+    >>> facts.known().shapes
+    ((('Car',), 1), (('Car', Plain(kind='int')), 1))
+    >>> facts.remove("t2").fields
+    (term("object('Car','A',[])"), 7)
+    >>> len(facts)
+    1
+    """
+
+    def __init__(self, ontology: Ontology = PLAIN) -> None:
+        self.ontology = ontology
+        self.rows: dict[str, Row] = {}
+        self.version = 0
+        """Grows when plans made before may miss answers: a new shape, or more sharing."""
+        self.shapes: list[Shape] = []
+        self.by_form: list[dict[int, Row]] = []
+        self.objects: dict[str, dict[Term, Rows]] = {}
+        self._forms: dict[Shape, int] = {}
+        self._names: dict[str, str] = {}
+        self._shared: dict[str, int] = {}
+        self._varying: dict[str, None] = {}
+        self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, Row]]] = {}
+        self._order = 0
+
+    @classmethod
+    def of(cls, facts: Iterable[Fact], ontology: Ontology = PLAIN) -> Facts:
+        """Facts from tuples, in the order of their ids."""
+        made = cls(ontology)
+        for fact in sorted(facts, key=_fact_id):
+            made.add(fact.id, fact.fields)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, id: str, fields: tuple[Term, ...]) -> Row:
+        """Take in a tuple, frozen before; its id must be new."""
+        assert id not in self.rows, id
+        seen = fields
+        if self.ontology.renames:
+            seen = tuple([self.ontology.translated(field) for field in fields])
+        shape: list[str | Plain] = []
+        keys: list[Term] = []
+        for field in seen:
+            if field.__class__ is Compound and is_object(field):
+                shape.append(self._names.get(field.args[0]) or self._name(field.args[0]))
+                keys.append(object_key(field))
+            else:
+                shape.append(_KINDS[field.__class__])
+                keys.append(None)
+        known = tuple(shape)
+        form = self._forms.get(known)
+        if form is None:
+            form = self._forms[known] = len(self.shapes)
+            self.shapes.append(known)
+            self.by_form.append({})
+        order = self._order = self._order + 1
+        row = Row(id, fields, seen, form, tuple(keys), order)
+        of_form = self.by_form[form]
+        if not of_form:
+            self.version += 1  # the first of its shape, or the first again
+        of_form[order] = row
+        self.rows[id] = row
+        for at, class_name in enumerate(known):
+            if class_name.__class__ is str:
+                self._hold(str(class_name), at, row)
+        for (class_name, path), column in self._columns.items():
+            for at in _places(known, class_name):
+                _into_column(column, row, at, path)
+        return row
+
+    def _name(self, class_name: str) -> str:
+        """The canonical name; remembered for those the ontology knows, which are not endless."""
+        found = self.ontology.canonical(class_name)
+        if found is None:
+            return class_name
+        self._names[class_name] = found
+        return found
+
+    def _hold(self, class_name: str, at: int, row: Row) -> None:
+        held = self.objects.get(class_name)
+        if held is None:
+            held = self.objects[class_name] = {}
+        key = row.keys[at]
+        rows = held.get(key)
+        if rows is None:
+            held[key] = [row]
+            return
+        first = rows[0] if isinstance(rows, list) else next(iter(rows.values()))
+        if class_name not in self._varying:
+            other = first.seen[_place_of(self.shapes[first.form], first, class_name, key)]
+            if row.seen[at] is not other and row.seen[at] != other:
+                self._varying[class_name] = None
+                self.version += 1
+        if isinstance(rows, list):
+            if rows[-1] is row:  # it holds the object twice
+                return
+            rows.append(row)
+            if len(rows) > _LISTED_MAX:
+                held[key] = {one.order: one for one in rows}
+        else:
+            rows[row.order] = row
+        if len(rows) > self._shared.get(class_name, 1):
+            self._shared[class_name] = len(rows)
+            self.version += len(rows) <= _MATTERS_MAX
+
+    def remove(self, id: str) -> Row:
+        """Let a tuple go."""
+        row = self.rows.pop(id)
+        del self.by_form[row.form][row.order]
+        shape = self.shapes[row.form]
+        for at, class_name in enumerate(shape):
+            if class_name.__class__ is not str:
+                continue
+            held = self.objects[str(class_name)]
+            rows = held.get(row.keys[at])
+            if rows is None:
+                continue  # it held the object twice
+            if isinstance(rows, list):
+                if row in rows:
+                    rows.remove(row)
+            else:
+                rows.pop(row.order, None)
+            if not rows:
+                del held[row.keys[at]]
+        for (class_name, path), column in self._columns.items():
+            for at in _places(shape, class_name):
+                found = column.get(join_key(value_at(row.seen[at], path)))
+                if found is not None:
+                    found.pop(row.order, None)
+        return row
+
+    def holding(self, class_name: str, key: Term) -> Iterator[Row]:
+        """The rows that hold an object, by canonical class and `object_key`, in their order."""
+        rows = self.objects.get(class_name, {}).get(key, ())
+        return iter(rows.values() if isinstance(rows, dict) else rows)
+
+    def column(self, class_name: str, path: tuple[str, ...]) -> dict[Term, dict[int, Row]]:
+        """Rows by the value (`join_key`) at a path in their objects of a canonical class.
+
+        Made on first use, which looks at all rows of the class, and kept up to date from then on.
+        """
+        found = self._columns.get((class_name, path))
+        if found is None:
+            if len(self._columns) >= COLUMNS_MAX:
+                del self._columns[next(iter(self._columns))]
+            found = self._columns[class_name, path] = {}
+            for form, shape in enumerate(self.shapes):
+                for at in _places(shape, class_name):
+                    for row in self.by_form[form].values():
+                        _into_column(found, row, at, path)
+        return found
+
+    def known(self) -> Known:
+        """What a planner has to know, as it is now."""
+        shapes = tuple(
+            [
+                (shape, len(rows))
+                for shape, rows in zip(self.shapes, self.by_form, strict=True)
+                if rows
+            ]
+        )
+        return Known(shapes, dict(self._shared), frozenset(self._varying))
+
+
+_MATTERS_MAX: Final = 32
+"""More tuples than a set may have can share an object; beyond this, plans are the same."""
+
+
+def value_at(term: Term, path: tuple[str, ...]) -> Term:
+    """What a path leads to from an object, or `MISSING`."""
+    for name in path:
+        term = property_of(term, name)
+    return term
+
+
+def _fact_id(fact: Fact) -> str:
+    return fact.id
+
+
+def _places(shape: Shape, class_name: str) -> list[int]:
+    return [at for at, kind in enumerate(shape) if kind == class_name]
+
+
+def _place_of(shape: Shape, row: Row, class_name: str, key: Term) -> int:
+    return next(at for at in _places(shape, class_name) if row.keys[at] == key)
+
+
+def _into_column(
+    column: dict[Term, dict[int, Row]], row: Row, at: int, path: tuple[str, ...]
+) -> None:
+    value = value_at(row.seen[at], path)
+    if value is not MISSING:
+        column.setdefault(join_key(value), {})[row.order] = row

@@ -1,0 +1,482 @@
+"""Questions: a template read for its meaning, with the options of how to look for answers.
+
+    template := "(" field { "," field } ")" [ "key" Class ]
+    field    := Class [ "=" id ] [ "where" predicate ] | literal | type
+    id       := name | number | 'string'
+    literal  := number | 'string' | "string" | true | false | null
+    type     := int | float | number | str | bool | bytes | list | any
+
+A bare word is a class unless it is one of the types or values. The predicate is the language of
+`nomospace.terms.predicate` and ends at the comma or the bracket that closes the template.
+
+A question without any class is *positional*: a plain Linda template, as long as the tuple and
+compared field by field. In every other question the order of objects is free, plain fields keep
+theirs, and further fields of a tuple do not hurt.
+
+`parse_template` reads text, `question_of` a live template; both give the same `Question`, which is
+all that a planner needs to know about what was asked. This is the template of the paper "Semantic
+Tuplespace", 2.2, with its `key` of Definition 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+
+from nomospace.errors import CallerError
+from nomospace.meaning.ontology import Ontology
+from nomospace.terms.formals import ANY, KINDS, formals_in, is_formal, read_formal
+from nomospace.terms.objects import MISSING, is_object
+from nomospace.terms.predicate import FaultyPredicate, Test, compiled, parse
+from nomospace.terms.source import Diagnostic, Source, Span
+from nomospace.terms.templates import WIDTH_MAX, Template
+from nomospace.terms.text import show
+from nomospace.terms.values import ATOMIC, Term, same
+
+TEMPLATE_CHARS_MAX: Final = 20_000
+"""The longest template text, in characters."""
+SET_MAX: Final = 6
+"""How many tuples a set has at most, unless the question says otherwise."""
+SET_LIMIT: Final = 16
+"""The most that a question may say: the number of ways to connect tuples grows with their power."""
+ANSWERS_MAX: Final = 100_000
+"""How many answers are given at most, unless the question says otherwise."""
+CORRELATE: Final = ("auto", "always", "never")
+
+
+class ClassField(NamedTuple):
+    """Asks for an object of a class, with an id, a predicate or equal properties."""
+
+    class_name: str
+    """As it was written; a synonym is not replaced."""
+    id: Term = MISSING
+    """The id the object must have."""
+    predicate: str = ""
+    equal: Term = None
+    """An object without an id: the properties of what is found equal its own; any id will do."""
+
+
+class LiteralField(NamedTuple):
+    """Asks for a plain value."""
+
+    value: Term
+
+
+class TypeField(NamedTuple):
+    """Asks for a plain value of a kind (`nomospace.terms.formals.KINDS`); `any` for any value."""
+
+    kind: str
+
+
+class PatternField(NamedTuple):
+    """Asks for a plain value by a pattern that only Python can say: `between(1, 9)`."""
+
+    pattern: Term
+
+
+Field: TypeAlias = ClassField | LiteralField | TypeField | PatternField
+
+
+class Question(NamedTuple):
+    """What is asked, and how far to look for it."""
+
+    fields: tuple[Field, ...]
+    key: str | None = None
+    """The class of the object that all tuples of a set must hold; none: any link will do."""
+    correlate: str = "auto"
+    max_set: int = SET_MAX
+    limit: int = ANSWERS_MAX
+
+    @property
+    def positional(self) -> bool:
+        """Whether it is a plain Linda template, which names no class.
+
+        >>> parse_template("('job', int)").positional, parse_template("(Car, int)").positional
+        (True, False)
+        """
+        return not any(isinstance(field, ClassField) for field in self.fields)
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(field_text, self.fields))
+        return f"({listed})" + (f" key {self.key}" if self.key is not None else "")
+
+
+@dataclass(eq=False, kw_only=True)
+class FaultyTemplate(CallerError):
+    """A template's text cannot be read, or names what the ontology does not know."""
+
+    code: ClassVar[str] = "template.faulty"
+    source: Source
+    diagnostic: Diagnostic
+
+    def __str__(self) -> str:
+        return self.diagnostic.render(self.source)
+
+
+@dataclass(eq=False, kw_only=True)
+class BadQuestion(CallerError):
+    """A question has an option, or a field, that means nothing."""
+
+    code: ClassVar[str] = "question.bad"
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
+
+
+def field_text(field: Field) -> str:
+    """A field as a template's text has it; patterns of Python as their terms.
+
+    >>> field_text(ClassField("Car", "c1", "price < 5"))
+    'Car = c1 where price < 5'
+    """
+    match field:
+        case ClassField(class_name, identity, predicate, equal):
+            if equal is not None:
+                return show(equal)
+            words = class_name if identity is MISSING else f"{class_name} = {show(identity)}"
+            return f"{words} where {predicate}" if predicate else words
+        case LiteralField(value):
+            return repr(value) if value.__class__ is str else show(value)
+        case TypeField(kind):
+            return kind
+        case PatternField(pattern):
+            return show(pattern)
+
+
+def checked(question: Question, ontology: Ontology | None = None) -> Question:
+    """The question, if its options mean something; with an ontology, if that knows its classes."""
+    if question.correlate not in CORRELATE:
+        raise BadQuestion(
+            what=f"correlate {question.correlate!r}", why="it is auto, always or never"
+        )
+    if not 1 <= question.max_set <= SET_LIMIT:
+        raise BadQuestion(what=f"max_set {question.max_set}", why=f"it is 1 to {SET_LIMIT}")
+    if question.limit < 1:
+        raise BadQuestion(what=f"limit {question.limit}", why="at least one answer must be allowed")
+    if question.key is not None and question.positional:
+        raise BadQuestion(what=f"key {question.key}", why="a template without classes has no key")
+    if ontology is not None:
+        named = [field.class_name for field in question.fields if isinstance(field, ClassField)]
+        for name in [*named, *([question.key] if question.key is not None else [])]:
+            if ontology.canonical(name) is None:
+                raise BadQuestion(what=f"class {name}", why=_unknown(name, ontology))
+    return question
+
+
+def _unknown(name: str, ontology: Ontology) -> str:
+    known = [one for cls in ontology.classes.values() for one in cls.names]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`nomospace ontology show` lists its classes"
+    return f"the ontology {ontology.name} has no such class; {hint}"
+
+
+# What a field accepts.
+
+
+def value_test(field: Field) -> Test:
+    """Whether a plain value is one that a field asks for; objects are not looked at.
+
+    >>> value_test(TypeField("int"))(True), value_test(LiteralField(1))(1.0)
+    (False, False)
+    """
+    match field:
+        case LiteralField(value):
+            if value.__class__ is str:
+                return lambda found: found.__class__ is str and found == value
+            return lambda found: same(found, value)
+        case TypeField("any"):
+            return lambda found: True
+        case TypeField(kind):
+            kinds = KINDS[kind]
+            return lambda found: found.__class__ in kinds
+        case PatternField(pattern):
+            template = Template.from_term((pattern,))
+            return lambda found: template.matches((found,))
+        case ClassField():
+            return lambda found: False
+
+
+def object_test(field: ClassField) -> Test | None:
+    """What a field asks of an object beside its class, or none where the class is enough.
+
+    >>> from nomospace.terms import obj
+    >>> cheap = object_test(ClassField("Car", "c1", "price < 5"))
+    >>> cheap(obj("Car", "c1", price=4)), cheap(obj("Car", "c2", price=4))
+    (True, False)
+    """
+    tests: list[Test] = []
+    if field.id is not MISSING:
+        identity = field.id
+        tests.append(lambda found: same(found.args[1], identity))
+    if field.equal is not None:
+        listed = field.equal.args[2]
+        tests.append(lambda found: same(found.args[2], listed))
+    if field.predicate:
+        tests.append(compiled(field.predicate, field=False))
+    if len(tests) <= 1:
+        return tests[0] if tests else None
+    return lambda found: all(test(found) for test in tests)
+
+
+# From live templates.
+
+
+def question_of(
+    template: Template,
+    *,
+    key: str | None = None,
+    correlate: str = "auto",
+    max_set: int = SET_MAX,
+    limit: int = ANSWERS_MAX,
+) -> Question:
+    """Read a live template for its meaning.
+
+    An object with an id stands for that object, whatever its properties; one without for objects
+    with the same properties.
+
+    >>> from nomospace.terms import a, obj
+    >>> print(question_of(Template.of([a("Car", "price < 5"), obj("Owner", "o1"), int, "x"])))
+    (Car where price < 5, Owner = o1, int, 'x')
+    """
+    fields = tuple([_field_of(term) for term in template.term])
+    question = checked(Question(fields, key, correlate, max_set, limit))
+    if not question.positional:
+        for term in template.term:
+            for formal, _ in formals_in(term):
+                if read_formal(formal).same is not None:
+                    raise BadQuestion(
+                        what=show(formal),
+                        why="fields under one name have no meaning beside classes; use a predicate",
+                    )
+    return question
+
+
+def _field_of(term: Term) -> Field:
+    if is_object(term) and not formals_in(term):
+        if term.args[1] is None:
+            return ClassField(term.args[0], equal=term)
+        return ClassField(term.args[0], term.args[1])
+    if term.__class__ in ATOMIC:
+        return LiteralField(term)
+    if not is_formal(term):
+        return PatternField(term) if formals_in(term) else LiteralField(term)
+    if term is ANY:
+        return TypeField("any")
+    formal = read_formal(term)
+    if formal.class_name is not None:
+        return ClassField(formal.class_name, predicate=formal.predicate or "")
+    if formal.bounds is None and formal.same is None and formal.predicate is None:
+        return TypeField(formal.kind)
+    return PatternField(term)
+
+
+# From text.
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+      | (?P<word>[^\W\d][\w-]*)
+      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+      | (?P<sign><=|>=|!=|[=<>])
+      | (?P<mark>[()\[\],.])""",
+    re.VERBOSE | re.DOTALL,
+)
+_VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    span: Span
+
+
+def parse_template(
+    text: str,
+    ontology: Ontology | None = None,
+    *,
+    correlate: str = "auto",
+    max_set: int = SET_MAX,
+    limit: int = ANSWERS_MAX,
+) -> Question:
+    """Read a template's text; with an ontology, classes that it does not know are refused.
+
+    >>> parse_template("(Car where price.amount < 5000, CarInsurance = B, 17, str) key Car").fields
+    (ClassField(class_name='Car', id=MISSING, predicate='price.amount < 5000', equal=None), \
+ClassField(class_name='CarInsurance', id='B', predicate='', equal=None), \
+LiteralField(value=17), TypeField(kind='str'))
+    >>> parse_template("(Car where price <)")
+    Traceback (most recent call last):
+    nomospace.meaning.question.FaultyTemplate: <template>:1:19: error [predicate.syntax] here \
+should stand a property or a value, not the end
+      1 | (Car where price <)
+        |                   ^
+    """
+    fields, key = _Parser(text, ontology).whole()
+    return checked(Question(fields, key, correlate, max_set, limit))
+
+
+class _Parser:
+    def __init__(self, text: str, ontology: Ontology | None) -> None:
+        self.source = Source(text, "<template>")
+        self.ontology = ontology
+        self.at = 0
+        if len(text) > TEMPLATE_CHARS_MAX:
+            raise self.fault(
+                "size",
+                f"a template of {len(text):,} characters is over {TEMPLATE_CHARS_MAX:,}",
+                Span(TEMPLATE_CHARS_MAX, len(text)),
+                "ask for less",
+            )
+        self.tokens = list(self.scan(text))
+
+    def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyTemplate:
+        found = Diagnostic(code=f"template.{code}", message=message, span=span, help=help)
+        return FaultyTemplate(source=self.source, diagnostic=found)
+
+    def scan(self, text: str) -> Iterable[_Token]:
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                if text[at] in "'\"":
+                    raise self.fault("string", "this string has no end", Span(at, len(text)))
+                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
+                raise self.fault(
+                    "character",
+                    f"`{shown}` has no meaning in a template",
+                    Span(at, at + 1),
+                    "write (Class = id where predicate, value, type) key Class",
+                )
+            kind = found.lastgroup
+            assert kind is not None
+            if kind != "space":
+                yield _Token(kind, found.group(), Span(at, found.end()))
+            at = found.end()
+        yield _Token("end", "", Span(len(text), len(text) + 1))
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.at]
+
+    def sees(self, text: str) -> bool:
+        return self.here.text == text and self.here.kind not in ("string", "end")
+
+    def skip(self, text: str) -> None:
+        if not self.sees(text):
+            raise self.unexpected(f"`{text}`")
+        self.at += 1
+
+    def unexpected(self, wanted: str, help: str = "") -> FaultyTemplate:
+        token = self.here
+        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
+        return self.fault("syntax", f"here should stand {wanted}, not {found}", token.span, help)
+
+    def whole(self) -> tuple[tuple[Field, ...], str | None]:
+        self.skip("(")
+        fields = [self.field()]
+        while self.sees(","):
+            self.at += 1
+            fields.append(self.field())
+        if len(fields) > WIDTH_MAX:
+            raise self.fault(
+                "size",
+                f"{len(fields)} fields are over {WIDTH_MAX}",
+                Span(0, len(self.source.text)),
+                "ask for less",
+            )
+        if not self.sees(")"):
+            raise self.unexpected("`,` or `)`", "a predicate stands after `where`")
+        self.at += 1
+        key = None
+        if self.sees("key"):
+            self.at += 1
+            key = self.class_name()
+            if not any(isinstance(field, ClassField) for field in fields):
+                raise self.fault(
+                    "key",
+                    "a template without classes has no key",
+                    self.tokens[self.at - 1].span,
+                    "leave `key` out",
+                )
+        if self.here.kind != "end":
+            raise self.unexpected("`key Class` or the end" if key is None else "the end")
+        return tuple(fields), key
+
+    def class_name(self) -> str:
+        token = self.here
+        if token.kind != "word" or token.text in KINDS or token.text in _VALUES:
+            raise self.unexpected("the name of a class")
+        self.at += 1
+        if self.ontology is not None and self.ontology.canonical(token.text) is None:
+            fact, _, help = _unknown(token.text, self.ontology).partition("; ")
+            raise self.fault("class", f"{token.text}: {fact}", token.span, help)
+        return token.text
+
+    def field(self) -> Field:
+        token = self.here
+        if token.kind == "word" and token.text in KINDS:
+            self.at += 1
+            return TypeField(token.text)
+        if token.kind in ("number", "string") or token.text in _VALUES:
+            return LiteralField(self.value())
+        if token.kind != "word":
+            raise self.unexpected("a class, a value or a type")
+        name = self.class_name()
+        identity: Term = MISSING
+        if self.sees("="):
+            self.at += 1
+            identity = self.identity()
+        predicate = ""
+        if self.sees("where"):
+            self.at += 1
+            predicate = self.predicate()
+        return ClassField(name, identity, predicate)
+
+    def identity(self) -> Term:
+        token = self.here
+        if token.kind == "word" and token.text not in _VALUES:
+            self.at += 1
+            return token.text
+        if token.kind not in ("number", "string"):
+            raise self.unexpected("an id", "write a name, a number or a 'string'")
+        return self.value()
+
+    def value(self) -> Term:
+        token = self.here
+        self.at += 1
+        if token.kind == "word":
+            return _VALUES[token.text]
+        try:  # values are written as predicates write them
+            tree: Any = parse(f"= {token.text}", field=True)
+        except FaultyPredicate as error:
+            raise self.moved(error, token.span.start - 2) from None
+        value: Term = tree.right.value
+        return value
+
+    def predicate(self) -> str:
+        start = self.here.span.start
+        depth = 0
+        while self.here.kind != "end":
+            if depth == 0 and (self.sees(",") or self.sees(")")):
+                break
+            if self.here.kind == "mark":
+                depth += (self.here.text in "([") - (self.here.text in ")]")
+            self.at += 1
+        end = self.here.span.start
+        text = self.source.text[start:end]
+        try:
+            parse(text.strip(), field=False)
+        except FaultyPredicate as error:
+            raise self.moved(error, start) from None
+        return text.strip()
+
+    def moved(self, error: FaultyPredicate, offset: int) -> FaultyTemplate:
+        """A fault in a part of the text, shown in the whole."""
+        span = error.diagnostic.span
+        there = Span(span.start + offset, span.end + offset)
+        return FaultyTemplate(source=self.source, diagnostic=replace(error.diagnostic, span=there))
