@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import uvloop
 
@@ -13,9 +13,14 @@ from nomospace.node.identity import Identity
 from nomospace.node.listen import Limits, Listener
 from nomospace.node.local import Host
 from nomospace.node.tcp import TcpLinks
+from nomospace.protocols import Pace
 from tests.trust_folder import TrustFolder
 
 T = TypeVar("T")
+
+QUICK: Final = Pace(heartbeat=100_000, loss=1_000_000)
+"""Hosts of tests find each other, and notice a loss, sooner than usual; a machine that stands still
+for less than a second parts none of them."""
 
 
 def run_real(main: Coroutine[Any, Any, T], *, loop: str = "uvloop", seconds_max: float = 30) -> T:
@@ -112,7 +117,7 @@ async def site(
     await links.start()
     try:
         if with_host:
-            here.host = Host(name, network=links)
+            here.host = Host(name, network=links, pace=QUICK)
             async with here.host:
                 yield here
         else:

@@ -30,7 +30,7 @@ from tests.crash.journals import read
 from tests.crash.ledger import Fault, Ledger
 from tests.crash.load import Load
 from tests.parity.processes import Schemas, Stores
-from tests.servers import postgres_server
+from tests.servers import shared_postgres
 
 PACE_S: Final = 1.5
 """The most time between two kills, when all hosts are up; a host is away half as long at most."""
@@ -224,8 +224,7 @@ async def crash(
     async with AsyncExitStack() as parts:
         stores: Stores | None = None
         if store == "postgresql":
-            server = parts.enter_context(postgres_server())
-            stores = Schemas(server.url, f"crash{os.getpid()}")
+            stores = Schemas(shared_postgres().url, f"crash{os.getpid()}_{seed}")
         elif store == "memory":
             stores = Nowhere()
         hosts = parts.enter_context(Hosts(stores))

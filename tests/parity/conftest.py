@@ -16,7 +16,7 @@ from tests.servers import shared_nats, shared_postgres
 Story: TypeAlias = Callable[[World], Coroutine[Any, Any, None]]
 Play: TypeAlias = Callable[[Story], None]
 
-STORY_S = 200.0
+STORY_S = 60.0
 """No story takes longer, on a busy machine either."""
 
 _worlds = itertools.count(1)

@@ -21,14 +21,16 @@ from nomospace.client.remote import connect
 from tests import nursery
 from tests.proxy import Proxy
 from tests.servers import free_port
+from tests.sites import QUICK
 
 READY_S: Final = 30.0
 """How long a host may take to be ready: these machines are shared."""
 NOWHERE: Final = "127.0.0.1:1"
 """What hosts are told to advertise: only the proxies lead to them."""
-PACE: Final = ("--heartbeat-ms", "100", "--loss-ms", "1000")
-"""Hosts of tests find each other, and notice a loss, sooner than usual; a machine that stands still
-for less than a second parts none of them."""
+PACE: Final = (
+    f"--heartbeat-ms={QUICK.heartbeat // 1000}",
+    f"--loss-ms={QUICK.loss // 1000}",
+)
 HOSTS: Final = ("ward", "icu", "lab")
 """All hosts that a story may start."""
 

@@ -17,7 +17,7 @@ from nomospace.node.network import NameTaken
 from nomospace.protocols.courier import Receipt
 from nomospace.protocols.messages import Advert, Adverts
 from tests.servers import NatsServer, nats_server
-from tests.sites import Notebook, run_real, until
+from tests.sites import QUICK, Notebook, run_real, until
 from tests.trust_folder import TrustFolder
 
 
@@ -144,7 +144,7 @@ def test_hosts_over_nats_share_tuples_through_a_restart_of_it(trust: TrustFolder
             ]
             for each in links:
                 await each.start()
-            a, b = [Host(each.name, network=each) for each in links]
+            a, b = [Host(each.name, network=each, pace=QUICK) for each in links]
             async with a, b:
                 await a.wait_engaged("b", timeout=10)
                 await b.wait_engaged("a", timeout=10)
