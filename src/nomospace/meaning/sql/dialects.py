@@ -1,0 +1,120 @@
+"""What one database says otherwise than another, and that SQLGlot does not know.
+
+A further database is a further row of `DIALECTS`; nothing else of this room knows its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from sqlglot import exp
+
+from nomospace.meaning.sql.layout import TEXT, Table
+from nomospace.meaning.sql.values import Params
+
+
+class Dialect(NamedTuple):
+    """One database's way to say things."""
+
+    name: str
+    """As SQLGlot calls it."""
+    collation: str = ""
+    """Said of texts where the database would not order them by code points of itself."""
+    calls: bool = True
+    """Whether Python functions can be registered, to be called from SQL."""
+    indexes: bool = True
+    """Whether tables have indexes that are worth their making."""
+
+
+DIALECTS: Final = {
+    "sqlite": Dialect("sqlite"),
+    "postgres": Dialect("postgres", collation="C", calls=False),
+    "duckdb": Dialect("duckdb", indexes=False),
+}
+"""The databases that answer questions."""
+
+
+def created(table: Table, dialect: Dialect, *, temporary: bool) -> list[exp.Expr]:
+    """The statements that make a table and its indexes.
+
+    >>> table = Table("t", (("tuple", "text"),), ("tuple",))
+    >>> for statement in created(table, DIALECTS["postgres"], temporary=True):
+    ...     print(rendered(statement, DIALECTS["postgres"]))
+    CREATE TEMPORARY TABLE "t" ("tuple" TEXT COLLATE "C")
+    CREATE UNIQUE INDEX "t_tuple" ON "t"("tuple")
+    """
+    columns = [
+        exp.ColumnDef(
+            this=exp.to_identifier(name),
+            kind=exp.DataType.build(kind),
+            constraints=_collated(dialect) if kind == TEXT else [],
+        )
+        for name, kind in table.columns
+    ]
+    kinds = [exp.TemporaryProperty()] if temporary else []
+    made: list[exp.Expr] = [
+        exp.Create(
+            this=exp.Schema(this=table_of(table.name), expressions=columns),
+            kind="TABLE",
+            properties=exp.Properties(expressions=kinds),
+        )
+    ]
+    if dialect.indexes:
+        keys = [(True, table.unique)] if table.unique else []
+        for unique, names in [*keys, *((False, names) for names in table.indexes)]:
+            made.append(_index(table.name, names, unique=unique))
+    return made
+
+
+def rendered(statement: exp.Expr, dialect: Dialect) -> str:
+    """A statement as the database reads it; every name in quotes, so that none is a word of SQL."""
+    return statement.sql(dialect.name, identify=True, comments=False)
+
+
+class Statement(NamedTuple):
+    """A statement in the words of a database, and the values it is given."""
+
+    sql: str
+    params: Mapping[str, float | str] = MappingProxyType({})
+
+
+def prepared(statement: exp.Expr, dialect: Dialect, params: Params) -> Statement:
+    """A statement ready to be run, with those values that it names."""
+    used = {str(node.this): None for node in statement.find_all(exp.Placeholder)}
+    given = {name: params.values[name] for name in used}
+    return Statement(rendered(statement, dialect), given)
+
+
+def table_of(name: str) -> exp.Table:
+    """A table by its name."""
+    return exp.Table(this=exp.to_identifier(name))
+
+
+def _collated(dialect: Dialect) -> list[exp.ColumnConstraint]:
+    if not dialect.collation:
+        return []
+    name = exp.to_identifier(dialect.collation, quoted=True)
+    return [exp.ColumnConstraint(kind=exp.CollateColumnConstraint(this=name))]
+
+
+def _index(table: str, names: tuple[str, ...], *, unique: bool) -> exp.Create:
+    columns = [exp.column(name) for name in names]
+    return exp.Create(
+        this=exp.Index(
+            this=exp.to_identifier("_".join((table, *names))),
+            table=table_of(table),
+            params=exp.IndexParameters(columns=columns),
+        ),
+        kind="INDEX",
+        unique=unique,
+    )
+
+
+def ordered(text: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """A text that no column gives, with the order of code points."""
+    if not dialect.collation:
+        return text
+    name = exp.to_identifier(dialect.collation, quoted=True)
+    return exp.Collate(this=text, expression=name)

@@ -1,0 +1,319 @@
+"""Facts as tables: one table a class, with a typed column for every property that is declared.
+
+| table | a row is |
+| --- | --- |
+| `tuples` | a tuple: its id, how many fields it has, its bytes |
+| `plain` | a plain field: of which tuple, where, what kind, its identity |
+| one a class | an object: tuple, position, which one (`same`), `props`, a column a property |
+| one a class, `…_rest` | a property that no column of its class has room for: path and value |
+
+The paper's persistent store (section 5) has one row for each elementary value, whatever its class,
+and puts tuples together by joins. Here what the ontology declares has columns, properties of nested
+objects too (`price__amount`), so that a predicate is a condition on one row; only the open
+remainder stands value by value, as the paper's all do. Arrays are kept whole in the tuple's bytes;
+in columns they are told apart by their identity, as no predicate looks into them.
+
+A column takes values of its declared kind, and numbers that a double holds exactly. Whatever else
+an object has there goes to the remainder, so nothing is lost and a predicate answers as ever.
+
+Classes have their canonical names, so synonyms share a table. Two objects are the same when their
+`same` is equal: the class with the id, or, without one, with the properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+from sqlglot import exp
+
+from nomospace.errors import CallerError
+from nomospace.meaning.ontology import BASIC_TYPES, Ontology
+from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
+from nomospace.meaning.sql.values import Place, Value
+from nomospace.terms import Term, encode, is_object
+
+PATH_NAMES_MAX: Final = 8
+"""The longest path that a database looks along, in names; what lies deeper is only in the bytes."""
+COLUMNS_MAX: Final = 200
+"""The most columns for properties that a class has; further ones stand in the remainder."""
+NESTED_MAX: Final = 3
+"""How deep properties of declared nested objects have columns, in names."""
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
+_KINDS: Final = {"number": "n", "integer": "n", "string": "s", "boolean": "b", "bytes": "y"}
+"""The kind that a column has for a declared type; a list is `l`, an object `c`."""
+
+TUPLES: Final = "tuples"
+PLAIN: Final = "plain"
+NUMBER: Final = "double"
+TEXT: Final = "text"
+WHOLE: Final = "bigint"
+BYTES: Final = "varbinary"
+
+Row = tuple[Any, ...]
+
+
+@dataclass(eq=False, kw_only=True)
+class PathTooLong(CallerError):
+    """A predicate or a function looks further into an object than databases do."""
+
+    code: ClassVar[str] = "match.path-too-long"
+    path: str
+
+    def __str__(self) -> str:
+        return (
+            f"the path {self.path[:80]} has over {PATH_NAMES_MAX} names, the most that a database "
+            "looks along; shorten it, or match with --engine memory"
+        )
+
+
+class Column(NamedTuple):
+    """The column of a declared property, and the kind of values it takes."""
+
+    name: str
+    kind: str
+
+
+class Table(NamedTuple):
+    """A table by name, with its columns and their types; `unique` and `indexes` name columns."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    unique: tuple[str, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
+
+
+class ClassTable(NamedTuple):
+    """Where the objects of one class stand."""
+
+    class_name: str
+    name: str
+    columns: dict[tuple[str, ...], Column]
+
+    @property
+    def rest(self) -> str:
+        """The table of its open remainder."""
+        return f"{self.name}_rest"
+
+    @property
+    def tables(self) -> tuple[Table, Table]:
+        """Both tables of the class."""
+        typed = [
+            (column.name, NUMBER if column.kind == "n" else TEXT)
+            for column in self.columns.values()
+        ]
+        return (
+            Table(
+                self.name,
+                (("tuple", TEXT), ("pos", WHOLE), ("same", TEXT), ("props", TEXT), *typed),
+                ("tuple", "pos"),
+                (("same",),),
+            ),
+            Table(
+                self.rest,
+                (
+                    ("tuple", TEXT),
+                    ("pos", WHOLE),
+                    ("path", TEXT),
+                    ("kind", TEXT),
+                    ("num", NUMBER),
+                    ("ext", TEXT),
+                    ("text", TEXT),
+                ),
+                ("tuple", "pos", "path"),
+            ),
+        )
+
+    def places(self, path: tuple[str, ...], row: str, rest: str | None) -> Value:
+        """Where the value of a path may stand, given the names of a row and of its remainder's."""
+        found: list[Place] = []
+        column = self.columns.get(path)
+        if column is not None:
+            place = exp.column(column.name, table=row)
+            found.append(
+                Place("n", num=place) if column.kind == "n" else Place(column.kind, text=place)
+            )
+        if rest is not None:
+            kind, num, ext, text = (
+                exp.column(name, table=rest) for name in ("kind", "num", "ext", "text")
+            )
+            found.append(Place(kind, num, ext, text))
+        return tuple(found)
+
+
+COMMON: Final = (
+    Table(
+        TUPLES,
+        (("tuple", TEXT), ("width", WHOLE), ("body", BYTES)),
+        ("tuple",),
+    ),
+    Table(
+        PLAIN,
+        (("tuple", TEXT), ("pos", WHOLE), ("kind", TEXT), ("same", TEXT)),
+        ("tuple", "pos"),
+        (("same",),),
+    ),
+)
+"""The tables that there are whatever the classes."""
+
+
+class Batch:
+    """Rows on their way into tables, and what they tell of the classes they are of.
+
+    `open_paths` has a class's canonical name for every class of which there is an object, and
+    under it the paths that its remainder holds.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Row]] = {}
+        self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
+
+    def put(self, table: str, row: Row) -> None:
+        """One more row."""
+        self.rows.setdefault(table, []).append(row)
+
+
+class Layout:
+    """How facts in the words of one ontology stand in tables.
+
+    >>> from nomospace.meaning.ontology import OntologyClass
+    >>> cars = Ontology("cars", [
+    ...     OntologyClass("Car", ("Automobile",), properties={"price": "Price", "maker": "string"}),
+    ...     OntologyClass("Price", properties={"amount": "number"}),
+    ... ])
+    >>> [column.name for column in Layout(cars).table("Automobile").columns.values()]
+    ['maker', 'price', 'price__amount']
+    """
+
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
+        self._tables: dict[str, ClassTable] = {}
+        folded: dict[str, int] = {}
+        for name in ontology.classes:
+            folded[name.lower()] = folded.get(name.lower(), 0) + 1
+        self._alone = folded
+
+    def canonical(self, class_name: str) -> str:
+        """The name that a class has in tables; that of an unknown one is its own."""
+        return self.ontology.canonical(class_name) or class_name
+
+    def table(self, class_name: str) -> ClassTable:
+        """The table of a class."""
+        name = self.canonical(class_name)
+        found = self._tables.get(name)
+        if found is None:
+            found = ClassTable(name, self._table_name(name), self._columns(name))
+            self._tables[name] = found
+        return found
+
+    def _table_name(self, name: str) -> str:
+        """A name that databases take, which fold cases and reserve words."""
+        if _PLAIN_NAME.fullmatch(name) and self._alone.get(name.lower()) == 1:
+            return f"o_{name}"
+        return f"x_{_bare(name)}_{digest(name.encode())[:12]}"
+
+    def _columns(self, name: str) -> dict[tuple[str, ...], Column]:
+        found: dict[tuple[str, ...], Column] = {}
+        taken: set[str] = {"tuple", "pos", "same", "props"}
+        layer: list[tuple[tuple[str, ...], str]] = [((), name)]
+        while layer:  # breadth first: what is near has its columns first
+            further: list[tuple[tuple[str, ...], str]] = []
+            for above, class_name in layer:
+                for prop, kind in self.ontology.properties(class_name).items():
+                    path = (*above, prop)
+                    if len(found) >= COLUMNS_MAX or kind == "any" or "." in prop:
+                        continue
+                    if kind not in BASIC_TYPES and len(path) < NESTED_MAX:
+                        further.append((path, kind))
+                    letter = _KINDS.get(kind, "l" if kind == "list" else "c")
+                    found[path] = Column(_column_name(path, taken), letter)
+            layer = further
+        return found
+
+    def add(self, tuple_id: str, fields: Sequence[Term], batch: Batch) -> None:
+        """Put the rows of one tuple into a batch."""
+        known = escaped(tuple_id)
+        batch.put(TUPLES, (known, len(fields), encode(tuple(fields))))
+        for pos, field in enumerate(fields):
+            if is_object(field):
+                self._add_object(known, pos, field, batch)
+            else:
+                batch.put(PLAIN, (known, pos, PLAIN_KINDS[field.__class__], identity(field)))
+
+    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: Batch) -> None:
+        table = self.table(field.args[0])
+        columns: dict[str, float | str | None] = {
+            column.name: None for column in table.columns.values()
+        }
+        opened = batch.open_paths.setdefault(table.class_name, {})
+        for path, value in _leaves(self.ontology.translated(field)):
+            column = table.columns.get(path)
+            if column is not None and value.kind == column.kind and value.ext is None:
+                columns[column.name] = value.num if value.kind == "n" else value.text
+            else:
+                opened[path] = None
+                batch.put(table.rest, (tuple_id, pos, path_text(path), *value))
+        props = digest(encode(field.args[2]))
+        batch.put(table.name, (tuple_id, pos, self.same(field), props, *columns.values()))
+
+    def same(self, field: Term) -> str:
+        """What an object has in common with those that are the same object, and no others.
+
+        >>> from nomospace.terms import obj
+        >>> plain = Layout(Ontology("plain"))
+        >>> plain.same(obj("Car", "A", price=1)) == plain.same(obj("Car", "A", price=2))
+        True
+        >>> plain.same(obj("Car", price=1)) == plain.same(obj("Car", price=2))
+        False
+        """
+        class_name, known, listed = field.args
+        name = escaped(self.canonical(class_name))
+        if known is not None:
+            return f"{name}\t{identity(known)}"
+        return f"{name}\t={digest(encode(listed))}"
+
+
+def _leaves(field: Term) -> Iterator[tuple[tuple[str, ...], Coded]]:
+    """Every path of an object that a predicate can name, with its value; nested objects too."""
+    todo: list[tuple[tuple[str, ...], Term]] = [((), field)]
+    while todo:
+        above, term = todo.pop()
+        seen: set[str] = set()
+        for item in term.args[2]:
+            # As `property_of`: the first of a name counts, and only with one argument.
+            if getattr(item, "args", None) is None or len(item.args) != 1 or item.name in seen:
+                continue
+            seen.add(item.name)
+            if "." in item.name:
+                continue  # no path can name it
+            path, value = (*above, item.name), item.args[0]
+            yield path, coded(value)
+            if len(path) < PATH_NAMES_MAX and is_object(value):
+                todo.append((path, value))
+
+
+def checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path that databases look along; raises `PathTooLong`."""
+    if len(path) > PATH_NAMES_MAX:
+        raise PathTooLong(path=".".join(path))
+    return path
+
+
+def path_text(path: tuple[str, ...]) -> str:
+    """A path as the remainder has it."""
+    return escaped(".".join(path))
+
+
+def _column_name(path: tuple[str, ...], taken: set[str]) -> str:
+    name = "__".join(_bare(part) for part in path)
+    whole = all(_PLAIN_NAME.fullmatch(part) for part in path)
+    if not whole or len(name) > 50 or name.lower() in taken:
+        name = f"{name[:40]}_{digest('.'.join(path).encode())[:12]}"
+    taken.add(name.lower())
+    return name
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)[:30]

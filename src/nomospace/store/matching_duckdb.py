@@ -1,0 +1,74 @@
+"""Answers by DuckDB: tables in memory, for archives on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any, Final
+
+import duckdb
+from duckdb.func import FunctionNullHandling
+
+from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.layout import BYTES, NUMBER, WHOLE, Row
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+
+MEMORY: Final = "2GB"
+"""The most memory that the database takes; past it, it goes to disk."""
+
+
+class DuckdbDatabase:
+    """A database in memory, of its own."""
+
+    dialect = DIALECTS["duckdb"]
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
+
+    @contextmanager
+    def _told(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        stop = Timer(STATEMENT_S, self._connection.interrupt)
+        stop.daemon = True
+        stop.start()
+        try:
+            yield self._connection
+        except duckdb.Error as error:
+            raise DatabaseFailed(engine="duckdb", why=str(error)) from error
+        finally:
+            stop.cancel()
+
+    def run(self, statement: Statement) -> None:
+        """Run a statement that gives nothing back."""
+        with self._told() as connection:
+            connection.execute(statement.sql, dict(statement.params))
+
+    def ask(self, statement: Statement) -> list[Row]:
+        """The rows that a statement gives."""
+        with self._told() as connection:
+            return connection.execute(statement.sql, dict(statement.params)).fetchall()
+
+    def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Add rows to a table, in one go: as Arrow columns, which DuckDB takes as they are."""
+        import pyarrow as pa
+
+        types = {NUMBER: pa.float64(), WHOLE: pa.int64(), BYTES: pa.binary()}
+        arrays = [
+            pa.array([row[at] for row in rows], types.get(kind, pa.string()))
+            for at, (_, kind) in enumerate(columns)
+        ]
+        chunk = pa.table(arrays, names=[name for name, _ in columns])
+        with self._told() as connection:
+            connection.register("arrow_rows", chunk)
+            connection.execute(f'INSERT INTO "{table}" SELECT * FROM arrow_rows')
+            connection.unregister("arrow_rows")
+
+    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
+        """Let SQL call a Python function."""
+        self._connection.create_function(
+            name, call, ["VARCHAR"] * inputs, "VARCHAR", null_handling=FunctionNullHandling.SPECIAL
+        )
+
+    def close(self) -> None:
+        """Let go of the connection; twice is harmless."""
+        self._connection.close()

@@ -1,0 +1,63 @@
+"""Answers by PostgreSQL: temporary tables of one session, texts ordered by code points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+
+from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.layout import Row
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+
+CONNECT_S: Final = 5
+"""How long the server has to take a connection."""
+
+
+class PostgresDatabase:
+    """A session of its own; its tables end with it."""
+
+    dialect = DIALECTS["postgres"]
+
+    def __init__(self, url: str) -> None:
+        with self._told():
+            self._connection = psycopg.connect(
+                url,
+                autocommit=True,
+                connect_timeout=CONNECT_S,
+                options=f"-c statement_timeout={int(STATEMENT_S * 1000)}",
+            )
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise DatabaseFailed(engine="postgres", why=str(error).strip()) from error
+
+    def run(self, statement: Statement) -> None:
+        """Run a statement that gives nothing back."""
+        with self._told():
+            self._connection.execute(statement.sql.encode(), statement.params)
+
+    def ask(self, statement: Statement) -> list[Row]:
+        """The rows that a statement gives."""
+        with self._told():
+            return self._connection.execute(statement.sql.encode(), statement.params).fetchall()
+
+    def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Add rows to a table, in one go."""
+        into = f'COPY "{table}" FROM STDIN'.encode()
+        with self._told(), self._connection.cursor() as cursor, cursor.copy(into) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
+        """Python does not run in this database; `Dialect.calls` has told so before."""
+        raise AssertionError(f"{name} was to be registered in PostgreSQL")
+
+    def close(self) -> None:
+        """Let go of the connection; twice is harmless."""
+        self._connection.close()

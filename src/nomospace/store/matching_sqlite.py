@@ -1,0 +1,61 @@
+"""Answers by SQLite: tables in the memory of one connection, or in a temporary file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Final
+
+from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.layout import Row
+from nomospace.store.matching import STATEMENT_S, DatabaseFailed
+
+_STEPS: Final = 100_000
+"""After so many steps of its machine SQLite looks at the clock."""
+
+
+class SqliteDatabase:
+    """A connection of its own; `path` is empty for tables in memory that may overflow to disk."""
+
+    dialect = DIALECTS["sqlite"]
+
+    def __init__(self, path: str = "") -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._until = 0.0
+        self._connection.set_progress_handler(lambda: monotonic() > self._until, _STEPS)
+
+    @contextmanager
+    def _told(self) -> Iterator[sqlite3.Connection]:
+        self._until = monotonic() + STATEMENT_S
+        try:
+            yield self._connection
+        except sqlite3.Error as error:
+            raise DatabaseFailed(engine="sqlite", why=str(error)) from error
+
+    def run(self, statement: Statement) -> None:
+        """Run a statement that gives nothing back."""
+        with self._told() as connection:
+            connection.execute(statement.sql, statement.params)
+
+    def ask(self, statement: Statement) -> list[Row]:
+        """The rows that a statement gives."""
+        with self._told() as connection:
+            return connection.execute(statement.sql, statement.params).fetchall()
+
+    def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Add rows to a table, in one go."""
+        marks = ", ".join("?" * len(columns))
+        with self._told() as connection:
+            connection.execute("BEGIN")
+            connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
+            connection.execute("COMMIT")
+
+    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
+        """Let SQL call a Python function."""
+        self._connection.create_function(name, inputs, call, deterministic=True)
+
+    def close(self) -> None:
+        """Let go of the connection; twice is harmless."""
+        self._connection.close()
