@@ -109,6 +109,14 @@ class BadManifest(Unavailable):
         )
 
 
+@dataclass(eq=False, kw_only=True)
+class NewerManifest(BadManifest):
+    """A journal folder was written by a later version than this one."""
+
+    code: ClassVar[str] = "store.newer-manifest"
+    version: int
+
+
 def file_of(table: str, number: int) -> str:
     """Where a segment has the rows of a table, within the journal folder.
 
@@ -124,7 +132,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(data: bytes, folder: str) -> Manifest:
-    """The manifest in a file; raises `BadManifest`.
+    """The manifest in a file; raises `BadManifest`, or `NewerManifest`.
 
     >>> decode_manifest(encode_manifest(Manifest()), "journal").last
     0
@@ -135,5 +143,5 @@ def decode_manifest(data: bytes, folder: str) -> Manifest:
         raise BadManifest(folder=folder, why=str(error)) from None
     if manifest.version > JOURNAL_VERSION:
         why = f"it has version {manifest.version}, and this nomospace knows {JOURNAL_VERSION}"
-        raise BadManifest(folder=folder, why=why)
+        raise NewerManifest(folder=folder, why=why, version=manifest.version)
     return manifest

@@ -1,0 +1,303 @@
+"""A Spark session of our own: lean, local to the machine unless told otherwise, quick to start.
+
+Half of a session's start is Java reading its classes. A class-data archive saves most of that: it
+is made once, by a session in a process of its own (`make_archive`), and belongs to one Java and one
+Spark; Java itself puts it aside when it does not fit. Everything else here is thrift: no web pages,
+few partitions, no log lines that nobody asked for. Times are UTC, addresses are loopback unless
+the master is elsewhere.
+
+A master that does not answer is told within seconds: first by its port, before any Java is
+started, then by a small task, because a cluster without workers takes every job and does none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from nomospace.errors import CallerError, Unavailable
+from nomospace.pipeline.java import Java, cache_folder, find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+PARTITIONS: Final = 4
+"""Partitions after a shuffle, on this machine; a cluster sets its own."""
+CONNECT_S: Final = 3.0
+"""How long a master may take to take a connection."""
+ANSWER_S: Final = 30.0
+"""How long a cluster may take for its first, empty task."""
+ARCHIVE_S: Final = 180.0
+"""How long making the class archive may take before it is given up."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSpark(Unavailable):
+    """PySpark is not installed."""
+
+    code: ClassVar[str] = "pipeline.no-spark"
+
+    def __str__(self) -> str:
+        return (
+            "this needs PySpark, which is not installed here; `./nomospace pipeline --help` in a "
+            "checkout brings it, elsewhere pip install 'nomospace[spark]'"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BadMaster(CallerError):
+    """No Spark master can be named like this."""
+
+    code: ClassVar[str] = "pipeline.bad-master"
+    master: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.master!r} names no Spark master; give local[2], spark://machine:7077, yarn or "
+            "k8s://https://machine:6443"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class MasterSilent(CallerError):
+    """A Spark master does not answer, or its workers take no work."""
+
+    code: ClassVar[str] = "pipeline.master-silent"
+    master: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.master} does not answer: {self.why}; see that it runs, or name another"
+
+
+def open_session(
+    master: str = LOCAL,
+    *,
+    name: str = "nomospace",
+    config: Mapping[str, str] | None = None,
+    say: Say = lambda words: None,
+) -> SparkSession:
+    """A session on a master; `config` wins over what is set here.
+
+    Raises `BadMaster`, `MasterSilent`, `NoSpark` and `NoJava`, all within seconds. Where this
+    process has a session already, that one is given: Spark has one to a process.
+    """
+    check_master(master)
+    java = find_java()
+    if not has_spark():
+        raise NoSpark
+    from pyspark.sql import SparkSession
+
+    began = monotonic()
+    say(f"starting Spark {version('pyspark')} on {master} (Java {java.version}, {java.of})")
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in {**_settings(master, java), **(config or {})}.items():
+        builder = builder.config(key, value)
+    with _environment(java, master):
+        try:
+            spark = builder.getOrCreate()
+        except Exception as error:
+            if is_local(master):
+                raise
+            raise MasterSilent(master=master, why=_first_line(error)) from error
+    if not is_local(master):
+        _see_it_work(spark, master)
+    say(f"Spark is ready after {monotonic() - began:.1f} s")
+    return spark
+
+
+def has_spark() -> bool:
+    """Whether PySpark is installed."""
+    try:
+        return bool(version("pyspark"))
+    except PackageNotFoundError:
+        return False
+
+
+def is_local(master: str) -> bool:
+    """Whether a master is this very process.
+
+    >>> is_local("local[2]"), is_local("spark://ward:7077")
+    (True, False)
+    """
+    return master.startswith("local")
+
+
+# -- the master ------------------------------------------------------------------------------------
+
+_FORMS: Final = re.compile(
+    r"local(\[(\*|\d+)(,\d+)?\])?|yarn|spark://[^/:\s]+:\d+(,[^/:\s]+:\d+)*|k8s://\S+"
+)
+
+
+def check_master(master: str) -> None:
+    """Raise `BadMaster` for a name that is none, `MasterSilent` for one whose port is shut.
+
+    >>> check_master("local[2]")
+    >>> check_master("spork://ward")
+    Traceback (most recent call last):
+    nomospace.pipeline.jobs.session.BadMaster: 'spork://ward' names no Spark master; give ...
+    """
+    if not _FORMS.fullmatch(master):
+        raise BadMaster(master=master)
+    if not master.startswith("spark://"):
+        return
+    silent: list[str] = []
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
+        except (OSError, OverflowError) as error:
+            silent.append(f"{place}: {error}")
+        else:
+            return
+    raise MasterSilent(master=master, why="; ".join(silent))
+
+
+def _see_it_work(spark: SparkSession, master: str) -> None:
+    """Wait for one empty task: a cluster without free workers would keep jobs for ever."""
+    failed: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            spark.range(1).count()
+        except Exception as error:
+            failed.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(ANSWER_S)
+    if not failed and not asking.is_alive():
+        return
+    why = _first_line(failed[0]) if failed else f"no worker took a task in {ANSWER_S:.0f} s"
+    spark.stop()
+    raise MasterSilent(master=master, why=why)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+_OPTIONS: Final = (
+    f"-XX:+UseParallelGC -Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+)
+"""What Java is told; an archive fits only a Java that is told the same."""
+
+
+def _settings(master: str, java: Java) -> dict[str, str]:
+    archive = archive_file(java)
+    options = _OPTIONS
+    if archive.is_file():
+        options += (
+            f" -Xlog:disable -Xlog:all=error:stderr -Xshare:auto -XX:SharedArchiveFile={archive}"
+        )
+    settings = {
+        "spark.driver.extraJavaOptions": options,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+    }
+    if is_local(master):
+        settings |= {
+            "spark.sql.shuffle.partitions": str(PARTITIONS),
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+        }
+    return settings
+
+
+@contextmanager
+def _environment(java: Java, master: str) -> Iterator[None]:
+    """What Spark reads from the environment, for as long as it starts."""
+    wanted = {"JAVA_HOME": str(java.home)}
+    wanted.setdefault("PYSPARK_PYTHON", os.environ.get("PYSPARK_PYTHON", sys.executable))
+    wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if is_local(master):
+        wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+# -- the class archive -----------------------------------------------------------------------------
+
+
+def archive_file(java: Java) -> Path:
+    """Where the class archive of a Java is, made or not."""
+    return cache_folder() / f"spark-{version('pyspark')}-java-{java.version}-{java.of}.jsa"
+
+
+def make_archive(*, say: Say = lambda words: None) -> Path:
+    """Make the class archive, if there is none yet: a small session in a process of its own.
+
+    Whoever starts a session meanwhile starts without; the archive appears whole.
+    """
+    java = find_java()
+    archive = archive_file(java)
+    if archive.is_file():
+        return archive
+    began = monotonic()
+    say("making Java's class archive, once")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    beside = archive.with_name(f".{archive.name}.{os.getpid()}")
+    command = [sys.executable, "-m", "nomospace.pipeline.jobs.session", str(beside)]
+    try:
+        subprocess.run(
+            command, check=True, timeout=ARCHIVE_S, stdin=subprocess.DEVNULL, capture_output=True
+        )
+        beside.replace(archive)
+    except (subprocess.SubprocessError, OSError) as error:
+        # Only time is lost: sessions start without it.
+        say(f"no class archive ({_first_line(error)}); sessions start slower")
+    finally:
+        beside.unlink(missing_ok=True)
+    say(f"class archive made in {monotonic() - began:.1f} s")
+    return archive
+
+
+def _train(archive: str) -> None:
+    """Run a session that loads what jobs load, and let Java write its classes down as it ends."""
+    from pyspark.sql.functions import col
+
+    spark = open_session(
+        "local[1]",
+        config={"spark.driver.extraJavaOptions": f"{_OPTIONS} -XX:ArchiveClassesAtExit={archive}"},
+    )
+    frame = spark.range(1_000).withColumn("key", col("id") % 7)
+    shuffled = frame.repartition(2, "key").sortWithinPartitions("key", "id")
+    shuffled.mapInArrow(lambda batches: batches, shuffled.schema).groupBy("key").count().collect()
+    process = spark.sparkContext._gateway.proc
+    spark.stop()
+    process.stdin.close()  # this is how Spark tells its Java to end
+    process.wait(ARCHIVE_S)
+
+
+if __name__ == "__main__":
+    _train(sys.argv[1])

@@ -1,0 +1,271 @@
+"""The segments of journals: which there are, what is wrong with them, how each engine reads them.
+
+A journal is a folder with a manifest, as a host seals it (`wire.segments`), or a folder of such
+folders: the journals of many hosts. `list_journal` looks at every file that the manifests name and
+gives a `Listing`; from there on nothing depends on the folder. What is wrong is never passed over
+in silence: `Listing.sound` raises with the names of all bad files, unless the caller asked to skip
+them, and then they stand in the listing.
+
+| fault | what was found |
+| --- | --- |
+| `missing` | a file that the manifest names is gone, or records between two segments are |
+| `corrupt` | a file is not what the manifest says, or cannot be read |
+| `newer` | a file, or a manifest, of a later version than this nomospace knows |
+
+A look at a file is a look at its end, where Parquet keeps its outline; `deep` reads all pages and
+checks their sums. A journal may begin late: what was dropped before its first segment is no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nomospace.errors import CallerError
+from nomospace.wire.segments import (
+    JOURNAL_VERSION,
+    MANIFEST,
+    TABLES,
+    BadManifest,
+    Manifest,
+    NewerManifest,
+    Segment,
+    decode_manifest,
+    file_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FAULTS_SHOWN: Final = 10
+"""How many bad files an error names; the rest is counted."""
+BATCH_ROWS: Final = 10_000
+"""How many rows are in memory at a time where a table is read batch by batch."""
+_SPARK_TYPES: Final = {
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "string": "string",
+    "strings": "array<string>",
+    "binary": "binary",
+    "time": "timestamp",
+}
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Something wrong with a journal: a kind of the table above, where, and what was found."""
+
+    kind: str
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}: {self.why}"
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The files of a journal by table, with their rows, and what is wrong."""
+
+    files: dict[str, tuple[str, ...]]
+    rows: dict[str, int]
+    faults: tuple[Fault, ...] = ()
+
+    def sound(self, *, skip_bad: bool = False) -> Listing:
+        """This listing, if nothing is wrong with it or that was asked to be skipped.
+
+        Raises `BadSegments` otherwise.
+        """
+        if self.faults and not skip_bad:
+            raise BadSegments(faults=self.faults)
+        return self
+
+
+@dataclass(eq=False, kw_only=True)
+class NoJournal(CallerError):
+    """A folder is no journal."""
+
+    code: ClassVar[str] = "pipeline.no-journal"
+    folder: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.folder} is no journal: neither it nor a folder in it has a {MANIFEST}; name "
+            "the folder of a host's segments (`nomospace journal make` writes one to try)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class BadSegments(CallerError):
+    """Segments of a journal are missing, damaged or too new."""
+
+    code: ClassVar[str] = "pipeline.bad-segments"
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        shown = [f"  {fault}" for fault in self.faults[:FAULTS_SHOWN]]
+        if len(self.faults) > FAULTS_SHOWN:
+            shown.append(f"  and {len(self.faults) - FAULTS_SHOWN} more")
+        first = (
+            f"{len(self.faults)} faults in the journal; bring the segments back from a copy, or "
+            "leave them out with --skip-bad:"
+        )
+        return "\n".join([first, *shown])
+
+
+# -- listing ---------------------------------------------------------------------------------------
+
+
+def list_journal(
+    folders: str | Path | Iterable[str | Path],
+    tables: Sequence[str] = tuple(TABLES),
+    *,
+    deep: bool = False,
+) -> Listing:
+    """All segments of journals, each looked at. Raises `NoJournal`.
+
+    >>> list_journal("/nowhere")
+    Traceback (most recent call last):
+    nomospace.pipeline.segments.NoJournal: /nowhere is no journal: neither it nor a folder in it ...
+    """
+    given = [folders] if isinstance(folders, str | Path) else list(folders)
+    files: dict[str, list[str]] = {table: [] for table in tables}
+    rows = dict.fromkeys(tables, 0)
+    faults: list[Fault] = []
+    for folder in [found for one in given for found in _journals(Path(one))]:
+        manifest = _manifest(folder, faults)
+        faults += _gaps(folder, manifest.segments)
+        for segment in manifest.segments:
+            for table in tables:
+                if table not in segment.rows:
+                    continue
+                path = folder / file_of(table, segment.number)
+                fault = _look(path, table, segment, deep)
+                if fault is None:
+                    files[table].append(str(path))
+                    rows[table] += segment.rows[table]
+                else:
+                    faults.append(fault)
+    return Listing({table: tuple(paths) for table, paths in files.items()}, rows, tuple(faults))
+
+
+def _journals(folder: Path) -> list[Path]:
+    """The journal folders that a folder is or holds."""
+    if (folder / MANIFEST).is_file():
+        return [folder]
+    inside = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    if not inside:
+        raise NoJournal(folder=str(folder))
+    return inside
+
+
+def _manifest(folder: Path, faults: list[Fault]) -> Manifest:
+    """What counts in a folder; a manifest that cannot be used is a fault, and counts nothing."""
+    path = folder / MANIFEST
+    try:
+        return decode_manifest(path.read_bytes(), str(folder))
+    except NewerManifest as error:
+        faults.append(Fault("newer", str(path), error.why))
+    except (BadManifest, OSError) as error:
+        why = error.why if isinstance(error, BadManifest) else str(error)
+        faults.append(Fault("corrupt", str(path), why))
+    return Manifest()
+
+
+def _gaps(folder: Path, segments: Sequence[Segment]) -> Iterator[Fault]:
+    for before, after in pairwise(segments):
+        if after.first != before.last + 1:
+            why = f"records {before.last + 1} to {after.first - 1} are in no segment"
+            yield Fault("missing", str(folder / MANIFEST), why)
+
+
+def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | None:
+    """What is wrong with a file, if anything."""
+    where = str(path)
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        rows = segment.rows[table]
+        return Fault("missing", where, f"its {rows:,} rows are in the manifest, and it is gone")
+    except OSError as error:
+        return Fault("corrupt", where, error.strerror or str(error))
+    try:
+        with pq.ParquetFile(where, page_checksum_verification=deep) as file:
+            newest = _newest(file)
+            if newest > JOURNAL_VERSION:
+                known = f"this nomospace knows {JOURNAL_VERSION} at most"
+                return Fault("newer", where, f"it is of version {newest}, and {known}; upgrade")
+            if size != segment.bytes[table] or file.metadata.num_rows != segment.rows[table]:
+                found = f"{size:,} bytes and {file.metadata.num_rows:,} rows"
+                told = f"{segment.bytes[table]:,} and {segment.rows[table]:,}"
+                return Fault("corrupt", where, f"it has {found}, and the manifest says {told}")
+            lacking = [name for name in TABLES[table] if name not in file.schema_arrow.names]
+            if lacking:
+                return Fault("corrupt", where, f"it has no column {', '.join(lacking)}")
+            if deep:
+                for _ in file.iter_batches(BATCH_ROWS):
+                    pass
+    except (OSError, ValueError) as error:  # Arrow's own errors are among these
+        return Fault("corrupt", where, str(error).splitlines()[0])
+    return None
+
+
+def _newest(file: pq.ParquetFile) -> int:
+    """The latest version among a file's rows: its own statistics have it."""
+    place = file.schema_arrow.get_field_index("version")
+    if place < 0:
+        return 0
+    newest = 0
+    for group in range(file.metadata.num_row_groups):
+        found: Any = file.metadata.row_group(group).column(place).statistics
+        if found is not None and found.has_min_max:
+            newest = max(newest, int(found.max))
+    return newest
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_spark(spark: SparkSession, listing: Listing, table: str) -> DataFrame:
+    """A table of a journal as a DataFrame, with the columns of `wire.segments.TABLES`."""
+    schema = ddl(TABLES[table])
+    paths = listing.files.get(table, ())
+    if not paths:
+        return spark.createDataFrame([], schema)
+    return spark.read.schema(schema).parquet(*paths)
+
+
+def ddl(columns: Mapping[str, str]) -> str:
+    """Columns as Spark's schemas have them.
+
+    >>> ddl({"host": "string", "at": "time"})
+    '`host` string, `at` timestamp'
+    """
+    return ", ".join(f"`{name}` {_SPARK_TYPES[kind]}" for name, kind in columns.items())
+
+
+def read_batches(
+    listing: Listing, table: str, columns: Sequence[str], *, rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """A table of a journal in Arrow batches, segment by segment, without any engine.
+
+    Raises `BadSegments` with the name of a file whose pages are damaged.
+    """
+    for path in listing.files.get(table, ()):
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                yield from file.iter_batches(rows, columns=list(columns))
+        except (OSError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise BadSegments(faults=(Fault("corrupt", path, why),)) from None
+
+
+def read_duckdb(listing: Listing, table: str, connection: Any) -> Any:
+    """A table of a journal as a relation of a DuckDB connection."""
+    return connection.read_parquet(list(listing.files[table]))
