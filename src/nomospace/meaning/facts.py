@@ -10,7 +10,7 @@ smallest ids adds tuples in the order of their ids (`Facts.of` does), a live spa
 come.
 
 What a planner wants to know is kept as rows come and go (`Known`): how many rows a shape has, in
-how many tuples one object stands at most, and whether one object was seen with different properties.
+how many tuples one object stands at most, and whether one was seen with different properties.
 The latter two only grow; too large a number costs time, never an answer.
 """
 

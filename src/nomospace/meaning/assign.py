@@ -1,0 +1,370 @@
+"""Which objects of a set of tuples serve which fields of a template: the least choice.
+
+A set may serve a template in several ways; one is the answer's. Choices are compared field by
+field, in the template's order: the template's own class comes first, then the tuple's id, then the
+position. Of ways to compute an object the one with the earlier functions comes first, then that
+whose inputs, in the order in which the functions name their classes, are less by the same rule.
+
+This is also the last word on whether tuples are an answer at all: `Assigner.least` finds nothing in
+tuples that do not serve every field, or do not hang together. It looks at a handful of tuples at a
+time and tries all choices in order; finding the tuples is the engines' work.
+
+How an object is computed ("Semantic Tuplespace", Definitions 1, 8 and 9):
+
+- a class can be computed when each property that has functions gets a value from one of them;
+- each class that the chosen functions name stands for one object, an object of the set or, where
+  the set has none of that class, a computed one; at least one class must be named;
+- properties of the computed object that a `when` sets equal to something get that value; then every
+  comparison of every `when` must hold. A function without a value is no choice;
+- a field is computed only when no object of the set is accepted by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple, TypeAlias
+
+from nomospace.meaning.facts import Row, object_key, value_at
+from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
+from nomospace.meaning.question import (
+    ClassField,
+    Field,
+    Question,
+    TypeField,
+    object_test,
+    value_test,
+)
+from nomospace.terms.objects import MISSING, Object, is_object
+from nomospace.terms.predicate import Test, holds
+from nomospace.terms.values import Term
+
+Report: TypeAlias = Callable[[str], None]
+
+
+class Served(NamedTuple):
+    """A field of a tuple that serves."""
+
+    row: Row
+    at: int
+
+    @property
+    def value(self) -> Term:
+        """As questions see it."""
+        return self.row.seen[self.at]
+
+
+class Made(NamedTuple):
+    """A computed object that serves."""
+
+    class_name: str
+    value: Term
+    steps: tuple[Dependence, ...]
+    inputs: tuple[tuple[str, Choice], ...]
+    """The object of each class that the steps name."""
+
+
+Choice: TypeAlias = Served | Made
+Assignment: TypeAlias = tuple[Choice, ...]
+"""What serves each field of the template, in its order."""
+
+
+class _Asked(NamedTuple):
+    """A field of the template, ready to be tried."""
+
+    field: Field
+    names: frozenset[str]
+    """The class names it accepts, as tuples may write them; empty for a plain field."""
+    canonical: str
+    test: Test | None
+    computable: bool
+
+
+class Assigner:
+    """Finds the least assignment of a question in tuples.
+
+    >>> from nomospace.meaning import PLAIN
+    >>> from nomospace.meaning.facts import Fact, Facts
+    >>> from nomospace.meaning.question import parse_template
+    >>> from nomospace.terms import obj
+    >>> facts = Facts.of([Fact("t1", (obj("Car", "A"), 7)), Fact("t2", (obj("Car", "A"), "x"))])
+    >>> assigner = Assigner(parse_template("(Car, int, str)"), PLAIN)
+    >>> found = assigner.least(list(facts.rows.values()), single=False)
+    >>> [(one.row.id, one.at) for one in found]
+    [('t1', 0), ('t1', 1), ('t2', 1)]
+    """
+
+    def __init__(
+        self, question: Question, ontology: Ontology, *, report: Report | None = None
+    ) -> None:
+        self.question = question
+        self.ontology = ontology
+        self.report = report
+        self.fields = tuple([self._asked(field) for field in question.fields])
+        self.positional = question.positional
+
+    def _asked(self, field: Field) -> _Asked:
+        if not isinstance(field, ClassField):
+            return _Asked(field, frozenset(), "", value_test(field), computable=False)
+        canonical = self.ontology.canonical(field.class_name) or field.class_name
+        return _Asked(
+            field,
+            self.ontology.accepted(field.class_name),
+            canonical,
+            object_test(field),
+            computable=field.id is MISSING and bool(self.ontology.depends(canonical)),
+        )
+
+    def least(self, rows: Sequence[Row], *, single: bool) -> Assignment | None:
+        """The least assignment, or none where the tuples are no answer.
+
+        `single` is for one tuple by itself, an exact or semantic answer: different fields are
+        enough, where a set needs different objects, and nothing is computed.
+        """
+        rows = sorted(rows, key=_row_id)
+        if self.positional:
+            return self._positional(rows[0]) if single and len(rows) == 1 else None
+        if not single and not (
+            self._keyed(rows) if self.question.key is not None else self._may_hang(rows)
+        ):
+            return None
+        choices: list[list[Served] | None] = []
+        for asked in self.fields:
+            direct = self.direct(asked, rows)
+            if direct:
+                choices.append(direct)
+            elif single or not asked.computable:
+                return None
+            else:
+                choices.append(None)
+        for found in self._complete(choices, rows, [], single):
+            if single or self.question.key is not None or self.hangs(rows, found):
+                return found
+        return None
+
+    def _positional(self, row: Row) -> Assignment | None:
+        if len(row.seen) != len(self.fields):
+            return None
+        for asked, value in zip(self.fields, row.seen, strict=True):
+            if is_object(value) and asked.field != TypeField("any"):
+                return None
+            assert asked.test is not None
+            if not asked.test(value):
+                return None
+        return tuple([Served(row, at) for at in range(len(row.seen))])
+
+    def direct(self, asked: _Asked, rows: Sequence[Row]) -> list[Served]:
+        """The fields of tuples, least first, that a template's field accepts."""
+        own: list[Served] = []
+        other: list[Served] = []
+        test = asked.test
+        for row in rows:
+            for at, value in enumerate(row.seen):
+                if is_object(value):
+                    if value.args[0] not in asked.names or (test is not None and not test(value)):
+                        continue
+                    mine = self._canonical(value.args[0]) == asked.canonical
+                    (own if mine else other).append(Served(row, at))
+                elif not asked.names and test is not None and test(value):
+                    own.append(Served(row, at))
+        return own + other
+
+    def _canonical(self, name: str) -> str:
+        return self.ontology.canonical(name) or name
+
+    def identity(self, value: Term) -> tuple[str, Term]:
+        """What makes an object the same as another: its class and its key."""
+        return self._canonical(value.args[0]), object_key(value)
+
+    # Trying.
+
+    def _complete(
+        self,
+        choices: list[list[Served] | None],
+        rows: Sequence[Row],
+        chosen: list[Choice],
+        single: bool,
+    ) -> Iterator[Assignment]:
+        number = len(chosen)
+        if number == len(choices):
+            yield tuple(chosen)
+            return
+        direct = choices[number]
+        asked = self.fields[number]
+        found: Iterator[Choice] | list[Served]
+        if direct is not None:
+            found = direct
+        else:
+            found = self.computed(asked.canonical, rows, asked.test)
+        for choice in found:
+            if isinstance(choice, Served) and not self._differs(choice, chosen, single):
+                continue
+            chosen.append(choice)
+            yield from self._complete(choices, rows, chosen, single)
+            chosen.pop()
+
+    def _differs(self, choice: Served, chosen: list[Choice], single: bool) -> bool:
+        """Whether a choice goes with those for the fields before it."""
+        plain = not is_object(choice.value)
+        mine = None if plain or single else self.identity(choice.value)
+        for before in chosen:
+            if isinstance(before, Made):
+                continue
+            if before.row is choice.row:
+                if before.at == choice.at:
+                    return False
+                if plain and before.at > choice.at and not is_object(before.value):
+                    return False
+            if mine is not None and is_object(before.value) and self.identity(before.value) == mine:
+                return False
+        return True
+
+    # Computing.
+
+    def computed(
+        self, class_name: str, rows: Sequence[Row], test: Test | None = None
+    ) -> Iterator[Made]:
+        """The ways to compute an object of a class from tuples, least first."""
+        depends = self.ontology.depends(class_name)
+        for steps in product(*depends.values()):
+            names = tuple(dict.fromkeys(name for step in steps for name in step.inputs))
+            if not names:
+                continue  # it would come from nothing, and go with every tuple
+            inputs = [self._inputs(name, rows) for name in names]
+            if not all(inputs):
+                continue
+            for bound in product(*inputs):
+                value = self._value(class_name, steps, dict(zip(names, bound, strict=True)))
+                if value is not None and (test is None or test(value)):
+                    yield Made(class_name, value, steps, tuple(zip(names, bound, strict=True)))
+
+    def _inputs(self, name: str, rows: Sequence[Row]) -> list[Choice]:
+        asked = self._asked(ClassField(name))
+        found: list[Choice] = [*self.direct(asked, rows)]
+        if not found and asked.computable:
+            found = [*self.computed(asked.canonical, rows)]
+        return found
+
+    def _value(
+        self, class_name: str, steps: tuple[Dependence, ...], bound: dict[str, Choice]
+    ) -> Term | None:
+        """The object that functions make of their inputs, if they do and every tie holds."""
+        properties: dict[str, Term] = {}
+        for step in steps:
+            given = [_operand(side, step.owner, properties, bound) for side in step.arguments]
+            value = self.ontology.functions.apply(step.function, given, report=self.report)
+            if value is MISSING:
+                return None
+            properties[step.property] = value
+        ties = [(step.owner, tie) for step in steps for tie in step.when]
+        for owner, tie in ties:
+            for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
+                if _fills(mine, owner, tie.sign) and not _of(other, owner):
+                    assert isinstance(mine, Input)
+                    value = _operand(other, owner, properties, bound)
+                    if value is not MISSING:
+                        properties.setdefault(mine.path[0], value)
+        for owner, tie in ties:
+            left = _operand(tie.left, owner, properties, bound)
+            if not holds(left, tie.sign, _operand(tie.right, owner, properties, bound)):
+                return None
+        return Object(class_name, None, properties).term
+
+    # Hanging together.
+
+    def shares(self, rows: Sequence[Row]) -> dict[tuple[str, Term], list[Row]]:
+        """The objects that tuples hold, each with those that hold it."""
+        held: dict[tuple[str, Term], list[Row]] = {}
+        for row in rows:
+            for value in row.seen:
+                if is_object(value):
+                    holders = held.setdefault(self.identity(value), [])
+                    if not holders or holders[-1] is not row:
+                        holders.append(row)
+        return held
+
+    def _keyed(self, rows: Sequence[Row]) -> bool:
+        """Whether all tuples hold one same object of the key's class."""
+        assert self.question.key is not None
+        names = self.ontology.accepted(self.question.key)
+        return any(
+            len(holders) == len(rows) and identity[0] in names
+            for identity, holders in self.shares(rows).items()
+        )
+
+    def _may_hang(self, rows: Sequence[Row]) -> bool:
+        """Quickly: only ties can join what shares nothing, and only computing brings ties."""
+        return any(asked.computable for asked in self.fields) or self.hangs(rows, ())
+
+    def hangs(self, rows: Sequence[Row], assignment: Assignment) -> bool:
+        """Whether the tuples are joined by the objects they share and the ties in use."""
+        joined = _Joined()
+        for holders in self.shares(rows).values():
+            for other in holders[1:]:
+                joined.join(holders[0].order, other.order)
+        for choice in assignment:
+            if isinstance(choice, Made):
+                for left, right, _ in tied(choice):
+                    joined.join(_vertex(left), _vertex(right))
+        return len({joined.find(row.order) for row in rows}) == 1
+
+
+def tied(made: Made) -> Iterator[tuple[Choice, Choice, Tie]]:
+    """The comparisons that tie two objects of a computation, that of its inputs included."""
+    bound = dict(made.inputs)
+    for _, choice in made.inputs:
+        if isinstance(choice, Made):
+            yield from tied(choice)
+    for step in made.steps:
+        named: dict[str, Choice] = {**bound, step.owner: made}
+        for tie in step.when:
+            if isinstance(tie.left, Input) and isinstance(tie.right, Input):
+                left, right = named[tie.left.class_name], named[tie.right.class_name]
+                if left is not right:
+                    yield left, right, tie
+
+
+class _Joined:
+    """Which things hang together (union-find)."""
+
+    def __init__(self) -> None:
+        self.parent: dict[int, int] = {}
+
+    def find(self, one: int) -> int:
+        """The one that stands for all that hang together with this."""
+        while (parent := self.parent.get(one, one)) != one:
+            one = parent
+        return one
+
+    def join(self, one: int, other: int) -> None:
+        """Let two hang together."""
+        self.parent[self.find(one)] = self.find(other)
+
+
+def _vertex(choice: Choice) -> int:
+    """A number for what a tie hangs on: orders of rows are positive, so others are negative."""
+    return choice.row.order if isinstance(choice, Served) else -id(choice)
+
+
+def _row_id(row: Row) -> str:
+    return row.id
+
+
+def _of(side: Operand, owner: str) -> bool:
+    return isinstance(side, Input) and side.class_name == owner
+
+
+def _fills(side: Operand, owner: str, sign: str) -> bool:
+    """Whether a comparison gives a property of the computed object its value."""
+    return sign == "=" and isinstance(side, Input) and _of(side, owner) and len(side.path) == 1
+
+
+def _operand(
+    side: Operand, owner: str, properties: dict[str, Term], bound: dict[str, Choice]
+) -> Term:
+    if not isinstance(side, Input):
+        return side.value
+    if side.class_name == owner:
+        value = properties.get(side.path[0], MISSING)
+        return value_at(value, side.path[1:])
+    return value_at(bound[side.class_name].value, side.path)
