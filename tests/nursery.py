@@ -25,7 +25,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 REQUEST_BYTES_MAX: Final = 1 << 16
 """The longest command line."""
@@ -46,7 +46,10 @@ def end_with_parent() -> None:
 
 
 class Child:
-    """A process that the nursery has made; used as `subprocess.Popen` is."""
+    """A process that the nursery has made; used as `subprocess.Popen` is.
+
+    At the end of a `with` block it is killed if it has not ended.
+    """
 
     def __init__(self, status: IO[bytes], stdout: IO[bytes]) -> None:
         self._status = status
@@ -81,6 +84,18 @@ class Child:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, how)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self.wait(BORN_S)
+        self.stdout.close()
 
 
 def start(arguments: list[str], *, folder: Path, log: IO[bytes]) -> Child:

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import pytest
 
 from nomospace.cli import main
-from tests.nursery import end_with_parent
+from tests import nursery
+from tests.parity.processes import PACE
 
 READY_S: Final = 30.0
 """How long a host may take to be ready: these machines are shared."""
@@ -26,34 +27,49 @@ Say = pytest.CaptureFixture[str]
 
 
 @contextmanager
-def running(folder: Path, *arguments: str) -> Iterator[str]:
-    """`nomospace host run …` on a free port; its URL. It is ended kindly, and must end well."""
-    command = [sys.executable, "-P", "-m", "nomospace.cli", "host", "run", *arguments]
-    given = ["--json", "--listen", "127.0.0.1:0"]
+def running(folder: Path, *arguments: str, from_nothing: bool = False) -> Iterator[str]:
+    """`nomospace host run …` on a free port; its URL. It is ended kindly, and must end well.
+
+    It starts `from_nothing` as for a shell, or else as a fork (`tests.nursery`).
+    """
+    given = ["host", "run", *PACE, *arguments, "--json", "--listen", "127.0.0.1:0"]
     if "--trust" not in arguments:
         given.append("--insecure")
-    log = folder / f"{arguments[0]}.log"
-    with (
-        log.open("ab") as errors,
-        subprocess.Popen(
-            [*command, *given],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            cwd=folder,
-            preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
-        ) as child,
-    ):
+    path = folder / f"{arguments[0]}.log"
+    with path.open("ab") as log:
+        start = _from_nothing if from_nothing else nursery.start
+        child = start(given, folder=folder, log=log)
+    with child:
         try:
             assert child.stdout is not None
             ready, _, _ = select.select([child.stdout], [], [], READY_S)
             line = child.stdout.readline() if ready else b""
-            assert line, f"a host did not start:\n{log.read_text()[-3_000:]}"
+            assert line, f"a host did not start:\n{path.read_text()[-3_000:]}"
             yield str(json.loads(line)["url"])
             child.send_signal(signal.SIGTERM)
-            assert child.wait(30) == 0, log.read_text()[-3_000:]
+            assert child.wait(30) == 0, path.read_text()[-3_000:]
         finally:
             child.kill()
+
+
+def _from_nothing(arguments: list[str], *, folder: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "nomospace.cli", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        cwd=folder,
+        preexec_fn=nursery.end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+    )
+
+
+@contextmanager
+def command(folder: Path, *arguments: str) -> Iterator[nursery.Child]:
+    """A command in a process of its own, killed with the block if it has not ended."""
+    with (folder / "command.log").open("ab") as log:
+        child = nursery.start(list(arguments), folder=folder, log=log)
+    with child:
+        yield child
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from nomospace.cli import main
 from nomospace.store import open_store
 from nomospace.store.segments import Limits, seal
-from tests.unit.cli.running import Cli, Say, running
+from tests.unit.cli.running import Cli, Say, command, running
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +39,12 @@ def run(capsys: Say, *words: object, code: int = 0) -> str:
     return told.out if code == 0 else told.err
 
 
-def test_the_tail_follows_what_happens(cli: Cli, url: str) -> None:
-    command = [sys.executable, "-P", "-m", "nomospace.cli", "journal", "tail", "--follow"]
-    with subprocess.Popen([*command, "--host", url, "--json"], stdout=subprocess.PIPE) as child:
-        try:
-            cli.run("tuple", "out", "jobs", "job", "17")
-            cli.run("tuple", "take", "jobs", "job", "_")
-            assert child.stdout is not None
-            lines = [json.loads(child.stdout.readline()) for _ in range(2)]
-        finally:
-            child.kill()
+def test_the_tail_follows_what_happens(cli: Cli, url: str, tmp_path: Path) -> None:
+    words = ("journal", "tail", "--follow", "--host", url, "--json")
+    with command(tmp_path, *words) as child:
+        cli.run("tuple", "out", "jobs", "job", "17")
+        cli.run("tuple", "take", "jobs", "job", "_")
+        lines = [json.loads(child.stdout.readline()) for _ in range(2)]
     assert [(one["table"], one["op"], one["fields"]) for one in lines] == [
         ("tuples", "written", "[job,17]"),
         ("tuples", "taken", "[job,17]"),

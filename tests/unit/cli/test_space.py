@@ -11,7 +11,9 @@ from tests.unit.cli.running import Cli, Say, running
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(tmp_path_factory.mktemp("ward"), "ward", "--store", "memory") as found:
+    with running(
+        tmp_path_factory.mktemp("ward"), "ward", "--store", "memory", from_nothing=True
+    ) as found:
         yield found
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nomospace.cli import main
-from tests.unit.cli.running import Cli, Say, running, wait_until
+from tests.unit.cli.running import Cli, Say, command, running, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -119,31 +117,23 @@ def test_the_limit_of_a_list_is_told(cli: Cli, capsys: Say) -> None:
     assert "has not a shared space nil" in cli.run("tuple", "ls", "nil", code=1)
 
 
-def test_waiting_for_a_tuple_that_comes(cli: Cli, url: str) -> None:
-    command = [sys.executable, "-P", "-m", "nomospace.cli", "tuple", "take", "later", "_:int"]
-    with subprocess.Popen(
-        [*command, "--wait", "30", "--host", url, "--as", "eve"], stdout=subprocess.PIPE
-    ) as child:
-        try:
-            cli.run("tuple", "out", "later", "17")
-            assert child.communicate(timeout=30)[0] == b"17\n"
-            assert child.returncode == 0
-        finally:
-            child.kill()
+def test_waiting_for_a_tuple_that_comes(cli: Cli, url: str, tmp_path: Path) -> None:
+    as_eve = ("--wait", "30", "--host", url, "--as", "eve")
+    with command(tmp_path, "tuple", "take", "later", "_:int", *as_eve) as child:
+        cli.run("tuple", "out", "later", "17")
+        assert child.wait(30) == 0
+        assert child.stdout.read() == b"17\n"
     assert cli.run("tuple", "take", "later", "_", "--wait", "0.05", code=1) == (
         "nothing in later matches within 0.05 s\n"
     )
 
 
-def test_a_wait_that_is_interrupted_takes_nothing(cli: Cli, url: str) -> None:
-    command = [sys.executable, "-P", "-m", "nomospace.cli", "tuple", "take", "ended", "_"]
-    with subprocess.Popen([*command, "--wait", "30", "--host", url, "--as", "eve"]) as child:
-        try:
-            wait_until(lambda: any(line["waiting"] for line in cli.data("space", "ls")))
-            child.send_signal(signal.SIGINT)
-            assert child.wait(20) == 130
-        finally:
-            child.kill()
+def test_a_wait_that_is_interrupted_takes_nothing(cli: Cli, url: str, tmp_path: Path) -> None:
+    as_eve = ("--wait", "30", "--host", url, "--as", "eve")
+    with command(tmp_path, "tuple", "take", "ended", "_", *as_eve) as child:
+        wait_until(lambda: any(line["waiting"] for line in cli.data("space", "ls")))
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
     cli.run("tuple", "out", "ended", "17")
     assert cli.run("tuple", "ls", "ended") == "17\n"
 
