@@ -9,6 +9,7 @@ from typing import Any
 from nomospace.space import OFFER, ONCE, READ, TAKE, TupleId
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+from tests.models.plain_meaning import fits
 
 Told = tuple[Any, ...]
 """An outcome as a plain value: its kind's name, then ids, tickets and numbers."""
@@ -43,7 +44,7 @@ class Watch:
 
     def looks_for(self, thing: Thing) -> bool:
         return (
-            self.template.matches(thing.fields)
+            fits(self.template, thing.fields)
             and self.at in (None, thing.cur)
             and self.dest in (None, thing.dest)
         )
@@ -73,6 +74,15 @@ class PlainSpace:
     ) -> list[TupleId]:
         wanted = Watch("", template, "", at, dest)
         return [thing.id for thing in self.lying(now) if wanted.looks_for(thing)]
+
+    def first(
+        self, template: Template, at: str | None, dest: str | None, now: int
+    ) -> TupleId | None:
+        """What `find` gives: an exact match before one by meaning, then the oldest."""
+        found = self.find_all(template, at, dest, now)
+        things = {thing.id: thing for thing in self.things}
+        exact = [id for id in found if fits(template, things[id].fields, exact=True)]
+        return next(iter(exact or found), None)
 
     def get(self, id: TupleId) -> Thing | None:
         return next((x for x in self.things if x.id == id and x.lent_to is None), None)
@@ -172,7 +182,8 @@ class PlainSpace:
         while self.agenda:
             seed, inner = self.agenda.pop(0)
             if isinstance(seed, Thing):
-                for reaction in [one for one in self.reactions if one.on]:
+                here = (None, seed.cur)
+                for reaction in [one for one in self.reactions if one.on and one.at in here]:
                     self.meet(reaction, seed, inner, now)
             else:
                 for thing in self.lying(now):

@@ -256,8 +256,13 @@ def is_class(pattern: Term) -> bool:
 
 def naive_given(pattern: Term, value: Term, bound: dict[str, Term]) -> bool:
     """Whether a field of a template that names classes may be given a value."""
-    if is_object(pattern) and pattern.args[1] is not None:
-        return is_object(value) and pattern.args[0:2] == value.args[0:2]
+    if is_object(pattern):
+        part = 2 if pattern.args[1] is None else 1
+        return (
+            is_object(value)
+            and pattern.args[0] == value.args[0]
+            and same(pattern.args[part], value.args[part])
+        )
     may_be_object = is_class(pattern) or pattern in (ANY, same_as("x"), same_as("y"))
     if is_object(value) and not may_be_object:
         return False

@@ -17,7 +17,7 @@ and never wakes anyone, even before `lapse` has swept it out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from gc import collect
 from itertools import islice
@@ -25,7 +25,9 @@ from operator import attrgetter
 from typing import ClassVar, Final
 
 from nomospace.errors import CallerError, Unavailable
+from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.leases import Lease
+from nomospace.space.meant import Speech
 from nomospace.space.outcomes import (
     Dead,
     Expired,
@@ -41,6 +43,7 @@ from nomospace.space.records import Record, TupleId
 from nomospace.space.store import Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
+from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 FIRINGS_MAX: Final = 10_000
@@ -131,6 +134,7 @@ class Space:
         "_reads",
         "_runaways",
         "_running",
+        "_speech",
         "_store",
         "_takes",
         "_tally",
@@ -146,6 +150,7 @@ class Space:
     def __init__(
         self,
         name: str,
+        ontology: Ontology = PLAIN,
         *,
         tuples_max: int = 10_000_000,
         waiters_max: int = 1_000_000,
@@ -157,17 +162,18 @@ class Space:
         self.waiters_max = waiters_max
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
-        self._store = Store(name)
+        self._speech = Speech(ontology)
+        self._store = Store(name, self._speech)
         self._next_order = 1  # of records, waiters and reactions alike; never given twice
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
         self._expiries: Timers[Record] = Timers(when=attrgetter("expires"))
         self._waiters: dict[Hashable, Waiter] = {}
-        self._reads: Watchers[Waiter] = Watchers()
-        self._takes: Watchers[Waiter] = Watchers()
-        self._offers: Watchers[Waiter] = Watchers()
+        self._reads: Watchers[Waiter] = Watchers(self._speech)
+        self._takes: Watchers[Waiter] = Watchers(self._speech)
+        self._offers: Watchers[Waiter] = Watchers(self._speech)
         self._reactions: dict[Hashable, Reaction] = {}
-        self._reacting: Watchers[Reaction] = Watchers()  # the enabled ones
+        self._reacting: Watchers[Reaction] = Watchers(self._speech)  # the enabled ones
         # The running step: what reactions have yet to look at, and whether a listener brought it;
         # the tuples that waiters have yet to look at; what happened so far.
         self._running = False
@@ -238,8 +244,11 @@ class Space:
     ) -> Record | None:
         """The oldest tuple that matches, held by `at` and meant for `dest` where these are given.
 
-        Never one that is lent out, nor one past its expiry at `now`.
+        Never one that is lent out, nor one past its expiry at `now`. Where the template names a
+        class, one that fits exactly goes before one that fits by meaning.
         """
+        if template.meant:
+            return next(self._meant(template, at, dest, now), None)
         shelf = self._store.shelves.get(template.arity)
         if shelf is None:
             return None
@@ -264,6 +273,17 @@ class Space:
         self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
     ) -> list[Record]:
         """All tuples that `find` could give, oldest first."""
+        if template.meant:
+            meant = self._speech.read(template)
+            fits = meant.assigner.fits
+            return [
+                record
+                for record in self._store.objects.candidates(meant, exact=False)
+                if fits(record.fields)
+                and (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+            ]
         shelf = self._store.shelves.get(template.arity)
         if shelf is None:
             return []
@@ -280,6 +300,34 @@ class Space:
         if len(looked_at) - len(found) > VAIN_MAX:
             shelf.ask_for_composite(template, at, dest)
         return found
+
+    def _meant(
+        self, template: Template, at: str | None, dest: str | None, now: int
+    ) -> Iterator[Record]:
+        """The tuples for a template that names a class: the exact ones, then all."""
+        meant = self._speech.read(template)
+        for exact, fits in ((True, meant.assigner.exact), (False, meant.assigner.fits)):
+            for record in self._store.objects.candidates(meant, exact=exact):
+                if (
+                    fits(record.fields)
+                    and (at is None or record.cur == at)
+                    and (dest is None or record.dest == dest)
+                    and not 0 < record.expires <= now
+                ):
+                    yield record
+
+    def why(self, template: Template, fields: tuple[Term, ...]) -> str:
+        """How a tuple answers a template, in words; none where they are simply equal.
+
+        >>> Space("jobs").why(Template.of(("job", int)), ("job", 17))
+        ''
+        """
+        return self._speech.why(template, fields)
+
+    @property
+    def ontology(self) -> Ontology:
+        """What the space speaks."""
+        return self._speech.ontology
 
     def get(self, id: TupleId) -> Record | None:
         """The tuple of that id, unless it is lent out or not here."""
@@ -345,6 +393,8 @@ class Space:
             raise NameTaken(space=self.name, what=f"ticket {ticket!r}")
         if len(self._waiters) >= self.waiters_max:
             raise SpaceFull(space=self.name, what="waiters", limit=self.waiters_max)
+        if template.meant:
+            template = self._speech.read(template).template
         waiter = Waiter(ticket, template, how, at, dest, self._next_order)
         self._next_order += 1
         self._waiters[ticket] = waiter
@@ -383,6 +433,8 @@ class Space:
             raise NameTaken(space=self.name, what=f"reaction {reaction.id!r}")
         if len(self._reactions) >= self.reactions_max:
             raise SpaceFull(space=self.name, what="reactions", limit=self.reactions_max)
+        if reaction.template.meant:
+            reaction.template = self._speech.read(reaction.template).template
         reaction.order = self._next_order
         self._next_order += 1
         self._reactions[reaction.id] = reaction
@@ -506,7 +558,9 @@ class Space:
         while agenda:
             thing, inner = agenda.popleft()
             if isinstance(thing, Record):
-                for reaction in list(self._reacting.of(thing)):
+                # One that looks elsewhere has its turn when a listener has moved the tuple there.
+                here = (None, thing.cur)
+                for reaction in [one for one in self._reacting.of(thing) if one.at in here]:
                     self._meet(reaction, thing, inner, now)
             elif self._is_on(thing):
                 for record in self.find_all(thing.template, at=thing.at, dest=thing.dest, now=now):

@@ -80,8 +80,8 @@ class Shelf:
 
     # -- change ------------------------------------------------------------------------------
 
-    def add(self, record: Record) -> None:
-        """Take in a record whose order is set."""
+    def add(self, record: Record) -> bool:
+        """Take in a record whose order is set; say whether it has compounds or lists."""
         order = record.order
         segment = self.segments.get(order // SEGMENT)
         if segment is None:
@@ -132,9 +132,10 @@ class Shelf:
                 if order // SEGMENT <= composite.done:
                     composite.add(record)
             self._build()  # after: else it could be taken in twice
+        return deep
 
-    def drop(self, record: Record) -> None:
-        """Let go of a record that is here."""
+    def drop(self, record: Record) -> bool:
+        """Let go of a record that is here; say whether it has compounds or lists."""
         order = record.order
         segment = self.segments[order // SEGMENT]
         del segment[order]
@@ -179,6 +180,7 @@ class Shelf:
                 if order // SEGMENT <= composite.done:
                     composite.drop(record)
             self._build()
+        return deep
 
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""

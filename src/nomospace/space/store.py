@@ -1,4 +1,4 @@
-"""Where the records of a space are kept: by id, and on a shelf for each width."""
+"""Where the records of a space are kept: by id, on a shelf for each width, and by their objects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from nomospace.errors import CallerError
 from nomospace.space.composites import Composite
+from nomospace.space.meant import Speech
+from nomospace.space.objects import Objects
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
 
@@ -30,16 +32,20 @@ class TupleTwice(CallerError):
 
 
 class Store:
-    """The records of one space that lie there. A search goes to the shelf of its width."""
+    """The records of one space that lie there.
 
-    __slots__ = ("_ids", "_name", "shelves", "size")
+    A search goes to the shelf of its width; one that names a class goes to `objects`.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("_ids", "_name", "objects", "shelves", "size")
+
+    def __init__(self, name: str, speech: Speech | None = None) -> None:
         self._name = name
         self.size = 0
         # By writer, then by segment of the writer's counts.
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
+        self.objects = Objects(speech or Speech())
 
     def get(self, id: TupleId) -> Record | None:
         """The record of an id."""
@@ -65,7 +71,8 @@ class Store:
         shelf = self.shelves.get(width)
         if shelf is None:
             shelf = self.shelves[width] = Shelf(width)
-        shelf.add(record)
+        if shelf.add(record):
+            self.objects.add(record)
         self.size += 1
 
     def drop(self, record: Record) -> bool:
@@ -85,7 +92,8 @@ class Store:
                 del self._ids[record.writer]
         width = len(record.fields)
         shelf = self.shelves[width]
-        shelf.drop(record)
+        if shelf.drop(record):
+            self.objects.drop(record)
         if not shelf.segments:
             del self.shelves[width]
         self.size -= 1

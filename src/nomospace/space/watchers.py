@@ -4,6 +4,10 @@ Watchers are grouped by *shape*: the arity, the paths of the features their temp
 whether they ask for a holder or an addressee. A written tuple gives one key for each shape there
 is; only those under that key are looked at. Shapes are bounded: past `SHAPES_MAX` of one arity, a
 watcher joins the coarser shape of its first feature, or the one without any.
+
+Those whose templates name classes are apart: each is kept under one of its classes, with an id or a
+plain value beside it where the template has one. A written tuple is looked up under the classes of
+its objects and all that are above these.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.slots import Slots
-from nomospace.terms import Term
+from nomospace.terms import Term, is_object, key_of
 from nomospace.terms.templates import MISSING, Path, Template, feature
+from nomospace.terms.values import ATOMIC
 
 SHAPES_MAX: Final = 64
 """Shapes of one arity that are told apart."""
@@ -56,6 +62,9 @@ class Waiter(msgspec.Struct, eq=False):
 
 
 W = TypeVar("W", bound=Watcher)
+_BY_CLASS: Final = "class"
+_BY_ID: Final = "id"
+_BY_VALUE: Final = "value"
 _Name: TypeAlias = tuple[tuple[Path, ...], bool, bool]
 
 
@@ -111,13 +120,72 @@ class _Shape(Generic[W]):
         return self.slots.of(tuple(shown))
 
 
+class _Meant(Generic[W]):
+    """The watchers whose templates name classes."""
+
+    __slots__ = ("_slots", "_sorts", "_speech")
+
+    def __init__(self, speech: Speech, resolve: Callable[[int], W | None]) -> None:
+        self._speech = speech
+        self._slots: Slots[W] = Slots(resolve)
+        self._sorts = {_BY_CLASS: 0, _BY_ID: 0, _BY_VALUE: 0}
+
+    def __len__(self) -> int:
+        return sum(self._sorts.values())
+
+    def _key(self, watcher: W) -> tuple[str, str, Hashable]:
+        """What a tuple must show: a class, and the most telling thing beside it."""
+        meant = self._speech.read(watcher.template)
+        for wish in meant.wishes:
+            if wish.id is not MISSING:
+                return wish.canonical, _BY_ID, wish.id
+        canonical = meant.wishes[0].canonical
+        if meant.literals:
+            return canonical, _BY_VALUE, meant.literals[0]
+        return canonical, _BY_CLASS, None
+
+    def add(self, watcher: W) -> None:
+        key = self._key(watcher)
+        self._sorts[key[1]] += 1
+        self._slots.add(key, watcher)
+
+    def drop(self, watcher: W) -> None:
+        key = self._key(watcher)
+        self._sorts[key[1]] -= 1
+        self._slots.drop(key, watcher)
+
+    def of(self, record: Record) -> list[W]:
+        """Those who may look for a record, in no order; each once."""
+        by_class, by_id, by_value = self._sorts.values()
+        values: list[Hashable] = []
+        objects: dict[tuple[str, Hashable], None] = {}
+        for field in record.fields:
+            if is_object(field):
+                for name in self._speech.above(field.args[0]):
+                    objects[name, key_of(field.args[1])] = None
+            elif by_value and field.__class__ in ATOMIC:
+                values.append(key_of(field))
+        found: dict[int, W] = {}
+        get = self._slots.of
+        for name, id in objects:
+            some = list(get((name, _BY_CLASS, None))) if by_class else []
+            if by_id:
+                some += get((name, _BY_ID, id))
+            for value in values:
+                some += get((name, _BY_VALUE, value))
+            for watcher in some:
+                found[watcher.order] = watcher
+        return list(found.values())
+
+
 class Watchers(Generic[W]):
     """Watchers in the order they came, by what they look for."""
 
-    __slots__ = ("_by_order", "_shape_of", "_shapes")
+    __slots__ = ("_by_order", "_meant", "_shape_of", "_shapes")
 
-    def __init__(self) -> None:
+    def __init__(self, speech: Speech | None = None) -> None:
         self._by_order: dict[int, W] = {}
+        self._meant: _Meant[W] = _Meant(speech or Speech(), self._by_order.get)
         self._shapes: dict[int, dict[_Name, _Shape[W]]] = {}
         self._shape_of: dict[int, _Name] = {}
 
@@ -126,6 +194,10 @@ class Watchers(Generic[W]):
 
     def add(self, watcher: W) -> None:
         """Let a watcher look, in the turn that its number gives it."""
+        if watcher.template.meant:
+            self._by_order[watcher.order] = watcher
+            self._meant.add(watcher)
+            return
         shapes = self._shapes.setdefault(watcher.template.arity, {})
         paths = tuple([path for path, _ in watcher.template.features])
         name = (paths, watcher.at is not None, watcher.dest is not None)
@@ -143,6 +215,10 @@ class Watchers(Generic[W]):
 
     def drop(self, watcher: W) -> None:
         """Let a watcher look no longer."""
+        if watcher.template.meant:
+            self._meant.drop(watcher)
+            del self._by_order[watcher.order]
+            return
         arity = watcher.template.arity
         shapes = self._shapes[arity]
         name = self._shape_of.pop(watcher.order)
@@ -158,9 +234,11 @@ class Watchers(Generic[W]):
     def of(self, record: Record) -> Iterable[W]:
         """Those who may look for a record, in their turn; the caller verifies."""
         shapes = self._shapes.get(len(record.fields))
-        if shapes is None:
+        if shapes is None and not self._meant:
             return ()
-        found = [some for shape in shapes.values() if (some := shape.of(record))]
+        found = [some for shape in (shapes or {}).values() if (some := shape.of(record))]
+        if self._meant:
+            found.append(sorted(self._meant.of(record), key=_order))
         if not found:
             return ()
         return found[0] if len(found) == 1 else merge(*found, key=_order)

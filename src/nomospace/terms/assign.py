@@ -9,8 +9,9 @@ no longer read position by position (Definitions 4 to 6 of `004_…` are over se
   everything, may also be given an object that is left over;
 - further fields of the tuple do no harm.
 
-An object with an id stands for the object of that id, of an accepted class; one without stands for
-those without id that have the same properties. An object with patterns inside is looked into.
+An object with an id stands for the object of that id, of an accepted class, whatever its
+properties; one without stands for those that have the same properties. An object with patterns
+inside is looked into.
 
 Which classes are accepted is for whoever compiles a template to say: this room knows no ontology.
 A tuple fits *exactly* when it has no further field and every class is the template's own.
@@ -36,6 +37,7 @@ TRIES_MAX: Final = 10_000
 """Assignments that are tried where a template ties fields by `same(…)`."""
 
 Names: TypeAlias = Callable[[str], frozenset[str]]
+View: TypeAlias = Callable[[Term], Term]
 _FAR: Final = 1_000
 
 
@@ -45,7 +47,7 @@ class Wanted(NamedTuple):
     position: int
     class_name: str
     id: Term
-    """The id that the object must have; `MISSING` when any will do, `None` for none."""
+    """The id that the object must have; `MISSING` when any will do."""
     test: Check | None
     """What else must hold of the object."""
 
@@ -78,25 +80,29 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
         return Wanted(position, formal.class_name, MISSING, test)
     class_name, identity, listed = pattern.args
     if formals_in(pattern):
+        first = 2 if identity is None else 1
         inner: dict[str, list[Path]] = {}
-        inside = check_of(pattern.args[1:], (position,), inner)
-        for name, paths in inner.items():  # the class was left out: everything stands one further
-            alike.setdefault(name, []).extend([(p[0], p[1] + 1, *p[2:]) for p in paths])
-        known = identity if identity.__class__ in ATOMIC else MISSING
-        return Wanted(
-            position, class_name, known, None if inside is None else lambda o: inside(o.args[1:])
-        )
+        inside = check_of(pattern.args[first:], (position,), inner)
+        assert inside is not None, "a list is looked into"
+        for name, paths in inner.items():  # what was left out in front moves the rest
+            alike.setdefault(name, []).extend([(p[0], p[1] + first, *p[2:]) for p in paths])
+        known = MISSING if identity is None or formals_in(identity) else identity
+        return Wanted(position, class_name, known, lambda o: inside(o.args[first:]))
     if identity is not None:
         return Wanted(position, class_name, identity, lambda o: same(o.args[1], identity))
-    return Wanted(
-        position, class_name, None, lambda o: o.args[1] is None and same(o.args[2], listed)
-    )
+    return Wanted(position, class_name, MISSING, lambda o: same(o.args[2], listed))
+
+
+def _seen(one: Wanted, view: View) -> Wanted:
+    test = one.test
+    return one if test is None else one._replace(test=lambda value: test(view(value)))
 
 
 class Assigner:
     """A template that names classes, ready to be fitted to tuples.
 
-    `accepted` gives the class names that a class accepts, `own` those that mean the class itself.
+    `accepted` gives the class names that a class accepts, `own` those that mean the class itself;
+    `view`, where it is given, shows an object as predicates are to see it.
 
     >>> from nomospace.terms import a, obj
     >>> cars = Assigner(("sale", a("Car")), just_itself, just_itself)
@@ -119,14 +125,17 @@ class Assigner:
         "literals",
     )
 
-    def __init__(self, patterns: Fields, accepted: Names, own: Names) -> None:
+    def __init__(
+        self, patterns: Fields, accepted: Names, own: Names, view: View | None = None
+    ) -> None:
         alike: dict[str, list[Path]] = {}
         classes: list[Wanted] = []
         plain: list[tuple[int, Check | None]] = []
         literals: list[Key] = []
         for position, pattern in enumerate(patterns):
             if names_class(pattern):
-                classes.append(wanted(pattern, position, alike))
+                one = wanted(pattern, position, alike)
+                classes.append(one if view is None else _seen(one, view))
                 continue
             if pattern.__class__ in ATOMIC:
                 literals.append(key_of(pattern))

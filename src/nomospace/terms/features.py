@@ -12,6 +12,9 @@ none is enough: what an index finds is still put to `Template.matches`.
 | `(pos, name, n, i)` | the atomic argument `i` of a compound `name/n`; of a list, name `[]` |
 | `(pos, "=", q)` | `True` where two fields are equal |
 
+An object gives none as it comes: those that hold objects are indexed apart, and no template but one
+that names a class, which has no hints, looks for an object at its place.
+
 After `(pos, name, n, i)` may stand a further `name, n, i`, up to three of them, and after any of
 these the `"/"` or `"?"`. The length of a path tells its sort.
 """
@@ -22,7 +25,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nomospace.terms.objects import MISSING
+from nomospace.terms.objects import MISSING, OBJECT, is_object
 from nomospace.terms.values import Compound, Term
 from nomospace.terms.values import same as same_term
 
@@ -70,6 +73,8 @@ def features_of(fields: Fields) -> list[tuple[Path, Key]]:
         if kind is str or kind is int:
             found.append(((pos,), value))
         elif kind is Compound or kind is tuple:
+            if kind is Compound and value.name == OBJECT and is_object(value):
+                continue
             name, parts = (value.name, value.args) if kind is Compound else (LIST, value)
             width = len(parts)
             found.append(((pos, "/"), (name, width)))

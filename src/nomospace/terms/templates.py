@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import msgspec
 
 from nomospace.errors import CallerError
-from nomospace.terms.assign import Assigner, Names, just_itself, names_class
+from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
@@ -45,7 +45,7 @@ from nomospace.terms.formals import (
     where,
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
-from nomospace.terms.objects import MISSING, obj
+from nomospace.terms.objects import MISSING, OBJECT, obj
 from nomospace.terms.text import show
 from nomospace.terms.values import (
     ATOMIC,
@@ -260,13 +260,18 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
             msgspec.structs.force_setattr(self, "_rest", rest)
         return rest(fields)
 
-    def assigner(self, accepted: Names = just_itself, own: Names = just_itself) -> Assigner:
+    def assigner(
+        self,
+        accepted: Names = just_itself,
+        own: Names = just_itself,
+        view: View | None = None,
+    ) -> Assigner:
         """What fits tuples to a template that names classes: each accepts itself, unless told.
 
         >>> Template.of([a("Car")]).assigner().fits(("sale", obj("Car")))
         True
         """
-        return Assigner(self.term, accepted, own)
+        return Assigner(self.term, accepted, own, view)
 
     def bound(self, test: Test) -> Template:
         """The same template, whose tuples are told by another test: of one that knows more classes.
@@ -379,7 +384,9 @@ def _read(frozen: Fields) -> Template:
         if not is_formal(field):
             plain = False
             _check_holes(field)
-            meant = meant or names_class(field)
+            if field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3:
+                meant = meant or names_class(field)
+                continue  # objects are indexed apart
             features += shape_features(field, _AT[pos])
             continue
         fields[pos] = field = interned(field)
