@@ -65,7 +65,8 @@ class _Addressed:
 
     def __init__(self, gate: Gate, addresses: dict[str, str]) -> None:
         self.tell = gate.tell
-        self.at_once = gate.at_once
+        self.at_hand = gate.at_hand
+        self.served = gate.served
         self.seat = gate.seat
         self.keep = gate.keep
         self.bring = gate.bring

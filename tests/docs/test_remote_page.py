@@ -9,8 +9,9 @@ import pytest
 from nomospace.client.line import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
+from nomospace.node.counter import OUTBOX_BYTES_MAX
 from nomospace.node.outputs import PUSHES_MAX
-from nomospace.node.sessions import GRACE_US, OUTBOX_BYTES_MAX, SESSIONS_MAX
+from nomospace.node.sessions import GRACE_US, SESSIONS_MAX
 from nomospace.wire.talk import TALK_BYTES_MAX, WINDOW
 from tests.repo.rooms import ROOT
 

@@ -25,10 +25,6 @@ from typing import Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
-    READ,
-    READ_NOWAIT,
-    TAKE,
-    TAKE_NOWAIT,
     Absent,
     Adjust,
     Adopt,
@@ -248,30 +244,20 @@ class Host:
 
     # -- the short way -----------------------------------------------------------------------
 
-    def at_once(self, agent: str, seek: Seek, *, now: int) -> Record | None:
-        """Serve a plain read or take with a tuple of this host that is not on disk, if it can.
+    def at_hand(self, agent: str, name: str) -> Space | None:
+        """The space where a plain read or take of an agent needs no step, if there is one.
 
-        The same as a `Call` with this request would do, without the steps that only other cases
-        need: nothing is written down, nobody else hears of it. `None` says nothing and has done
-        nothing: the request has to be told as a `Call`.
+        Its tuples that are not on disk may be read and removed there as a `Call` would do it:
+        nothing is written down, and nobody else hears of it. That is so until this host is told
+        something else. `None` says nothing: whatever is asked has to be told as a `Call`.
         """
-        if self.group.frozen or self.loading or seek.at or seek.dest or seek.lease_us:
+        if self.group.frozen or self.loading:
             return None
-        taking = seek.how == TAKE or seek.how == TAKE_NOWAIT
-        if not taking and seek.how != READ and seek.how != READ_NOWAIT:
-            return None
-        holding = self.holding
-        resident = holding.residents.get(agent)
-        interface = resident.spaces.get(seek.space) if resident is not None else None
+        resident = self.holding.residents.get(agent)
+        interface = resident.spaces.get(name) if resident is not None else None
         if interface is None or interface.law or not interface.shared:
             return None
-        space = holding.levels[seek.space].space
-        record = space.find(seek.template, now=now)
-        if record is None or record.kept:
-            return None
-        if taking:
-            space.remove(record)
-        return record
+        return self.holding.levels[name].space
 
     # -- a step ----------------------------------------------------------------------------
 

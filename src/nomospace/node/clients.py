@@ -285,6 +285,16 @@ class ClientLink(asyncio.Protocol):
             self.loop.call_soon(self._flush)
         return True
 
+    @property
+    def ready(self) -> bool:
+        """Whether the connection takes what is sent."""
+        return self._open and not self._clogged
+
+    def send_now(self, bodies: list[bytes]) -> None:
+        """Send frames at once, after all that were sent before; only while it is ready."""
+        self._out += bodies
+        self._flush()
+
     def drop(self) -> None:
         """End the connection when what was sent has gone out."""
         if self._open:
@@ -346,15 +356,22 @@ class ClientLink(asyncio.Protocol):
         self.heard_at = self.loop.time()
         self._busy = True
         try:
-            for frame in self._framer.feed(data):
-                if self._session is not None:
-                    self._heard(self._session, unpack_frame(frame))
+            frames = self._framer.feed(data)
+            at, end = 0, len(frames)
+            while at < end:
+                session = self._session
+                if session is not None:
+                    at = self._sessions.serve(session, frames, at)
+                    if at == end:
+                        break
+                    self._heard(session, unpack_frame(frames[at]))
                 elif self._principal is not None:
-                    self._asks(unpack_frame(frame))
+                    self._asks(unpack_frame(frames[at]))
                 else:
-                    self._enters(frame)
+                    self._enters(frames[at])
                 if not self._open:
                     return
+                at += 1
         except PeerError as error:
             self.refuse("bad-frame", str(error))
         finally:

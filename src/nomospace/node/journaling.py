@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from nomospace.host.calls import LawText
 from nomospace.host.effects import Effect
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote
+from nomospace.space import Record
 from nomospace.store.interface import Entry, Store
 from nomospace.store.journal import (
     EventRecord,
@@ -59,6 +60,12 @@ class Journalist:
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""
         return self._scribe.records(effects, now)
+
+    def taken(
+        self, space: str, tuples: Sequence[Record], agent: str, now: int
+    ) -> tuple[bytes, ...]:
+        """What the journal says of tuples that an agent took without a step."""
+        return self._scribe.taken(space, tuples, agent, now)
 
     def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""

@@ -44,11 +44,9 @@ from nomospace.host.calls import (
 )
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import (
-    TAKEN,
     Answer,
     Came,
     Effect,
-    Found,
     Left,
     Persist,
     Ruled,
@@ -69,6 +67,7 @@ from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
+from nomospace.space import Record, Space
 from nomospace.store.interface import Kept, Step, Store
 from nomospace.wire.talk import CLIENT_PROGRAM
 
@@ -124,6 +123,11 @@ class Recorder(Protocol):
 
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""
+
+    def taken(
+        self, space: str, records: Sequence[Record], agent: str, now: int
+    ) -> tuple[bytes, ...]:
+        """What it says of tuples that an agent took without one."""
 
 
 class Host:
@@ -653,22 +657,20 @@ class Host:
             raise self._why_not(keeper)
         self._tell(event)
 
-    def _at_once(self, agent: str, seek: Seek) -> Found | None:
-        """Serve a read or a take without a step, when nothing before it waits for the disk."""
+    def _at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+        """A space that can be served from without a step, when nothing waits for the disk."""
         core = self._core
         if core is None or self._behind or self._stepping or self._tracing.on:
             return None
-        now = self._now()
-        record = core.at_once(agent, seek, now=now)
-        if record is None:
-            return None
-        self.steps += 1
-        self.calls[Seek] = self.calls.get(Seek, 0) + 1
-        source = record.cur
-        if self._recorder is not None and self._keeper is not None and record.order == 0:
-            traced = Traced(TAKEN, seek.space, record.fields, record.writer, record.count, agent)
-            self._set_aside(self._recorder.records([traced], now))
-        return Found(record.fields, record.writer, record.count, source, record.deliveries)
+        space = core.at_hand(agent, name)
+        return None if space is None else (space, self._now())
+
+    def _served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        """So many reads and takes were served at hand; the journal learns what was taken."""
+        self.steps += count
+        self.calls[Seek] = self.calls.get(Seek, 0) + count
+        if taken and self._recorder is not None and self._keeper is not None:
+            self._set_aside(self._recorder.taken(name, taken, agent, now))
 
     def _carry(self, effects: list[Effect]) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
@@ -819,8 +821,11 @@ class _Gate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def at_once(self, agent: str, seek: Seek) -> Found | None:
-        return self._host._at_once(agent, seek)
+    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+        return self._host._at_hand(agent, name)
+
+    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        self._host._served(name, agent, count, taken, now)
 
     def seat(self, agent: str) -> None:
         self._host._seat(agent)

@@ -41,6 +41,8 @@ from nomospace.wire.talk import (
 
 PUSHES_MAX: Final = 20_000
 """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
+TRIM_EVERY: Final = 64
+"""A busy client's pushes are forgotten on disk in lots of so many."""
 LETTERS: Final = " letters"
 """What the key of a letterbox ends with; names of sessions are longer."""
 
@@ -123,12 +125,6 @@ class Outputs:
             self._put_out(session, push)
         if out.replaced is not None:
             self._gate.trim(*out.replaced)
-
-    def _found(self, session: Session, seq: int, seek: Seek, found: Found) -> None:
-        """A read or a take was served at once: its answer goes out, and is kept nowhere."""
-        session.number = number = session.number + 1
-        body = pack_reply(number, seq, found)
-        self._put_out(session, (number, body, seq, (seek, found) if seek.how in TAKING else None))
 
     def _answered(self, out: Outgoing, asked: tuple[Session, int, Asked], answer: Answer) -> None:
         session, seq, request = asked
@@ -284,6 +280,22 @@ class Outputs:
                 session.sent = session.shown = number
             else:
                 session.clogged = True
+
+    def _forget(self, session: Session, number: int) -> None:
+        """The client has everything up to a number: it needs not be kept any longer."""
+        if number > session.number:
+            return  # a number of another host, in a call that is asked again here
+        outbox = session.outbox
+        while outbox and outbox[0][0] <= number:
+            _, body, seq, _ = outbox.popleft()
+            session.weight -= len(body)
+            if seq:
+                session.answers -= 1
+        if session.kept and (number >= session.kept or number - session.trimmed >= TRIM_EVERY):
+            self._gate.trim(session.key, number)
+            session.trimmed = number
+            if number >= session.kept:
+                session.kept = 0
 
     def _leave(self, session: Session, to: str) -> None:
         """The agent has left: what was under way here is asked for again where it is now."""

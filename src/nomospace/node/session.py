@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nomospace.host.calls import Event, Request, Seek
-from nomospace.host.effects import Found
+from nomospace.space import Record, Space
 from nomospace.store.interface import Kept
 
 
@@ -21,6 +21,13 @@ class Link(Protocol):
 
     def send(self, body: bytes) -> bool:
         """Send a frame; false when the connection is clogged, and nothing was sent."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the connection takes what is sent."""
+
+    def send_now(self, bodies: list[bytes]) -> None:
+        """Send frames at once, after all that were sent before; only while it is ready."""
 
     def drop(self) -> None:
         """End the connection: another has taken its place, or its session is over."""
@@ -32,8 +39,11 @@ class Gate(Protocol):
     def tell(self, event: Event) -> None:
         """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
 
-    def at_once(self, agent: str, seek: Seek) -> Found | None:
-        """Serve a read or a take now, if nobody has to be waited for; else `None`, and nothing."""
+    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+        """A space whose tuples need no step to be given to an agent, and the time (see `Host`)."""
+
+    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        """So many calls were served with tuples at hand, and some of these were taken."""
 
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""

@@ -23,7 +23,8 @@ from host to host say. (So a letter may come again to a program that is started 
 before died with it in its hands. It is never lost.)
 
 This file knows no sockets: `Link` is how it writes to whoever is connected, and `Gate` is what it
-asks of the host's driver. What the driver brings in return is in `outputs`.
+asks of the host's driver. What the driver brings in return is in `outputs`, and `counter` serves
+plain reads and takes without it.
 """
 
 from __future__ import annotations
@@ -48,14 +49,13 @@ from nomospace.host.calls import (
     Save,
     Seek,
 )
-from nomospace.node.outputs import Outputs
+from nomospace.node.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
 from nomospace.node.session import Gate, Link, Opened, Push, Session
 from nomospace.store.interface import Kept
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
     LIFE_BITS,
-    WINDOW,
     answered_call,
     moved_to,
     pack_failure,
@@ -65,12 +65,6 @@ GRACE_US: Final = 600_000_000
 """How long a session waits for its client to come back."""
 SESSIONS_MAX: Final = 10_000
 """How many sessions a host has."""
-TRIM_EVERY: Final = 64
-"""A busy client's pushes are forgotten on disk in lots of so many."""
-OUTBOX_BYTES_MAX: Final = 64 << 20
-"""While an outbox holds more than this, new calls of its client are not begun."""
-CALLS_MAX: Final = 4 * WINDOW
-"""A client keeps to its window; what it may do without waiting for room is bounded by this."""
 
 _OPENED: Final = 1 << 62
 """The number under which a session itself is kept: above those of all pushes."""
@@ -111,7 +105,7 @@ class NotForClients(CallerError):
         return f"{self.what} is for programs that run inside a host; launch one there"
 
 
-class Sessions(Outputs):
+class Sessions(Counter):
     """The sessions of one host. `first` is where the numbers of its calls begin."""
 
     def __init__(
@@ -328,19 +322,7 @@ class Sessions(Outputs):
 
     def seen(self, session: Session, number: int) -> None:
         """The client has everything up to a number."""
-        if number > session.number:
-            return  # a number of another host, in a call that is asked again here
-        outbox = session.outbox
-        while outbox and outbox[0][0] <= number:
-            _, body, seq, _ = outbox.popleft()
-            session.weight -= len(body)
-            if seq:
-                session.answers -= 1
-        if session.kept and (number >= session.kept or number - session.trimmed >= TRIM_EVERY):
-            self._gate.trim(session.key, number)
-            session.trimmed = number
-            if number >= session.kept:
-                session.kept = 0
+        self._forget(session, number)
         while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
             self._begin(session, *session.deferred.popleft())
 
@@ -361,11 +343,6 @@ class Sessions(Outputs):
 
     def _begin(self, session: Session, seq: int, request: Request) -> None:
         kind = request.__class__
-        if kind is Seek:
-            found = self._gate.at_once(session.agent, request)  # type: ignore[arg-type]
-            if found is not None:
-                self._found(session, seq, request, found)  # type: ignore[arg-type]
-                return
         if kind in _TRANSLATED:
             translated = self._translated(session, seq, request)
             if translated is None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from gc import collect
 from itertools import islice
 from operator import attrgetter
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
@@ -268,6 +268,18 @@ class Space:
         if vain > VAIN_MAX:
             shelf.ask_for_composite(template, at, dest)
         return found
+
+    def only(self, places: Sequence[Any], first: int, *, now: int) -> Record | None:
+        """What `find` gives for a plain template, where one of its values is on one tuple only.
+
+        `places` has the width before `first`, and from there positions and values in turn: a
+        plain template as frames carry it, which needs not be made then. `None` says nothing:
+        whatever else there may be, `find` knows.
+        """
+        width = places[first - 1]
+        shelf = self._store.shelves.get(width) if width.__class__ is int else None
+        record = None if shelf is None else shelf.only(places, first)
+        return None if record is None or 0 < record.expires <= now else record
 
     def find_all(
         self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0

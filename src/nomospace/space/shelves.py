@@ -7,9 +7,9 @@ the hot path of a space: `add` and `drop` do for them in one loop what `Slots` d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from typing import Final
+from typing import Any, Final
 
 from nomospace.space.composites import (
     COMPOSITES_MAX,
@@ -251,6 +251,36 @@ class Shelf:
             assert dest is not None
             return merge(self.held.of(dest), self.astray.of(dest), key=_order)
         return self.everything() if best is None else self.held.walk(best)
+
+    def only(self, places: Sequence[Any], first: int) -> Record | None:
+        """The record that shows these values, if it is the only one to show one of them.
+
+        From `first` on, `places` has positions and values in turn, and trusts nobody.
+        """
+        columns, record = self.columns, None
+        width, end = len(columns), len(places)
+        if (end - first) & 1:
+            return None
+        for at in range(first, end, 2):
+            place, key = places[at], places[at + 1]
+            if place.__class__ is not int or not 0 <= place < width:
+                return None
+            if key.__class__ is not str and key.__class__ is not int:
+                return None
+            if record is None:
+                slots = columns[place]
+                slot = slots.shards[hash(key) % slots.width].get(key)
+                if slot is None:
+                    return None
+                if slot.__class__ is Record:
+                    record = slot
+        if record is not None:
+            fields = record.fields
+            for at in range(first, end, 2):
+                field, key = fields[places[at]], places[at + 1]
+                if field.__class__ is not key.__class__ or field != key:
+                    return None
+        return record
 
     def everything(self) -> Iterator[Record]:
         """All records, oldest first."""

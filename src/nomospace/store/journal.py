@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -28,7 +28,7 @@ from nomospace.control import Ruling, Snapshot, redo
 from nomospace.errors import Unavailable
 from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, MemberJoined
-from nomospace.host.effects import Effect, Persist, Ruled, Traced
+from nomospace.host.effects import TAKEN, Effect, Persist, Ruled, Traced
 from nomospace.terms import Term
 from nomospace.wire.changes import (
     BadRecord,
@@ -105,6 +105,17 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="t
             return unpack_term(self.body)
         except Unfit as error:
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
+
+
+class Taken(Protocol):
+    """A tuple that was taken, as far as the journal tells of it."""
+
+    @property
+    def fields(self) -> tuple[Term, ...]: ...
+    @property
+    def writer(self) -> str: ...
+    @property
+    def count(self) -> int: ...
 
 
 Record: TypeAlias = EventRecord | LawRecord | CheckpointRecord | TupleRecord
@@ -187,6 +198,22 @@ class Scribe:
                     elif change.__class__ is LawLearnt:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         return tuple(told)
+
+    def taken(
+        self, space: str, records: Iterable[Taken], agent: str, now: int
+    ) -> tuple[bytes, ...]:
+        """What the journal says of tuples that an agent took from a space, as `records` would."""
+        host = self.host
+        return tuple(
+            [
+                encode_record(
+                    TupleRecord(
+                        host, now, space, one.writer, one.count, TAKEN, agent, pack_term(one.fields)
+                    )
+                )
+                for one in records
+            ]
+        )
 
     def _traced(self, traced: Traced, now: int) -> bytes:
         return encode_record(

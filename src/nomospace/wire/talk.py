@@ -344,29 +344,33 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     except IndexError:
         raise BadFrame(why="a call without its numbers") from None
     try:
-        if kind == SEEK_PLAIN:
-            space, how, arity = frame[3], frame[4], frame[5]
-            if space.__class__ is not str or not 0 < arity <= WIDTH_MAX:
-                raise BadFrame(why="a call whose parts are of the wrong kind")
-            patterns: list[Any] = [ANY] * arity
-            for place in range(6, len(frame), 2):
-                patterns[frame[place]] = frame[place + 1]
-            return seq, seen, Seek(space, WAYS[how], Template.of(patterns))
+        if kind in (SEEK_PLAIN, SEEK):
+            return seq, seen, read_seek(frame)
         if kind == OUT:
             _, _, _, space, fields, to, ttl_us = frame
             _check(space, to, ttl_us)
             return seq, seen, Out(space, freeze_tuple(thaw_all(fields)), to, ttl_us)
-        if kind == SEEK:
-            _, _, _, space, how, term, at, dest, lease_us = frame
-            _check(space, at, lease_us)
-            _check(dest, at, lease_us)
-            template = Template.from_term(thaw(term))
-            return seq, seen, Seek(space, WAYS[how], template, at, dest, lease_us)
         if kind == ASK:
             return seq, seen, decode_request(frame[3], laws)
     except (IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadFrame(why=str(error)) from None
     raise BadFrame(why=f"{kind} is no kind of frame that a client sends")
+
+
+def read_seek(frame: Frame) -> Seek:
+    """What a `SEEK_PLAIN` or a `SEEK` asks for; raises as `read_call` does, or a `ValueError`."""
+    if frame[0] == SEEK_PLAIN:
+        space, how, arity = frame[3], frame[4], frame[5]
+        if space.__class__ is not str or not 0 < arity <= WIDTH_MAX:
+            raise BadFrame(why="a call whose parts are of the wrong kind")
+        patterns: list[Any] = [ANY] * arity
+        for place in range(6, len(frame), 2):
+            patterns[frame[place]] = frame[place + 1]
+        return Seek(space, WAYS[how], Template.of(patterns))
+    _, _, _, space, how, term, at, dest, lease_us = frame
+    _check(space, at, lease_us)
+    _check(dest, at, lease_us)
+    return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
 
 
 def _check(text: Any, place: Any, number: Any) -> None:
@@ -388,19 +392,15 @@ def pack_reply(number: int, seq: int, value: Any) -> bytes:
     ([24, 1, 7, ['job', 17]], True)
     """
     if value.__class__ is Found:
-        return _packed(
-            (
-                FOUND,
-                number,
-                seq,
-                value.fields,
-                value.writer,
-                value.count,
-                value.source,
-                value.deliveries,
-                value.lease,
-            ),
-            3,
+        return pack_found(
+            number,
+            seq,
+            value.fields,
+            value.writer,
+            value.count,
+            value.source,
+            value.deliveries,
+            value.lease,
         )
     if value is None:
         return pack((REPLY, number, seq))
@@ -410,6 +410,20 @@ def pack_reply(number: int, seq: int, value: Any) -> bytes:
     except (OverflowError, RecursionError):
         data = pack((REPLY, number, seq, SHAPES.lower(lowered, raw=True)))
     return _limited(data, "answer")
+
+
+def pack_found(
+    number: int,
+    seq: int,
+    fields: tuple[Term, ...],
+    writer: str,
+    count: int,
+    source: str,
+    deliveries: int,
+    lease: str = "",
+) -> bytes:
+    """A call is answered with one tuple."""
+    return _packed((FOUND, number, seq, fields, writer, count, source, deliveries, lease), 3)
 
 
 def pack_failure(number: int, seq: int, error: NomospaceError) -> bytes:

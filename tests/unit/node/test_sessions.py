@@ -30,6 +30,7 @@ from nomospace.node import outputs as outputs_module
 from nomospace.node import sessions as sessions_module
 from nomospace.node.session import Outgoing, Session
 from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
+from nomospace.space import Record, Space
 from nomospace.store.interface import Kept
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
@@ -58,8 +59,11 @@ class Gate:
             raise self.trouble
         self.told.append(event)
 
-    def at_once(self, agent: str, seek: Seek) -> Found | None:
+    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
         return None
+
+    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        raise AssertionError("nothing is at hand here")
 
     def seat(self, agent: str) -> None:
         pass
@@ -117,6 +121,14 @@ class Wire:
             return False
         self.sent.append(talk.unpack_frame(body))
         return True
+
+    @property
+    def ready(self) -> bool:
+        return not self.clogged
+
+    def send_now(self, bodies: list[bytes]) -> None:
+        for body in bodies:
+            assert self.send(body)
 
     def drop(self) -> None:
         self.dropped = True
@@ -215,8 +227,8 @@ def test_a_client_that_is_never_idle_is_forgotten_on_disk_all_the_same() -> None
         desk.sessions.ask(session, seq, TAKE)
         desk.step(Answer(desk.op(), FOUND), persisted=True)
         desk.sessions.seen(session, session.number - 2)  # there are always some under way
-    assert len(desk.gate.kept) < 2 * sessions_module.TRIM_EVERY
-    assert len(desk.gate.trimmed) <= 300 / sessions_module.TRIM_EVERY + 1
+    assert len(desk.gate.kept) < 2 * outputs_module.TRIM_EVERY
+    assert len(desk.gate.trimmed) <= 300 / outputs_module.TRIM_EVERY + 1
 
 
 def test_a_push_that_cannot_be_read_hurts_no_other() -> None:

@@ -1,20 +1,11 @@
-"""The short way of a plain read or take gives what the long way would, or nothing."""
+"""What is at hand may be read and taken without a step, and is what a call would have given."""
 
 from typing import Any
 
 import pytest
 
 from nomospace.host import Answer, Arrive, Call, Host, Open, Out, Seek, Share, Template
-from nomospace.host.calls import (
-    READ,
-    READ_NOWAIT,
-    TAKE,
-    TAKE_ALL,
-    TAKE_NOWAIT,
-    Adopt,
-    Disengage,
-    Loaded,
-)
+from nomospace.host.calls import READ, TAKE, Adopt, Disengage, Loaded
 from nomospace.law import load
 from nomospace.terms.templates import ANY
 
@@ -38,58 +29,62 @@ def host(*, durable: bool = False, shared: bool = True, **options: Any) -> Host:
     return made
 
 
-@pytest.mark.parametrize("how", [TAKE, TAKE_NOWAIT, READ, READ_NOWAIT])
+@pytest.mark.parametrize("how", [TAKE, READ])
 def test_it_gives_what_a_call_would(how: str) -> None:
     short, long = host(), host()
     for _ in range(3):
-        record = short.at_once("ann@a", Seek("jobs", how, JOB), now=5)
+        space = short.at_hand("ann@a", "jobs")
+        assert space is not None
+        record = space.find(JOB, now=5)
         [found] = told(long, Seek("jobs", how, JOB))
         assert record is not None
+        assert not record.kept
         assert (record.fields, record.writer, record.count) == (
             found.fields,
             found.writer,
             found.count,
         )
+        if how == TAKE:
+            space.remove(record)
     left = [one.fields for one in told(short, Seek("jobs", "read_all", JOB))[0]]
     assert left == [one.fields for one in told(long, Seek("jobs", "read_all", JOB))[0]]
 
 
+def test_what_is_on_disk_is_marked() -> None:
+    space = host(durable=True).at_hand("ann@a", "jobs")
+    assert space is not None
+    record = space.find(JOB, now=5)
+    assert record is not None
+    assert record.kept
+
+
 @pytest.mark.parametrize(
-    ("made", "seek"),
+    ("made", "agent", "name"),
     [
-        (host(durable=True), Seek("jobs", TAKE, JOB)),  # the disk has to know
-        (host(shared=False), Seek("jobs", TAKE_NOWAIT, JOB)),
-        (host(), Seek("jobs", TAKE, JOB, at="ann@a")),
-        (host(), Seek("jobs", TAKE, JOB, dest="bob@a")),
-        (host(), Seek("jobs", TAKE, JOB, lease_us=5)),
-        (host(), Seek("jobs", TAKE_ALL, JOB)),
-        (host(), Seek("jobs", "tkae", JOB)),
-        (host(), Seek("notes", TAKE, JOB)),
-        (host(), Seek("LimeSystem", READ, Template.of(("host", "a", ANY)))),
-        (host(), Seek("jobs", TAKE, Template.of(("other", ANY)))),
+        (host(shared=False), "ann@a", "jobs"),  # waiting there is an error
+        (host(), "ann@a", "notes"),
+        (host(), "ann@a", "LimeSystem"),
+        (host(), "bob@a", "jobs"),
     ],
 )
-def test_all_else_takes_the_long_way(made: Host, seek: Seek) -> None:
-    before = told(made, Seek("jobs", "read_all", JOB))
-    assert made.at_once("ann@a", seek, now=5) is None
-    assert told(made, Seek("jobs", "read_all", JOB)) == before
-    assert made.at_once("bob@a", seek, now=5) is None
+def test_all_else_takes_the_long_way(made: Host, agent: str, name: str) -> None:
+    assert made.at_hand(agent, name) is None
 
 
-def test_a_governed_space_has_no_short_way() -> None:
+def test_a_governed_space_is_not_at_hand() -> None:
     made = Host("a", life=1, now=0)
     made.handle(Arrive("ann@a"), now=0)
     told(made, Adopt(LAW))
     told(made, Open("jobs", LAW, durable=False))
     told(made, Share(("jobs",)))
     told(made, Out("jobs", ("job", 1)))
-    assert made.at_once("ann@a", Seek("jobs", TAKE, JOB), now=5) is None
+    assert made.at_hand("ann@a", "jobs") is None
 
 
-def test_it_waits_while_the_host_loads() -> None:
+def test_nothing_is_at_hand_while_the_host_loads() -> None:
     made = Host("a", life=1, now=0, loading=True)
     made.handle(Arrive("ann@a"), now=0)
-    assert made.at_once("ann@a", Seek("jobs", TAKE, JOB), now=5) is None
+    assert made.at_hand("ann@a", "jobs") is None
     made.handle(Loaded((), last=True), now=0)
     made.handle(Disengage(), now=0)
     assert made.agents == ("ann@a",)

@@ -1,0 +1,236 @@
+"""The counter serves what the long way would, frame for frame, and only what it may."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+from nomospace.host.calls import Open, OutMany, Request, Share
+from nomospace.node import counter
+from nomospace.node.clients import ClientLink
+from nomospace.node.counter import Counter
+from nomospace.store.journal import Scribe, TupleRecord, decode_record
+from nomospace.store.memory import MemoryStore
+from nomospace.terms.templates import ANY, Template
+from nomospace.wire import talk
+from nomospace.wire.framing import join, split
+from nomospace.wire.packing import pack
+from tests.serving import ServedHost
+
+HELLO = talk.Hello(talk.VERSION, "k" * 32, "ann")
+
+
+class Pipe:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.writes: list[list[talk.Frame]] = []
+        self.ended = False
+
+    def write(self, data: bytes) -> None:
+        self.writes.append([talk.unpack_frame(one) for one in split(data, 1 << 24)])
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
+
+    def close(self) -> None:
+        self.ended = True
+
+    abort = close
+
+    @property
+    def frames(self) -> list[talk.Frame]:
+        return [frame for frames in self.writes for frame in frames]
+
+
+class Line:
+    """A client of a host in this process, frame by frame."""
+
+    def __init__(self, host: ServedHost) -> None:
+        self.pipe = Pipe()
+        self.link: ClientLink = host.clients.receive()
+        self.link.connection_made(cast("asyncio.Transport", self.pipe))
+        self.seq = 0
+        self.say(talk.pack_frame(HELLO))
+        self.ask(Open("jobs", None, False))
+        self.ask(Open("kept", None, True))
+        self.ask(Share(("jobs", "kept")))
+
+    def say(self, *bodies: bytes) -> list[talk.Frame]:
+        """What the host writes when these come in one read."""
+        before = len(self.pipe.frames)
+        self.link.data_received(join(list(bodies)))
+        return self.pipe.frames[before:]
+
+    def ask(self, request: Request) -> list[talk.Frame]:
+        self.seq += 1
+        return self.say(talk.pack_ask(self.seq, 0, request))
+
+    def seek(self, how: str, *template: Any, space: str = "jobs", **place: Any) -> bytes:
+        """A call of this client, as bytes."""
+        self.seq += 1
+        at, dest, lease_us = place.get("at", ""), place.get("dest", ""), place.get("lease_us", 0)
+        made = Template.of(template)
+        return talk.pack_seek(self.seq, 0, space, how, made, at, dest, lease_us)
+
+
+def run(work: Callable[[ServedHost], None], **options: Any) -> None:
+    async def program() -> None:
+        async with ServedHost("ward", **options) as host:
+            work(host)
+
+    asyncio.run(program())
+
+
+def test_it_takes_and_reads() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1, "a"), ("job", 2, "a"), ("job", 3, "b"))))
+        answers = line.say(
+            line.seek("take", "job", 2, ANY),
+            line.seek("read", "job", ANY, "b"),
+            line.seek("take_nowait", "job", int, "b"),
+            line.seek("read_nowait", "job", ANY, ANY),
+        )
+        assert [frame[3] for frame in answers] == [
+            ["job", 2, "a"],
+            ["job", 3, "b"],
+            ["job", 3, "b"],
+            ["job", 1, "a"],
+        ]
+        assert [frame[2] for frame in answers] == [5, 6, 7, 8]
+        numbers = [frame[1] for frame in answers]
+        assert numbers == list(range(numbers[0], numbers[0] + 4))
+
+    run(work)
+
+
+def test_many_answers_go_out_some_at_a_time() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        many = 3 * counter.SOME
+        line.ask(OutMany("jobs", tuple([("job", n) for n in range(many)])))
+        before = len(line.pipe.writes)
+        line.say(*[line.seek("take", "job", n) for n in range(many)])
+        sizes = [len(write) for write in line.pipe.writes[before:]]
+        assert sizes == [counter.SOME] * 3
+
+    run(work)
+
+
+def test_what_was_served_is_known_when_it_is_asked_again() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1), ("job", 2))))
+        take = line.seek("take", "job", ANY)
+        assert [frame[3] for frame in line.say(take, take)] == [["job", 1]]
+        assert [frame[3] for frame in line.say(line.seek("take_nowait", "job", ANY))] == [
+            ["job", 2]
+        ]
+
+    run(work)
+
+
+def test_the_journal_has_what_was_taken_and_not_what_was_read() -> None:
+    scribe = Scribe("ward", law=lambda _: None, member=lambda *_: None)
+    store = MemoryStore()
+
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1), ("job", 2))))
+        line.say(line.seek("take", "job", 1), line.seek("read", "job", 2))
+        host._keep_aside()
+        told = [decode_record(entry.record) for entry in store.journal(0, 100)]
+        taken = [one for one in told if isinstance(one, TupleRecord) and one.op == "taken"]
+        assert [(one.fields, one.agent, one.space) for one in taken] == [
+            (("job", 1), "ann@ward", "jobs")
+        ]
+
+    run(work, store=store, recorder=scribe)
+
+
+def test_a_frame_that_is_not_sound_costs_the_connection_after_those_before_it() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1),)))
+        answers = line.say(
+            line.seek("take", "job", 1), pack([talk.SEEK_PLAIN, "x", 0, "jobs", 0, 2]), b""
+        )
+        assert [frame[3] for frame in answers] == [["job", 1]]
+        assert line.pipe.ended
+
+    run(work)
+
+
+def test_a_clogged_connection_is_served_the_long_way() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1),)))
+        line.link.pause_writing()
+        assert line.say(line.seek("take", "job", 1)) == []
+        [session] = host.served.all
+        assert session.outbox[-1][3] is not None  # so that it goes back, should nobody ever see it
+        line.link.resume_writing()
+
+    run(work)
+
+
+def _script(line: Line, rng: Random) -> list[list[bytes]]:
+    """Reads of a connection, each with some frames: all sorts of calls, sound and not."""
+    reads = []
+    for _ in range(40):
+        frames = []
+        for _ in range(rng.randint(1, 20)):
+            kind = rng.randrange(12)
+            job, tag = rng.randrange(30), rng.choice("abc")
+            space = rng.choice(("jobs", "jobs", "kept", "none"))
+            if kind < 4:
+                line.seq += 1
+                fields = ("job", rng.choice((job, float(job), True)), tag)
+                frames.append(talk.pack_out(line.seq, 0, space, fields, "", 0))
+            elif kind < 6:
+                frames.append(line.seek("take_nowait", "job", job, ANY, space=space))
+            elif kind == 6:
+                frames.append(line.seek(rng.choice(("take", "read")), "job", job, tag, space=space))
+            elif kind == 7:
+                frames.append(line.seek("read_nowait", "job", int, tag, space=space))
+            elif kind == 8:
+                frames.append(line.seek("take_all", "job", job, ANY, space=space))
+            elif kind == 9:
+                frames.append(line.seek("take_nowait", "job", ANY, tag, at="ann@ward"))
+            elif kind == 10:
+                frames.append(line.seek("take", "job", job, ANY, lease_us=10**9))
+            elif frames:
+                frames.append(rng.choice(frames))  # it is asked again
+        reads.append(frames)
+    return reads
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[list[talk.Frame]] = []
+    steps: list[int] = []
+
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        for read in _script(line, Random(seed)):
+            if read:
+                line.say(*read)
+        told.append(line.pipe.frames)
+        steps.append(host.steps)
+
+    run(work, epoch_us=1_700_000_000_000_000)
+    monkeypatch.setattr(Counter, "serve", lambda self, session, frames, at: at)
+    run(work, epoch_us=1_700_000_000_000_000)
+    short, long = told
+    assert [_shown(frame) for frame in short] == [_shown(frame) for frame in long]
+    assert steps[0] == steps[1]
+
+
+def _shown(frame: talk.Frame) -> Any:
+    """A frame without what differs from life to life: the names of leases."""
+    return frame[:8] if frame[0] == talk.FOUND else frame
