@@ -90,6 +90,11 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     ended: bool
     shown: tuple[bytes, ...] = ()
 
+    def shifted(self, by_us: int) -> Snapshot:
+        """The same with its obligations moved in time: on the way they are kept as time left."""
+        moved = tuple([(place, term, due + by_us) for place, term, due in self.obligations])
+        return msgspec.structs.replace(self, obligations=moved)
+
 
 class Membership:
     """One agent's membership in a community, as a core: told events, answers with effects."""

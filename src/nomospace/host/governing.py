@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from nomospace.control import (
     TICK,
     Deliver,
@@ -170,12 +168,12 @@ class Governing:
             self._of.drop(*home)
             self._due.pop(home, None)
         now = self._host.now
-        return tuple([_shifted(member.snapshot(), -now) for member in mine])
+        return tuple([member.snapshot().shifted(-now) for member in mine])
 
     def unpack(self, agent: str, snapshots: tuple[Any, ...], origin: str) -> None:
         """Let an agent's memberships go on here; its laws must be known, and rule on the move."""
         for carried in snapshots:
-            snapshot = _shifted(carried, self._host.now)
+            snapshot: Snapshot = carried.shifted(self._host.now)
             member = Membership.restore(self._laws[snapshot.law], snapshot)
             self._enter(member)
             self._host.write_down(MemberJoined(snapshot))
@@ -474,9 +472,3 @@ class Governing:
 def _text(law: CompiledLaw) -> LawText:
     """A law as it travels and is kept."""
     return LawText(law.hash, law.tree.source.name, law.tree.source.text)
-
-
-def _shifted(snapshot: Snapshot, by_us: int) -> Snapshot:
-    """A membership with its obligations moved in time: on the way they are kept as time left."""
-    obligations = tuple([(place, term, due + by_us) for place, term, due in snapshot.obligations])
-    return msgspec.structs.replace(snapshot, obligations=obligations)

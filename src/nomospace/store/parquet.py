@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from nomospace.control import Ruling, Snapshot
 from nomospace.store.interface import Entry
 from nomospace.store.journal import (
     CheckpointRecord,
@@ -43,7 +44,11 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
 
 
 def _event(record: EventRecord) -> dict[str, Any]:
-    ruling = record.ruling
+    return event_row(record.ruling, record)
+
+
+def event_row(ruling: Ruling, record: EventRecord) -> dict[str, Any]:
+    """The row of a ruling, by one who has it at hand besides its record."""
     kind, args = ruling.event.kind, ruling.event.args
     message, peer = _message(kind, args)
     return {
@@ -87,7 +92,8 @@ def _pack_operations(operations: tuple[Term, ...]) -> bytes:
         return pack_deep(operations)
 
 
-def _law(record: LawRecord) -> dict[str, Any]:
+def law_row(record: LawRecord) -> dict[str, Any]:
+    """The row of a law."""
     return {
         "at": record.at,
         "law": record.hash,
@@ -97,7 +103,11 @@ def _law(record: LawRecord) -> dict[str, Any]:
 
 
 def _checkpoint(record: CheckpointRecord) -> dict[str, Any]:
-    snapshot = record.snapshot
+    return checkpoint_row(record.snapshot, record)
+
+
+def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> dict[str, Any]:
+    """The row of a membership's state, by one who has it at hand besides its record."""
     return {
         "at": record.at,
         "law": snapshot.law,
@@ -132,7 +142,7 @@ def _tuple(record: TupleRecord) -> dict[str, Any]:
 
 _ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
     EventRecord: ("events", _event),
-    LawRecord: ("laws", _law),
+    LawRecord: ("laws", law_row),
     CheckpointRecord: ("checkpoints", _checkpoint),
     TupleRecord: ("tuples", _tuple),
 }

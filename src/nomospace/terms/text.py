@@ -156,8 +156,30 @@ def show(value: Term, *, spaced: bool = False) -> str:
     >>> show(Compound("<-", (Compound("quota", (3,)), Compound("quota", (2,)))))
     'quota(3)<-quota(2)'
     """
-    if value.__class__ is str:
+    return _show_whole(value, spaced) if spaced else _show_light(value, _LEVELS)
+
+
+def _show_light(value: Term, levels: int) -> str:
+    """`show` for terms as most are: not deep, and without operators. The rest is shown apart.
+
+    Several times as quick as the other way; journals show each ruling thrice.
+    """
+    kind = value.__class__
+    if kind is str:
         return quote(value)
+    if kind is Compound:
+        if levels and value.name not in _SPECIAL:
+            parts = [_show_light(part, levels - 1) for part in value.args]
+            return f"{_functor(value.name)}({','.join(parts)})"
+    elif kind is not tuple:
+        return _atomic(value)
+    elif levels:
+        return f"[{','.join([_show_light(part, levels - 1) for part in value])}]"
+    return _show_whole(value, False)
+
+
+def _show_whole(value: Term, spaced: bool) -> str:
+    """`show` with a stack of its own, for terms of any depth."""
     out: list[str] = []
     comma = ", " if spaced else ","
     todo: list[Any] = [(value, 999)]
@@ -181,6 +203,11 @@ def show(value: Term, *, spaced: bool = False) -> str:
         else:
             out.append(_apart(out, _atomic(item)))
     return "".join(out)
+
+
+_LEVELS: Final = 16
+_SPECIAL: Final = frozenset((*INFIX, *PREFIX, PARTIAL))
+"""Functors that may be written otherwise than before brackets."""
 
 
 def _apart(out: list[str], text: str) -> str:

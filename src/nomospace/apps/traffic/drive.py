@@ -1,0 +1,205 @@
+"""The clockwork: members, what is on its way between them, what falls due, and what is told of it.
+
+At each moment one thing happens: a message arrives, an obligation falls due, a person does
+something. What the controller orders of it is put on the agenda: a forwarded message arrives a few
+milliseconds later, a delivered one is in its person's hands at once. Agents move between hosts now
+and then; on their way they hear nothing, and their obligations wait, as with real hosts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from random import Random
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from nomospace.control import (
+    TICK,
+    Deliver,
+    Effect,
+    Event,
+    Forward,
+    Membership,
+    Record,
+    Ruling,
+    Snapshot,
+    arrived,
+    first_state,
+    sent,
+)
+from nomospace.law import CompiledLaw
+from nomospace.terms import Term
+
+CHECKPOINT_EVERY: Final = 1_000
+"""So many rulings of a member, and its whole state is told again, as hosts do."""
+LATENCY_US: Final = (800, 40_000)
+"""How long a message is on its way, at least and at most."""
+MOVE_US: Final = (20_000, 900_000)
+"""How long an agent is on its way."""
+WAITING_MAX: Final = 10_000
+"""How many messages wait for an agent on its way; what comes then is lost, as in a mailbox."""
+
+Deed: TypeAlias = Callable[[], None]
+
+
+class Told(NamedTuple):
+    """What the journal of a host has to say: a ruling, or a whole state."""
+
+    host: str
+    at: int
+    what: Ruling | Snapshot
+
+
+class Person(Protocol):
+    """Whoever is behind a member."""
+
+    def receive(self, sender: str, message: Term) -> None:
+        """A message was delivered."""
+
+
+class Member:
+    """A membership, where it is, and who is behind it."""
+
+    __slots__ = ("away", "controller", "due", "host", "person", "since", "waiting")
+
+    def __init__(self, controller: Membership, host: str, person: Person) -> None:
+        self.controller = controller
+        self.host = host
+        self.person = person
+        self.due: int | None = None
+        self.since = 0
+        self.away = False
+        self.waiting: deque[Event] = deque(maxlen=WAITING_MAX)
+
+
+class Traffic:
+    """A community at work; iterate over `run` for what its journals say.
+
+    >>> from nomospace.law import load
+    >>> law = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
+    >>> traffic = Traffic(law, Random(1), hosts=("ward",), now=0)
+    >>> class Silent:
+    ...     def receive(self, sender, message): pass
+    >>> traffic.join("ann@ward", Silent()); traffic.join("bob@ward", Silent())
+    >>> traffic.at(5, lambda: traffic.send("ann@ward", "hi", "bob@ward"))
+    >>> [told.what.event.kind for told in traffic.run(10) if isinstance(told.what, Ruling)]
+    ['adopted', 'adopted', 'sent', 'arrived']
+    """
+
+    def __init__(self, law: CompiledLaw, rng: Random, *, hosts: tuple[str, ...], now: int) -> None:
+        self.law = law
+        self.rng = rng
+        self.hosts = hosts
+        self.now = now
+        self.members: dict[str, Member] = {}
+        self._agenda: list[tuple[int, int, Any, Any]] = []
+        self._count = 0
+        self._told: list[Told] = []
+
+    # -- what people do ----------------------------------------------------------------------------
+
+    def join(self, home: str, person: Person, args: tuple[Term, ...] = ()) -> None:
+        """Let an agent adopt the law, at one of the hosts."""
+        host = self.hosts[len(self.members) % len(self.hosts)]
+        controller = Membership(self.law, home, state=first_state(self.law))
+        self.members[home] = member = Member(controller, host, person)
+        self._told.append(Told(host, self.now, controller.snapshot()))
+        self.tell(home, Event("adopted", (args,)))
+        assert member.controller is controller
+
+    def send(self, home: str, message: Term, to: Term) -> None:
+        """An agent sends a message."""
+        self.tell(home, sent(home, message, to))
+
+    def tell(self, home: str, event: Event) -> None:
+        """Let a member's controller rule on an event, or keep it until its agent has arrived."""
+        member = self.members[home]
+        if member.away:
+            member.waiting.append(event)
+        else:
+            self._handle(member, event)
+
+    def at(self, when: int, deed: Deed) -> None:
+        """Do something at a moment."""
+        self._put(when, None, deed)
+
+    def after(self, delay_us: float, deed: Deed) -> None:
+        """Do something later."""
+        self._put(self.now + int(delay_us), None, deed)
+
+    def move(self, home: str, to: str) -> None:
+        """Let an agent move to another host; nothing happens while it is on its way."""
+        member = self.members[home]
+        if member.away or member.host == to or member.controller.ended:
+            return
+        carried = member.controller.snapshot().shifted(-self.now)
+        member.away = True
+        member.due = None
+        self.after(self.rng.uniform(*MOVE_US), lambda: self._arrive(member, carried, to))
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def run(self, rulings: int) -> Iterator[Told]:
+        """What the journals say, until there are so many rulings or nothing is left to happen."""
+        made = 0
+        agenda, members = self._agenda, self.members
+        while True:
+            if self._told:
+                told, self._told = self._told, []
+                for one in told:
+                    yield one
+                    made += one.what.__class__ is Ruling
+                    if made >= rulings:
+                        return
+            if not agenda:
+                return
+            when, _, home, what = heappop(agenda)
+            self.now = max(self.now, when)
+            if home is None:
+                what()
+            elif what is TICK:
+                member = members[home]
+                if member.due == when and not member.away:
+                    self._handle(member, TICK)
+            else:
+                self.tell(home, what)
+
+    def _put(self, when: int, home: str | None, what: Any) -> None:
+        self._count += 1
+        heappush(self._agenda, (when, self._count, home, what))
+
+    def _arrive(self, member: Member, carried: Snapshot, to: str) -> None:
+        origin, member.host, member.away = member.host, to, False
+        snapshot = carried.shifted(self.now)
+        member.controller = Membership.restore(self.law, snapshot)
+        self._told.append(Told(to, self.now, snapshot))
+        self._handle(member, Event("moved", (origin, to)))
+        while member.waiting and not member.away:
+            self._handle(member, member.waiting.popleft())
+
+    def _handle(self, member: Member, event: Event | Any) -> None:
+        controller = member.controller
+        effects: list[Effect] = controller.handle(event, now=self.now)
+        for effect in effects:
+            kind = effect.__class__
+            if kind is Record:
+                assert isinstance(effect, Record)
+                self._told.append(Told(member.host, self.now, effect.ruling))
+                member.since += 1
+            elif kind is Forward:
+                assert isinstance(effect, Forward)
+                if effect.to in self.members:
+                    way = self.now + self.rng.randint(*LATENCY_US)
+                    news = arrived(effect.sender, effect.message, effect.to)
+                    self._put(way, effect.to, news)
+            elif kind is Deliver:
+                assert isinstance(effect, Deliver)
+                member.person.receive(effect.sender, effect.message)
+        if member.since >= CHECKPOINT_EVERY:
+            member.since = 0
+            self._told.append(Told(member.host, self.now, controller.snapshot()))
+        due = controller.next_deadline()
+        if due is not None and due != member.due:
+            self._put(due, controller.home, TICK)
+        member.due = due
