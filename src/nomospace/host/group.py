@@ -11,6 +11,9 @@ session for the other in the directory of the new view; all others begin anew.
 
 Between two views the directory changes line by line (`directory`): an agent that comes or goes at a
 peer is looked at alone, with what waits for it or at it.
+
+Under a law that wants certified controllers, a host is believed only over a link of its own. One
+that has the papers for it and is further away is called, so that it gets such a link.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
-from nomospace.protocols.messages import Relay, View, ViewId
+from nomospace.protocols.messages import Adverts, Relay, View, ViewId
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
@@ -66,6 +69,8 @@ if TYPE_CHECKING:
 
 DRAIN_US: Final = 2_000_000
 """How long an announced departure waits for what is under way."""
+CALL_US: Final = 5_000_000
+"""How long a host that was called has for its link, before it is called again."""
 HELD_MAX: Final = 250_000
 """How many messages of one peer are held while the group changes: more than a peer lets wait.
 
@@ -102,6 +107,7 @@ class Group:
         self._awaited: dict[str, None] = {}
         self._held: dict[str, list[Any]] = {}
         self._crowded: dict[str, None] = {}
+        self._called: dict[str, int] = {}
         self._leaving_at: int | None = None
         self._edition = 0
 
@@ -124,6 +130,8 @@ class Group:
             self._host.note("not-its-own", peer=neighbour, source=frame.src)
             return
         self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._host.now))
+        if self._called:
+            self._greet_called()
 
     def engage(self) -> None:
         """Join whom the policy lets this host join."""
@@ -145,6 +153,8 @@ class Group:
         self._carry(self._engagement.handle(links.TICK, now=now))
         for peer, frame in self._streams.retries(now=now):
             self._carry(self._engagement.relay(peer, frame))
+        for peer in list(self._called):
+            self._call(peer)
         if self._leaving_at is not None:
             self._leave_when_drained()
 
@@ -315,12 +325,16 @@ class Group:
         for peer in [peer for peer in self._held if self._is_peer(peer)]:
             for body in self._held.pop(peer):
                 self._hear(peer, body)
+        self._spread()
+        self._host.system.refresh()
+        self._host.go_on()
+
+    def _spread(self) -> None:
+        """Let every peer have what is for its agents, and hear what is wanted of it."""
         for peer, directory in self.entries.items():
             self._host.holding.ship(peer, directory)
         self._host.seeking.respread()
         self._host.reacting.respread()
-        self._host.system.refresh()
-        self._host.go_on()
 
     def _lose(self, peer: str) -> None:
         """Contact with a peer is lost, or begins anew: forget what was under way with it."""
@@ -328,6 +342,7 @@ class Group:
         self._met.pop(peer, None)
         self._held.pop(peer, None)
         self._crowded.pop(peer, None)
+        self._called.pop(peer, None)
         if self.entries.pop(peer, None) is not None:
             self._map_agents()
         self._host.seeking.lost(peer)
@@ -348,7 +363,35 @@ class Group:
         return self._judge(peer, b"" if lines is None else lines.papers, law)
 
     def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> str:
-        return self._host.believes(law, peer, papers if self._engagement.linked(peer) else b"")
+        host = self._host
+        if self._engagement.linked(peer):
+            return host.believes(law, peer, papers)
+        why = host.believes(law, peer, b"")
+        if why and papers and not host.believes(law, peer, papers):
+            self._call(peer)
+        return why
+
+    def _call(self, peer: str) -> None:
+        """Ask for a link with a host that lacks nothing else to be believed.
+
+        Frames take the links there are; one that goes straight makes a driver that knows where the
+        host is dial it.
+        """
+        at, now = self._called.get(peer), self._host.now
+        if at is not None and now - at < CALL_US:
+            return
+        if at is None:
+            self._host.note("link-wanted", peer=peer)
+        self._called[peer] = now
+        self._host.order(Transmit(peer, Adverts(())))
+
+    def _greet_called(self) -> None:
+        """Some that were called are there: do with them what waited for it."""
+        came = [peer for peer in self._called if self._engagement.direct(peer)]
+        for peer in came:
+            del self._called[peer]
+        if came and not self.frozen:
+            self._spread()
 
     def _believed(self, peer: str, papers: bytes, law: str) -> bool:
         known = self._host.governing.law(law)

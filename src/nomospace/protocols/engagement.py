@@ -213,6 +213,10 @@ class Engagement:
         """Whether a link leads straight to a host."""
         return self._links.linked(host)
 
+    def direct(self, host: str) -> bool:
+        """Whether both ends of a link to a host know of it: what is sent goes straight."""
+        return self._links.direct(host)
+
     def believes(self, neighbour: str, src: str) -> bool:
         """Whether a neighbour may pass on what a host has said.
 

@@ -340,6 +340,10 @@ class Links:
         one = self.neighbours.get(host)
         return one is not None and one.linked
 
+    def direct(self, host: str) -> bool:
+        """Whether both ends of a link to a host know of it: what is sent goes straight."""
+        return self._ways.get(host) == host
+
     def reaches(self, host: str) -> bool:
         """Whether a host belongs to the component."""
         return host == self.host or host in self._ways
