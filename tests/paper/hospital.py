@@ -13,7 +13,7 @@ import nomospace as ns
 from nomospace import laws
 from nomospace.client import Agent, Letter, Membership
 from nomospace.host.calls import Certified
-from nomospace.law import load
+from nomospace.law import CompiledLaw, load
 from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import Term, t, term
 
@@ -25,8 +25,11 @@ READY: Final = "ready"
 class Ward:
     """Members of law AP, each at a host that `place` names."""
 
-    def __init__(self, hosts: dict[str, ns.Host], place: Callable[[str], str]) -> None:
+    def __init__(
+        self, hosts: dict[str, ns.Host], place: Callable[[str], str], law: CompiledLaw = LAW
+    ) -> None:
         self.hosts = hosts
+        self.law = law
         self._place = place
         self.members: dict[str, Membership] = {}
         self.agents: dict[str, Agent] = {}
@@ -40,11 +43,15 @@ class Ward:
     async def join(self, name: str, *roles: str) -> Membership:
         """A member comes in, and admin's certificates for its roles check out."""
         agent = await self.enter(name)
-        member = self.members[name] = await agent.adopt(LAW)
+        member = self.members[name] = await agent.adopt(self.law)
         for role in roles:
-            certified = Certified(agent.id, LAW.hash, "admin", (t.role(term(role)),))
-            self.hosts[self._place(name)]._tell(certified)
+            await self.certify(name, t.role(term(role)))
         return member
+
+    async def certify(self, name: str, role: Term) -> None:
+        """Admin's certificate for a role checks out."""
+        certified = Certified(self.id(name), self.law.hash, "admin", (role,))
+        self.hosts[self._place(name)]._tell(certified)
 
     def id(self, name: str) -> str:
         """The id of a member."""

@@ -15,10 +15,12 @@ import nomospace as ns
 from nomospace.node.services import mediators
 from nomospace.node.services.mediators import NatsAway, NatsMediator, SpaceMediator, WeakKey
 from nomospace.terms import show, term
+from tests.paper import stories
 from tests.paper.hospital import LAW, WAIT_S, Ward, publish
 from tests.servers import NatsServer, nats_server
 
 KEY = b"shared by all mediators"
+Story = Callable[[Ward], Coroutine[Any, Any, None]]
 Mediate = Callable[[Ward, str], Coroutine[Any, Any, SpaceMediator]]
 
 
@@ -72,71 +74,19 @@ def mediate(request: pytest.FixtureRequest) -> Mediate:
     return before(request.getfixturevalue("nats"))
 
 
-def test_points_2_to_4_end_to_end(mediate: Mediate) -> None:
-    """An expert's alarm is for everyone, a layman's for experts only; matching is exact."""
-
+@pytest.mark.parametrize(
+    "story",
+    [
+        stories.points_2_to_4,
+        stories.attributes_must_all_be_equal,
+        stories.an_inspector_is_subscribed_by_its_appointment,
+    ],
+    ids=lambda story: story.__name__,
+)
+def test_under_law_ap_end_to_end(mediate: Mediate, story: Story) -> None:
     async def program() -> None:
         async with ward_with(mediate, "med") as ward:
-            await ward.join("fay", "expert(fire)")
-            await ward.join("lea")
-            await ward.join("bob")
-            for name in ("fay", "lea"):
-                await ward.settled(name, "fire", "med")
-            await ward.settled("bob", "blood", "med")
-            assert (await ward.send("lea", publish("fire", "smoke"), to="med")).rule == "R3"
-            assert await ward.alarm("fay") == ("fire", "layman", "smoke")
-            await ward.send("fay", publish("fire", "sparks"), to="med")
-            assert await ward.alarm("fay") == ("fire", "expert", "sparks")
-            assert await ward.alarm("lea") == ("fire", "expert", "sparks")  # and not the smoke
-            assert ward.members["bob"].receive_nowait() is None
-            again = await ward.send("lea", publish("fire", "smoke"), to="med")
-            assert again.refused  # point 4: not the same alarm within five minutes
-
-    run(program())
-
-
-def test_attributes_must_all_be_equal(mediate: Mediate) -> None:
-    """2.1: `alarm([kind(fire), status(expert)])` names attributes that must all be there."""
-
-    async def program() -> None:
-        async with ward_with(mediate, "med") as ward:
-            await ward.join("fay", "expert(fire)")
-            await ward.join("ida", "expert(fire)")
-            await ward.send("ida", "subscribe(alarm([kind(fire), status(expert)]))", to="med")
-            await ward.settled("fay", "fire", "med")
-            await ward.join("lea")
-            await ward.send("lea", publish("fire", "smoke"), to="med")
-            assert await ward.alarm("fay") == ("fire", "layman", "smoke")
-            await ward.send("fay", publish("fire", "sparks"), to="med")
-            assert await ward.alarm("fay") == ("fire", "expert", "sparks")
-            texts = [(await ward.alarm("ida"))[2]]
-            while texts[-1] != "sparks":
-                texts.append((await ward.alarm("ida"))[2])
-            assert "smoke" not in texts
-
-    run(program())
-
-
-def test_an_inspector_is_subscribed_by_its_appointment(mediate: Mediate) -> None:
-    """Point 5a: the law subscribes an inspector, and the mediator sees no difference."""
-
-    async def program() -> None:
-        async with ward_with(mediate, "med") as ward:
-            await ward.join("max", "facilityManager")
-            await ward.join("ida", "expert(fire)")
-            await ward.join("lea")
-            duty = f"inspectorOnDuty(kind(fire),med('{ward.id('med')}'))"
-            assert (await ward.send("max", duty, to="ida")).rule == "R8"
-            assert (await ward.hear("ida")).message == term(duty)
-            await ward.join("eve", "expert(fire)")
-            await ward.settled("eve", "fire", "med")
-            await ward.send("lea", publish("fire", "smoke"), to="med")
-            letter = await ward.hear("ida")
-            while "smoke" not in show(letter.message):
-                letter = await ward.hear("ida")
-            alarm = letter.message.args[0]
-            assert (await ward.send("ida", f"ack({show(alarm)})", to="max")).rule == "R12"
-            assert (await ward.hear("max")).message == term(f"ack({show(alarm)})")
+            await story(ward)
 
     run(program())
 
@@ -164,29 +114,9 @@ def test_who_is_no_mediator_mediates_nothing(mediate: Mediate) -> None:
 
 
 def test_several_mediators_at_once(mediate: Mediate) -> None:
-    """5: several mediators. Subscribe at one, publish at the other, be told once."""
-
     async def program() -> None:
         async with ward_with(mediate, "med1", "med2") as ward:
-            await ward.join("lea")
-            await ward.join("fay", "expert(fire)")
-            await ward.settled("lea", "fire", "med1")
-            # The other mediator has to have heard of the subscription by now, or soon.
-            number = 0
-            heard = None
-            while heard is None:
-                number += 1
-                await ward.send("fay", publish("fire", f"try({number})"), to="med2")
-                try:
-                    async with asyncio.timeout(0.3):
-                        heard = await ward.alarm("lea")
-                except TimeoutError:
-                    assert number < 20
-            for mediator in ("med1", "med2", "med1"):
-                await ward.send("fay", publish("fire", f"by({mediator})"), to=mediator)
-                assert show((await ward.alarm("lea"))[2]) == f"by({mediator})"
-            await asyncio.sleep(0.2)
-            assert ward.members["lea"].receive_nowait() is None  # once each
+            await stories.subscribe_at_one_and_publish_at_the_other(ward)
 
     run(program())
 
