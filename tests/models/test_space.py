@@ -62,6 +62,9 @@ SMALL = {
     "watchers.SHAPES_MAX": 6,
     "objects.NEAR_MAX": 2,
     "objects.SEGMENT": 7,
+    "objects.CLASSES_MIN": 3,
+    "objects.CHUNK_MAX": 8,
+    "objects.SWEEP_MASK": 1,
     "meant.READ_MAX": 5,
     "meant.ABOVE_MAX": 3,
 }

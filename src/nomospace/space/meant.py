@@ -67,18 +67,29 @@ class Speech:
     'SportsCar is a Automobile'
     """
 
-    __slots__ = ("_above", "_read", "ontology")
+    __slots__ = ("_above", "_last", "_read", "ontology")
 
     def __init__(self, ontology: Ontology = PLAIN) -> None:
         self.ontology = ontology
         self._read: dict[Template, Meant] = {}
+        self._last: tuple[Template | None, Meant | None] = (None, None)
         self._above: dict[str, tuple[str, ...]] = {}
 
     def read(self, template: Template) -> Meant:
         """What a template that names classes means here."""
-        found = self._read.get(template)
-        if found is not None:
+        last, found = self._last
+        if last is template and found is not None:
             return found
+        found = self._read.get(template)
+        if found is None:
+            found = self._bind(template)
+            if len(self._read) >= READ_MAX:
+                del self._read[next(iter(self._read))]
+            self._read[template] = found
+        self._last = template, found
+        return found
+
+    def _bind(self, template: Template) -> Meant:
         ontology = self.ontology
         view = ontology.translated if ontology.renames else None
         assigner = template.assigner(ontology.accepted, self.own, view)
@@ -88,11 +99,7 @@ class Speech:
             wishes.append(
                 Wish(self.canonical(one.class_name), ontology.accepted(one.class_name), id)
             )
-        found = Meant(template.bound(assigner.fits), assigner, tuple(wishes))
-        if len(self._read) >= READ_MAX:
-            del self._read[next(iter(self._read))]
-        self._read[template] = found
-        return found
+        return Meant(template.bound(assigner.fits), assigner, tuple(wishes))
 
     def canonical(self, name: str) -> str:
         """The name that a class goes by in indexes."""

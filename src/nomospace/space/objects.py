@@ -1,4 +1,4 @@
-"""The tuples of a space that hold objects: by class, by object and by plain value.
+"""The tuples of a space that hold objects: by class, by id and by plain value.
 
 A template that names a class looks here and not at the shelves, since width and position do not
 count for it. For each object a tuple is kept under the object's class and every class above it, so
@@ -13,60 +13,51 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from heapq import merge
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from nomospace.space.meant import Meant, Speech, Wish
 from nomospace.space.records import Record
-from nomospace.space.slots import Slot, Slots, size_of
-from nomospace.terms import MISSING, Compound, Term, is_object, key_of
-from nomospace.terms.values import ATOMIC
+from nomospace.space.slots import CHUNK_MAX, SWEEP_MASK, Many, Slot, Slots, size_of
+from nomospace.terms import MISSING, Compound, is_object, key_of
 
 NEAR_MAX: Final = 32
 """Classes that one object is kept under: its own, and those nearest above."""
+CLASSES_MIN: Final = 1_024
+"""Classes, of one width each, that are kept ready even when there is nothing of them."""
 SEGMENT: Final = 341
 """Records in one dictionary: as many as fill it before it would grow."""
 
-
-def object_key(canonical: str, term: Compound) -> Hashable:
-    """What an object is found by: its class and id; without id, its class and properties.
-
-    Objects that are the same have the same key. With ids that is the other way round too; without,
-    numbers of different kinds may meet, and whoever looks compares.
-    """
-    identity = term.args[1]
-    return (canonical, term.args[2], None) if identity is None else (canonical, key_of(identity))
+K = TypeVar("K")
 
 
 class Objects:
     """The index. Records come and go with `add` and `drop`."""
 
     __slots__ = (
+        "_by_class",
+        "_by_id",
+        "_by_own",
+        "_by_value",
         "_far",
+        "_lines",
+        "_room",
         "_segments",
         "_speech",
-        "by_class",
-        "by_object",
-        "by_own",
-        "by_value",
-        "names",
-        "size",
     )
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
         self._segments: dict[int, dict[int, Record]] = {}
-        self.size = 0
-        self.by_class: Slots[Record] = Slots(self.resolve)
-        """Under the canonical name of every class, near enough, that accepts one of its objects."""
-        self.by_own: Slots[Record] = Slots(self.resolve)
-        """Under an object's class itself, with the tuple's width."""
-        self.by_object: Slots[Record] = Slots(self.resolve)
-        """Under `object_key`."""
-        self.by_value: Slots[Record] = Slots(self.resolve)
-        """Under the key of every plain atomic field."""
-        self.names: dict[str, int] = {}
-        """How many objects there are of each class, by canonical name."""
-        self._far: dict[str, int] = {}  # those of `names` that have too many classes above
+        # Under the canonical name of every class, near enough, that accepts one of its objects.
+        self._by_class: dict[str, Many] = {}
+        # Under an object's class itself, with the tuple's width: where an exact match would be.
+        self._by_own: dict[tuple[str, int], Many] = {}
+        # Of each class name and width, what the two above have for it: looked up once.
+        self._lines: dict[tuple[str, int], tuple[Many, ...]] = {}
+        self._room = CLASSES_MIN
+        self._by_id: Slots[Record] = Slots(self.resolve)
+        self._by_value: Slots[Record] = Slots(self.resolve)  # of every plain atomic field
+        self._far: dict[str, int] = {}  # how many there are of classes with too many above
 
     def resolve(self, order: int) -> Record | None:
         """The record of that order, unless it is gone."""
@@ -77,125 +68,140 @@ class Objects:
 
     def add(self, record: Record) -> None:
         """Take in a record whose order is set, if it holds an object."""
-        keys = self._keys(record)
-        if keys is None:
+        lines, ids, values = self._keys(record, 1)
+        if not lines:
             return
-        self.size += 1
         order = record.order
         segment = self._segments.get(order // SEGMENT)
         if segment is None:
             self._segments[order // SEGMENT] = {order: record}
         else:
             segment[order] = record
-        for slots, some in zip(self._indexes(), keys, strict=True):
-            for key in some:
-                slots.add(key, record)
-        self._count(record, 1)
+        for many in lines:
+            if (last := many.last) and len(last) < CHUNK_MAX and order > last[-1]:
+                last.append(order)
+                many.size += 1
+            else:
+                many.add(order)
+        for key in ids:
+            self._by_id.add(key, record)
+        for key in values:
+            self._by_value.add(key, record)
+        if len(self._by_own) > self._room:
+            self._purge()
 
     def drop(self, record: Record) -> None:
         """Let go of a record that was taken in, if it holds an object."""
-        keys = self._keys(record)
-        if keys is None:
+        lines, ids, values = self._keys(record, -1)
+        if not lines:
             return
-        self.size -= 1
         segment = self._segments[record.order // SEGMENT]
         del segment[record.order]
         if not segment:
             del self._segments[record.order // SEGMENT]
-        # From here on its order does not resolve, which is what `Slots.leave` asks for.
-        for slots, some in zip(self._indexes(), keys, strict=True):
-            for key in some:
-                slots.leave(key, record)
-        self._count(record, -1)
+        # From here on its order does not resolve: its number may be left behind for now.
+        for many in lines:
+            many.size -= 1
+            many.dead += 1
+            if not many.size:
+                many.clear()
+            elif not many.dead & SWEEP_MASK:
+                many.tidy(self.resolve)
+        for key in ids:
+            self._by_id.leave(key, record)
+        for key in values:
+            self._by_value.leave(key, record)
 
-    def _indexes(self) -> tuple[Slots[Record], ...]:
-        return self.by_class, self.by_own, self.by_object, self.by_value
+    def _keys(
+        self, record: Record, count: int
+    ) -> tuple[Iterable[Many], Iterable[Hashable], Iterable[Hashable]]:
+        """What a record is kept under, each once; nothing when it holds no object."""
+        fields = record.fields
+        width = len(fields)
+        lines: tuple[Many, ...] = ()
+        ids: list[Hashable] = []
+        values: list[Hashable] = []
+        objects = 0
+        for field in fields:
+            kind = field.__class__
+            if kind is str or kind is int:
+                values.append(field)
+            elif kind is Compound:
+                if not is_object(field):
+                    continue
+                objects += 1
+                name, identity, _ = field.args
+                line = self._lines.get((name, width)) or self._line(name, width)
+                lines += line
+                if identity is not None:
+                    ids.append(key_of(identity))
+                if len(line) > NEAR_MAX:  # it may be cut
+                    above = self._speech.above(name)
+                    if len(above) > NEAR_MAX:
+                        _count(self._far, above[0], count)
+            elif kind is not tuple:
+                values.append(key_of(field))
+        if objects > 1:
+            return dict.fromkeys(lines), dict.fromkeys(ids), dict.fromkeys(values)
+        return lines, ids, dict.fromkeys(values) if len(values) > 1 else values
 
-    def _keys(self, record: Record) -> tuple[dict[Any, None], ...] | None:
-        """What a record is kept under in each index; `None` when it holds no object."""
-        above = self._speech.above
-        classes: dict[Any, None] = {}
-        own: dict[Any, None] = {}
-        objects: dict[Any, None] = {}
-        values: dict[Any, None] = {}
-        width = len(record.fields)
-        for field in record.fields:
-            if field.__class__ in ATOMIC:
-                values[key_of(field)] = None
-            elif is_object(field):
-                near = above(field.args[0])
-                for name in near[:NEAR_MAX]:
-                    classes[name] = None
-                own[near[0], width] = None
-                objects[object_key(near[0], field)] = None
-        return (classes, own, objects, values) if own else None
+    def _line(self, name: str, width: int) -> tuple[Many, ...]:
+        """What tuples of a width that hold an object of a class are kept under."""
+        above = self._speech.above(name)[:NEAR_MAX]
+        own = _many(self._by_own, (above[0], width))
+        line = self._lines[name, width] = (own, *[_many(self._by_class, one) for one in above])
+        return line
 
-    def _count(self, record: Record, by: int) -> None:
-        for field in record.fields:
-            if is_object(field):
-                above = self._speech.above(field.args[0])
-                _count(self.names, above[0], by)
-                if len(above) > NEAR_MAX:
-                    _count(self._far, above[0], by)
+    def _purge(self) -> None:
+        """Forget the classes of which there is nothing: anyone may make up names."""
+        self._lines.clear()
+        self._by_class = {key: many for key, many in self._by_class.items() if many.size}
+        self._by_own = {key: many for key, many in self._by_own.items() if many.size}
+        self._room = max(CLASSES_MIN, 2 * len(self._by_own))
 
     # -- search ------------------------------------------------------------------------------
 
     def candidates(self, meant: Meant, *, exact: bool) -> Iterable[Record]:
         """A few records, oldest first, all that fit (exactly) among them; the caller verifies."""
-        best: list[Slot] | None = None
-        best_size = 0
+        best: Slot = None
+        best_size = -1
         for key in meant.literals:
-            best, best_size = _fewer([self.by_value.get(key)], best, best_size)
-            if not best_size:
+            slot: Slot = self._by_value.get(key)
+            if slot is None:
                 return ()
-        width = len(meant.template.term)
+            if best is None or size_of(slot) < best_size:
+                best, best_size = slot, size_of(slot)
         for wish in meant.wishes:
             if exact:
-                slots = [self.by_own.get((wish.canonical, width))]
+                slot = self._by_own.get((wish.canonical, len(meant.template.term)))
+            elif self._far and (far := self._far_slots(wish)):
+                slot = far
             else:
-                slots = self._class_slots(wish)
-            best, best_size = _fewer(slots, best, best_size)
-            if not best_size:
+                slot = self._by_class.get(wish.canonical)
+            size = sum(map(size_of, slot)) if slot.__class__ is list else size_of(slot)
+            if not size:
                 return ()
+            if best is None or size < best_size:
+                best, best_size = slot, size
             if wish.id is not MISSING:
-                best, best_size = _fewer(self._object_slots(wish, exact), best, best_size)
-                if not best_size:
+                slot = self._by_id.get(wish.id)
+                if slot is None:
                     return ()
-        assert best is not None, "a meant template names a class"
-        return self.walk([slot for slot in best if slot is not None])
+                if size_of(slot) < best_size:
+                    best, best_size = slot, size_of(slot)
+        if best.__class__ is list:
+            return _once(merge(*map(self._by_value.walk, best), key=_order))
+        return self._by_value.walk(best)
 
-    def walk(self, slots: list[Slot]) -> Iterable[Record]:
-        """The records of several slots, oldest first, each once."""
-        walks = [self.by_class.walk(slot) for slot in slots]
-        return walks[0] if len(walks) == 1 else _once(merge(*walks, key=_order))
-
-    def of_class(self, wish: Wish) -> Iterable[Record]:
-        """The records that hold an object of a class that a template's class accepts."""
-        return self.walk([slot for slot in self._class_slots(wish) if slot is not None] or [None])
-
-    def _class_slots(self, wish: Wish) -> list[Slot]:
-        slot: Slot = self.by_class.get(wish.canonical)
-        if not self._far:
-            return [slot]
+    def _far_slots(self, wish: Wish) -> list[Slot]:
+        """The slots of a class and of those below that are not kept under it; none if all are."""
         far = [
-            name
+            self._by_class.get(name)
             for name in self._far
             if name in wish.names and wish.canonical not in self._speech.above(name)[:NEAR_MAX]
         ]
-        return [slot, *[self.by_class.get(name) for name in far]]
-
-    def _object_slots(self, wish: Wish, exact: bool) -> list[Slot]:
-        if exact or len(wish.names) == 1:
-            return [self.by_object.get((wish.canonical, wish.id))]
-        smaller = self.names if len(self.names) < len(wish.names) else wish.names
-        names = [name for name in smaller if name in wish.names and name in self.names]
-        return [self.by_object.get((name, wish.id)) for name in sorted(names)] or [None]
-
-
-def _fewer(slots: list[Slot], best: list[Slot] | None, size: int) -> tuple[list[Slot], int]:
-    """The better of two ways to look: the one with fewer records."""
-    found = sum([size_of(slot) for slot in slots])
-    return (slots, found) if best is None or found < size else (best, size)
+        near = self._by_class.get(wish.canonical)
+        return far if near is None or not far else [near, *far]
 
 
 def _count(counts: dict[str, int], name: str, by: int) -> None:
@@ -204,6 +210,13 @@ def _count(counts: dict[str, int], name: str, by: int) -> None:
         counts[name] = left
     else:
         del counts[name]
+
+
+def _many(index: dict[K, Many], key: K) -> Many:
+    found = index.get(key)
+    if found is None:
+        found = index[key] = Many.of(())
+    return found
 
 
 def _once(records: Iterable[Record]) -> Iterator[Record]:
@@ -216,8 +229,3 @@ def _once(records: Iterable[Record]) -> Iterator[Record]:
 
 def _order(record: Record) -> int:
     return record.order
-
-
-def objects_of(fields: tuple[Term, ...]) -> list[tuple[int, Compound]]:
-    """The objects among fields, with their positions."""
-    return [(pos, field) for pos, field in enumerate(fields) if is_object(field)]

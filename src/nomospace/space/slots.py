@@ -100,6 +100,13 @@ class Many(msgspec.Struct, gc=False, eq=False):
         else:
             self.full[at : at + 1] = [chunk[:CHUNK_MAX], chunk[CHUNK_MAX:]]
 
+    def clear(self) -> None:
+        """Forget all numbers: the things are gone."""
+        self.last = array("q")
+        self.full.clear()
+        del self.tops[:]
+        self.size = self.dead = self.hand = 0
+
     def drop(self, order: int) -> None:
         """Take out a number that is there."""
         at = bisect_left(self.tops, order)
@@ -120,6 +127,15 @@ class Many(msgspec.Struct, gc=False, eq=False):
             self.dead -= gone
             self._close(at)
         return gone
+
+    def tidy(self, alive: Callable[[int], object | None]) -> None:
+        """Sweep some chunks where much is left behind."""
+        swept = 0
+        for _ in range(SWEEP_CHUNKS):
+            if self.dead <= self.size // 2 or swept > 2 * SWEEP_MASK:
+                break
+            self.hand = self.hand + 1 if self.hand < len(self.full) else 0
+            swept += self.sweep(min(self.hand, len(self.full)), alive)
 
     def trim(self, alive: Callable[[int], object | None]) -> None:
         """Clear the front of numbers of things that are gone, so that a walk starts at once."""
@@ -228,6 +244,13 @@ class Slots(Generic[T]):
             shard[key] = item
             if len(shard) > SHARD_FROM and self.width == 1:
                 self.spread()
+        elif (
+            slot.__class__ is Many
+            and len(last := slot.last) < CHUNK_MAX
+            and item.order > last[-1]  # it never is empty, but while it is made
+        ):
+            last.append(item.order)
+            slot.size += 1
         else:
             self.join(shard, key, slot, item)
 
@@ -286,12 +309,7 @@ class Slots(Generic[T]):
     def settle(self, shard: dict[Hashable, Slot], key: Hashable, slot: Many) -> None:
         """Sweep where much is left behind; go back to a simpler slot where few are there."""
         if slot.size > FEW_MAX // 2:
-            swept = 0
-            for _ in range(SWEEP_CHUNKS):
-                if slot.dead <= slot.size // 2 or swept > 2 * SWEEP_MASK:
-                    break
-                slot.hand = slot.hand + 1 if slot.hand < len(slot.full) else 0
-                swept += slot.sweep(min(slot.hand, len(slot.full)), self.resolve)
+            slot.tidy(self.resolve)
             return
         rest = tuple([item for order in slot if (item := self.resolve(order)) is not None])
         if len(rest) > 1:

@@ -15,6 +15,7 @@ error wherever it comes from. So no tuple can hold one, and no tuple can pass fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
@@ -36,6 +37,7 @@ KINDS: Final[dict[str, tuple[type, ...]]] = {
     "list": (tuple,),
 }
 """The classes that a value of each kind may have: exactly these, so `True` is no `int`."""
+_CLASS_FORMALS_MAX: Final = 1_024
 _INTERNED: Final[dict[str, Compound]] = {
     "any": ANY,
     **{formal.args[0]: formal for formal in TYPE_FORMALS.values() if formal is not None},
@@ -116,6 +118,14 @@ def a(class_name: str, predicate: str = "") -> Compound:
     >>> a("Car", "price.amount < 5000")
     term("formal(class('Car'),'price.amount < 5000')")
     """
+    if class_name.__class__ is str and predicate.__class__ is str:
+        return _class_formal(class_name, predicate)
+    return _class_formal.__wrapped__(class_name, predicate)  # what is wrong with it is said there
+
+
+@lru_cache(maxsize=_CLASS_FORMALS_MAX)
+def _class_formal(class_name: str, predicate: str) -> Compound:
+    """Remembered: where the same is asked for again it is the same object, quickly compared."""
     kind = Compound("class", (freeze(class_name),))
     made = Compound(FORMAL, (kind,) if predicate == "" else (kind, freeze(predicate)))
     read_formal(made)

@@ -90,6 +90,9 @@ WIDTH_MAX: Final = 64
 PATTERN_DEPTH_MAX: Final = 32
 """How deep in a template a formal may stand; actuals may be as deep as any term."""
 
+KNOWN_MAX: Final = 1_024
+"""Templates that name classes and are remembered."""
+
 _SHORT: Final = 200
 """Strings up to here need no look at the size of the whole: 64 of them are far below the limit."""
 _LIGHT: Final = 20_000
@@ -233,7 +236,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                         break
                 else:
                     return cls(tuple(patterns), width, True, tuple(equal), tuple(features), ())
-        return _read(_freeze_fields(patterns, "template", types=True))
+        return _remembered(_freeze_fields(patterns, "template", types=True))
 
     @classmethod
     def from_term(cls, term: Term) -> Template:
@@ -363,6 +366,29 @@ def _no_variables(found: Var) -> NotAPattern:
 def _brief(value: object) -> str:
     words = show(value) if isinstance(value, Compound) else repr(value)
     return words if len(words) <= 60 else f"{words[:57]}..."
+
+
+_known: dict[tuple[Fields, tuple[type, ...]], Template] = {}
+
+
+def _remembered(frozen: Fields) -> Template:
+    """What was read before for the same patterns, if it names a class; else it is read now.
+
+    Such templates are dear to read, and dearer to bind to an ontology (`Template.bound`): whoever
+    does that knows them again. What Python holds for equal though it is not (`1` and `True`) must
+    not meet: compounds tell such apart, the kinds of the fields do it here, and lists are left out.
+    """
+    kinds = tuple([field.__class__ for field in frozen])
+    if Compound not in kinds or tuple in kinds:
+        return _read(frozen)
+    found = _known.get((frozen, kinds))
+    if found is None:
+        found = _read(frozen)
+        if found.meant:
+            if len(_known) >= KNOWN_MAX:
+                del _known[next(iter(_known))]
+            _known[frozen, kinds] = found
+    return found
 
 
 def _read(frozen: Fields) -> Template:
