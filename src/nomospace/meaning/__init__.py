@@ -4,10 +4,11 @@
 from texts (YAML, Turtle, RDF/XML, JSON-LD), `mapping` joins two of them. Nothing here opens a file:
 whoever calls hands in texts, and a function that fetches what they import.
 
-Names are loaded on use, so that a host which speaks no ontology does not pay for their readers.
+rdflib and pyyaml are loaded when a file is read, so that a host without ontologies has no cost.
 """
 
 from nomospace.meaning.functions import FUNCTIONS, Function, Functions, dependence_function
+from nomospace.meaning.mapping import OntologyMapping, read_mapping
 from nomospace.meaning.ontology import (
     BASIC_TYPES,
     CLASSES_MAX,
@@ -18,6 +19,7 @@ from nomospace.meaning.ontology import (
     OntologyClass,
     Tie,
 )
+from nomospace.meaning.reading import FaultyOntology, read_ontology
 
 __all__ = [
     "BASIC_TYPES",
@@ -25,11 +27,15 @@ __all__ = [
     "FUNCTIONS",
     "PLAIN",
     "Dependence",
+    "FaultyOntology",
     "Function",
     "Functions",
     "Input",
     "Ontology",
     "OntologyClass",
+    "OntologyMapping",
     "Tie",
     "dependence_function",
+    "read_mapping",
+    "read_ontology",
 ]

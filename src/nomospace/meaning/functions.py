@@ -26,7 +26,7 @@ from nomospace.terms.objects import MISSING
 from nomospace.terms.values import INT_BITS_MAX, NotATerm, Term, TooLarge, freeze
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from sqlglot.expressions import Expr
 
 ARITY_MAX: Final = 16
 """The most inputs a function may have."""
@@ -65,7 +65,7 @@ class Function(NamedTuple):
     arity_min: int
     arity_max: int
     call: Callable[..., Term]
-    sql: Callable[[Sequence[Expression]], Expression] | None = None
+    sql: Callable[[Sequence[Expr]], Expr] | None = None
     kinds: tuple[str, ...] = (ANYTHING,)
     gives: str = ANYTHING
 
@@ -138,6 +138,17 @@ class Functions:
             return call
 
         return registered
+
+    def joined(self, other: Functions) -> Functions:
+        """A registry with the functions of both; `BadFunction` where a name means two."""
+        if other is self:
+            return self
+        made = Functions()
+        made._by_name.update(self._by_name)
+        for name, function in other._by_name.items():
+            if made._by_name.setdefault(name, function).call is not function.call:
+                raise BadFunction(name=name, why="two functions have this name; rename one")
+        return made
 
     def apply(self, name: str, inputs: Sequence[Term], *, report: Report | None = None) -> Term:
         """The value of a function, or `MISSING` where it has none; it does not raise."""
@@ -265,8 +276,8 @@ def _away(value: float, scale: float) -> float:
 # The built-in functions: SQL. The library is loaded when an engine first asks.
 
 
-def _chain(node: str) -> Callable[[Sequence[Expression]], Expression]:
-    def build(inputs: Sequence[Expression]) -> Expression:
+def _chain(node: str) -> Callable[[Sequence[Expr]], Expr]:
+    def build(inputs: Sequence[Expr]) -> Expr:
         from sqlglot import exp
 
         found = inputs[0]
@@ -277,15 +288,15 @@ def _chain(node: str) -> Callable[[Sequence[Expression]], Expression]:
     return build
 
 
-def _sql_divide(inputs: Sequence[Expression]) -> Expression:
+def _sql_divide(inputs: Sequence[Expr]) -> Expr:
     from sqlglot import exp
 
     above, below = (exp.cast(value, exp.DataType.Type.DOUBLE) for value in inputs)
     return exp.paren(exp.Div(this=above, expression=exp.func("NULLIF", below, _literal(0))))
 
 
-def _sql_extreme(name: str) -> Callable[[Sequence[Expression]], Expression]:
-    def build(inputs: Sequence[Expression]) -> Expression:
+def _sql_extreme(name: str) -> Callable[[Sequence[Expr]], Expr]:
+    def build(inputs: Sequence[Expr]) -> Expr:
         from sqlglot import exp
 
         sign = exp.LT if name == "min" else exp.GT
@@ -298,7 +309,7 @@ def _sql_extreme(name: str) -> Callable[[Sequence[Expression]], Expression]:
     return build
 
 
-def _sql_concat(inputs: Sequence[Expression]) -> Expression:
+def _sql_concat(inputs: Sequence[Expr]) -> Expr:
     from sqlglot import exp
 
     found = inputs[0]
@@ -307,18 +318,18 @@ def _sql_concat(inputs: Sequence[Expression]) -> Expression:
     return exp.paren(found)
 
 
-def _literal(value: float) -> Expression:
+def _literal(value: float) -> Expr:
     from sqlglot import exp
 
     return exp.Literal.number(value)
 
 
-def _sql_round(inputs: Sequence[Expression]) -> Expression:
+def _sql_round(inputs: Sequence[Expr]) -> Expr:
     from sqlglot import exp
 
     value = exp.cast(inputs[0], exp.DataType.Type.DOUBLE)
     one, ten = _literal(1.0), _literal(10.0)
-    scale: Expression = one if len(inputs) == 1 else exp.func("POWER", ten, inputs[1])
+    scale: Expr = one if len(inputs) == 1 else exp.func("POWER", ten, inputs[1])
     scaled = exp.Mul(this=exp.func("ABS", value.copy()), expression=scale.copy())
     up = exp.func("FLOOR", exp.Add(this=scaled.copy(), expression=_literal(0.5)))
     size = (

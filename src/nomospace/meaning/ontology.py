@@ -20,14 +20,15 @@ import builtins
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
 from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.terms.objects import MISSING, OBJECT
-from nomospace.terms.predicate import Literal, Path
+from nomospace.terms.predicate import Literal
 from nomospace.terms.text import show
 from nomospace.terms.values import Compound, Term
 
@@ -144,6 +145,19 @@ class Ontology:
         "warnings",
     )
 
+    finder: ClassVar[Callable[..., Ontology] | None] = None
+    """Who reads ontologies from files. `client.ontologies` sets itself: this room opens none."""
+
+    @staticmethod
+    def load(path: str | PurePath, **how: Any) -> Ontology:
+        """An ontology from its file and all that it imports: `nomospace.Ontology.load`.
+
+        Takes what `client.ontologies.load_ontology` takes. Raises `FaultyOntology` with everything
+        wrong, and `OntologyFile` when the file cannot be read.
+        """
+        assert Ontology.finder is not None, "take Ontology from nomospace, or read_ontology here"
+        return Ontology.finder(path, **how)
+
     def __init__(
         self,
         name: str,
@@ -158,9 +172,12 @@ class Ontology:
         by_name = {one.name: one for one in sorted(classes, key=_name)}
         self.classes: Mapping[str, OntologyClass] = MappingProxyType(by_name)
         self.functions = functions
-        self.renames = renames
         self.warnings = warnings
         self._canonical = {name: one.name for one in by_name.values() for name in one.names}
+        called: dict[str, dict[str, str]] = {}
+        for one_name, pairs in renames.items():
+            called.setdefault(self._canonical.get(one_name, one_name), {}).update(pairs)
+        self.renames: Mapping[str, Mapping[str, str]] = called
         self._children: dict[str, list[str]] = {}
         for one in by_name.values():
             for parent in one.parents:
@@ -394,11 +411,6 @@ def operand_text(operand: Operand) -> str:
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
         return "'" + escaped.replace("\t", "\\t") + "'"
     return show(value)
-
-
-def path_of(operand: Input) -> Path:
-    """An input's path as predicates know it."""
-    return Path(operand.path)
 
 
 PLAIN: Final = Ontology("plain")

@@ -1,0 +1,226 @@
+"""Functions: read against the classes, which are right by now; everything they name must exist.
+
+None may in the end need itself: the paper's dependence tree ("Semantic Tuplespace", Figure 1) is a
+tree, so that whatever is computed is computed from objects that tuples hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nomospace.meaning.functions import Functions
+from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
+from nomospace.meaning.reading.cycles import arrows, cycles
+from nomospace.meaning.reading.drafts import FunctionDraft, Named
+from nomospace.meaning.reading.faults import Faults, near
+from nomospace.meaning.reading.formulas import (
+    Comparison,
+    Formula,
+    NotAFormula,
+    Part,
+    parse_function,
+    parse_when,
+)
+from nomospace.meaning.reading.naming import Groups
+from nomospace.terms.source import Span
+
+
+class Depends:
+    """The functions of all classes, read against the classes as they are without them."""
+
+    def __init__(
+        self, plain: Ontology, groups: Groups, functions: Functions, faults: Faults
+    ) -> None:
+        self.plain = plain
+        self.functions = functions
+        self.faults = faults
+        self.places: dict[Dependence, Named] = {}
+        self._of: dict[str, dict[str, list[Dependence]]] = {}
+        self._computed: dict[str, dict[str, None]] = {}
+        for group in groups.all:
+            for one in group.drafts:
+                for name, _ in one.depends:
+                    self._computed.setdefault(group.name, {})[name.text] = None
+        for group in groups.all:
+            for one in group.drafts:
+                for name, ways in one.depends:
+                    self._read(group.name, name, ways)
+
+    def of(self, name: str) -> Mapping[str, tuple[Dependence, ...]]:
+        found = self._of.get(name, {})
+        return {key: tuple(found[key]) for key in sorted(found)}
+
+    def _read(self, owner: str, name: Named, ways: list[FunctionDraft]) -> None:
+        if name.text not in self.plain.properties(owner):
+            self._unknown_property(owner, name.text, name)
+            return
+        for way in ways:
+            try:
+                formula = parse_function(way.function.text)
+            except NotAFormula as error:
+                self._report("function", error.message, way.function, error.span, error.help)
+                continue
+            try:
+                comparisons = parse_when(way.when.text) if way.when is not None else ()
+            except NotAFormula as error:
+                assert way.when is not None
+                self._report("when", error.message, way.when, error.span, error.help)
+                continue
+            before = len(self.faults.found) + self.faults.more
+            made = Dependence(
+                owner,
+                name.text,
+                formula.name,
+                self._arguments(owner, formula, way.function),
+                () if way.when is None else self._ties(owner, comparisons, way.when),
+            )
+            if len(self.faults.found) + self.faults.more == before:
+                self._of.setdefault(owner, {}).setdefault(name.text, []).append(made)
+                self.places[made] = way.function
+
+    def _report(self, code: str, message: str, text: Named, span: Span, help: str = "") -> None:
+        self.faults.add(code, message, text.part(span), help)
+
+    def _unknown_property(
+        self, owner: str, name: str, text: Named, span: Span | None = None
+    ) -> None:
+        known = self.plain.properties(owner)
+        self.faults.add(
+            "unknown-property",
+            f"{owner} has no property {name[:60]}",
+            text.place if span is None else text.part(span),
+            near(name, known, f"declare it: properties: {{{name[:60]}: ...}}"),
+        )
+
+    def _arguments(self, owner: str, formula: Formula, text: Named) -> tuple[Operand, ...]:
+        function = self.functions.get(formula.name)
+        if function is None:
+            self._report(
+                "unknown-function",
+                f"there is no function {formula.name[:60]}",
+                text,
+                formula.name_span,
+                near(
+                    formula.name, self.functions, "register it with nomospace.dependence_function"
+                ),
+            )
+        elif not function.arity_min <= len(formula.arguments) <= function.arity_max:
+            given = len(formula.arguments)
+            words = f"{function.name} takes {function.arity}, not {given}"
+            self._report("arity", words, text, formula.name_span)
+        arguments = []
+        for part in formula.arguments:
+            operand = self._operand(part, text)
+            if isinstance(operand, Input) and operand.class_name == owner:
+                words = f"{operand} is a property of the computed object itself"
+                help = "a function's inputs come from other classes"
+                self._report("function", words, text, part.span, help)
+            arguments.append(operand)
+        if not any(isinstance(operand, Input) for operand in arguments):
+            words = "no input of this function comes from a class"
+            help = "name at least one as Class.property"
+            self._report("function", words, text, formula.name_span, help)
+        return tuple(arguments)
+
+    def _ties(self, owner: str, listed: tuple[Comparison, ...], text: Named) -> tuple[Tie, ...]:
+        ties = []
+        given: dict[str, None] = {}
+        own: list[tuple[Input, Span]] = []
+        for one in listed:
+            tie = Tie(self._operand(one.left, text), one.sign, self._operand(one.right, text))
+            sides = [side for side in (tie.left, tie.right) if isinstance(side, Input)]
+            if not sides:
+                self._report(
+                    "when", "this compares two values", text, one.left.span, "name a class"
+                )
+            mine = [side for side in sides if side.class_name == owner]
+            own += [
+                (part.operand, part.span)
+                for part, side in ((one.left, tie.left), (one.right, tie.right))
+                if side in mine and isinstance(part.operand, Input)
+            ]
+            if len(mine) == 1 and tie.sign == "=":
+                given[mine[0].path[0]] = None
+            ties.append(tie)
+        for side, span in own:
+            self._own(owner, side, span, given, text)
+        return tuple(ties)
+
+    def _own(
+        self, owner: str, side: Input, span: Span, given: dict[str, None], text: Named
+    ) -> None:
+        """A property of the computed object in a tie: the ties alone must give it its value."""
+        name = side.path[0]
+        if len(side.path) > 1:
+            words = f"{owner}.{'.'.join(side.path)} lies inside a property of the computed object"
+            help = f"only properties of {owner} itself can be filled in"
+        elif name in self._functions_of(owner):
+            words = f"{owner}.{name} is computed by a function of its own"
+            help = "tie objects by properties that are not computed"
+        elif name not in given:
+            words = f"nothing gives {owner}.{name} a value"
+            help = f"tie it by = to a property of another class: {owner}.{name} = Other.{name}"
+        else:
+            return
+        self._report("when", words, text, span, help)
+
+    def _functions_of(self, owner: str) -> list[str]:
+        """The properties of a class that have functions, inherited ones too."""
+        return [
+            name
+            for one in (owner, *self.plain.ancestors(owner))
+            for name in self._computed.get(one, ())
+        ]
+
+    def _operand(self, part: Part, text: Named) -> Operand:
+        """An operand with its class by canonical name; its path must exist as far as types tell."""
+        operand = part.operand
+        if not isinstance(operand, Input):
+            return operand
+        class_name = self.plain.canonical(operand.class_name)
+        if class_name is None:
+            span = Span(part.span.start, part.span.start + len(operand.class_name))
+            self._report(
+                "unknown-class",
+                f"{operand.class_name[:60]} is no class here",
+                text,
+                span,
+                near(operand.class_name, _names(self.plain), "declare it under `classes:`"),
+            )
+            return operand
+        kind: str = class_name
+        for name in operand.path:
+            if kind == "any":
+                break
+            known = self.plain.properties(kind)
+            if name not in known:
+                self._unknown_property(kind, name, text, part.span)
+                break
+            kind = known[name]
+        return Input(class_name, operand.path)
+
+
+def _names(ontology: Ontology) -> list[str]:
+    return [name for one in ontology.classes.values() for name in one.names]
+
+
+def check_trees(made: Ontology, depends: Depends, faults: Faults) -> None:
+    """No class may need itself to be computed, over however many functions."""
+    if not depends.places:
+        return
+    edges: dict[str, list[str]] = {}
+    cause: dict[tuple[str, str], Dependence] = {}
+    for name in made.classes:
+        for listed in made.depends(name).values():
+            for one in listed:
+                for needed in one.inputs:
+                    edges.setdefault(name, []).append(needed)
+                    cause.setdefault((name, needed), one)
+    for cycle in cycles(edges):
+        used = cause[cycle[0], cycle[1 % len(cycle)]]
+        faults.add(
+            "function-cycle",
+            f"{cycle[0]} needs itself to be computed: {arrows(cycle)}",
+            depends.places[used].place,
+            "one class of this ring must come from tuples, without functions",
+        )

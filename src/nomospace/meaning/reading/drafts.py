@@ -1,0 +1,87 @@
+"""What a file says about classes, before anybody has checked it: names, each with its place.
+
+Every format is read into these drafts; `closing` checks them together and makes the ontology. A
+draft has a `key`: the name of the class where a file has nothing better, its IRI in OWL. Drafts of
+one key, from whatever files, are one class, and so are drafts of keys that a `Same` joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nomospace.terms.source import Source, Span
+
+
+class Place(NamedTuple):
+    """Where something stands: a file, and the part of it where the format tells.
+
+    >>> Place(Source("classes:\\n  Car: {}", "cars.yaml"), Span(11, 14)).where
+    'cars.yaml:2:3'
+    """
+
+    source: Source
+    span: Span | None = None
+
+    @property
+    def where(self) -> str:
+        if self.span is None:
+            return self.source.name
+        line, column = self.source.place(self.span.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+class Named(NamedTuple):
+    """A piece of a file with its place: a name, or the text of a function."""
+
+    text: str
+    place: Place
+
+    def part(self, span: Span) -> Place:
+        """The place of a part of the text, as near as quoting and folding let it be told."""
+        whole = self.place.span
+        if whole is None:
+            return self.place
+        for start in (whole.start, whole.start + 1):  # bare, or in quotes
+            if self.place.source.text.startswith(self.text, start):
+                return Place(self.place.source, Span(start + span.start, start + span.end))
+        return self.place
+
+
+class FunctionDraft(NamedTuple):
+    """One way to compute a property."""
+
+    function: Named
+    when: Named | None
+
+
+@dataclass(slots=True)
+class ClassDraft:
+    """A class as one file tells it. Parents and types name classes by key, name or synonym."""
+
+    key: str
+    name: Named
+    synonyms: list[Named] = field(default_factory=list)
+    labels: list[Named] = field(default_factory=list)
+    """Names for people: synonyms where no other class has them, else left out with a warning."""
+    parents: list[Named] = field(default_factory=list)
+    properties: list[tuple[Named, Named]] = field(default_factory=list)
+    depends: list[tuple[Named, list[FunctionDraft]]] = field(default_factory=list)
+    is_owl: bool = False
+
+
+class Same(NamedTuple):
+    """Two keys mean one class. With `keep`, that class is called as the right one is."""
+
+    left: Named
+    right: Named
+    keep: bool = False
+
+
+@dataclass(slots=True)
+class Draft:
+    """All that the files of one ontology say."""
+
+    name: str
+    classes: list[ClassDraft] = field(default_factory=list)
+    same: list[Same] = field(default_factory=list)

@@ -1,0 +1,97 @@
+"""Faults in the files of an ontology: each with its place, what is wrong, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from nomospace.errors import CallerError
+from nomospace.meaning.reading.drafts import Place
+from nomospace.terms.source import Diagnostic
+
+FAULTS_MAX: Final = 50
+"""How many faults are told at once; who has more has one fault many times."""
+NEAR_NAMES_MAX: Final = 5_000
+"""Among more names than this none is proposed for a misspelt one: it would take too long."""
+
+
+class Fault(NamedTuple):
+    """One thing wrong."""
+
+    code: str
+    message: str
+    place: Place
+    help: str = ""
+
+    def render(self, severity: str = "error") -> str:
+        """The fault as a person wants to read it, with a caret where the place is known."""
+        span = self.place.span
+        if span is not None:
+            return Diagnostic(
+                code=self.code, message=self.message, span=span, help=self.help, severity=severity
+            ).render(self.place.source)
+        words = f"{self.place.source.name}: {severity} [{self.code}] {self.message}"
+        return f"{words}\n      help: {self.help}" if self.help else words
+
+
+@dataclass(eq=False, kw_only=True)
+class FaultyOntology(CallerError):
+    """An ontology, or a mapping of two, cannot be used; all that was found wrong is here."""
+
+    code: ClassVar[str] = "ontology.faulty"
+    faults: tuple[Fault, ...]
+    more: int = 0
+
+    def __str__(self) -> str:
+        words = [fault.render() for fault in self.faults]
+        if self.more:
+            words.append(f"... and {self.more:,} more")
+        return "\n".join(words)
+
+
+class Faults:
+    """Collects faults, so that an author sees all of them and not only the first."""
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+        self.warnings: list[Fault] = []
+        self.more = 0
+
+    def add(self, code: str, message: str, place: Place, help: str = "") -> None:
+        if len(self.found) >= FAULTS_MAX:
+            self.more += 1
+        else:
+            self.found.append(Fault(f"ontology.{code}", message, place, help))
+
+    def warn(self, code: str, message: str, place: Place, help: str = "") -> None:
+        if len(self.warnings) < FAULTS_MAX:
+            self.warnings.append(Fault(f"ontology.{code}", message, place, help))
+
+    def stop(self, code: str, message: str, place: Place, help: str = "") -> FaultyOntology:
+        """The error for a fault after which nothing more can be said."""
+        self.add(code, message, place, help)
+        return self.error()
+
+    def error(self) -> FaultyOntology:
+        return FaultyOntology(faults=tuple(self.found), more=self.more)
+
+    def check(self) -> None:
+        """Raise what was found, if anything was."""
+        if self.found:
+            raise self.error()
+
+
+def near(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A next step for a name that nobody knows: the nearest known one, or other words.
+
+    >>> near("Carr", ["Car", "Van"], "declare it")
+    'did you mean Car?'
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    if len(names) > NEAR_NAMES_MAX:
+        return otherwise
+    found = get_close_matches(name, names, n=1)
+    return f"did you mean {found[0]}?" if found else otherwise

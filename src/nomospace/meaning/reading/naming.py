@@ -1,0 +1,266 @@
+"""Names: which drafts are one class, what it is called, who its parents are and what its types.
+
+A name or a synonym means one class. Labels are for people: one that two classes share, or that is
+another's name, is nobody's, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from nomospace.meaning.ontology import BASIC_TYPES, CLASSES_MAX, OntologyClass
+from nomospace.meaning.reading.drafts import ClassDraft, Draft, Named, Same
+from nomospace.meaning.reading.faults import Faults, near
+
+NAME_CHARS_MAX: Final = 200
+"""The longest name of a class or property, in characters."""
+NAMES_MAX: Final = 1_000
+"""The most synonyms of one class."""
+PROPERTIES_MAX: Final = 2_000
+"""The most properties that one class declares."""
+
+ALIASES: Final = {
+    "bool": "boolean",
+    "float": "number",
+    "int": "integer",
+    "str": "string",
+}
+"""Other names of the basic types."""
+_RESERVED: Final = frozenset((*BASIC_TYPES, *ALIASES))
+
+
+class Group:
+    """The drafts that are one class."""
+
+    def __init__(self, name: Named, drafts: list[ClassDraft]) -> None:
+        self.name = name.text
+        self.place = name.place
+        self.drafts = drafts
+        self.synonyms: dict[str, Named] = {}
+        self.parents: dict[str, Named] = {}
+        self.types: dict[str, tuple[str, Named]] = {}
+
+    def plain(self) -> OntologyClass:
+        """The class without its functions."""
+        return OntologyClass(
+            self.name,
+            tuple(sorted(self.synonyms)),
+            tuple(sorted(self.parents)),
+            {name: self.types[name][0] for name in sorted(self.types)},
+            place=self.place.where,
+        )
+
+
+class Groups:
+    """All classes of a draft by name; knows what every name means."""
+
+    def __init__(self, draft: Draft, faults: Faults) -> None:
+        self.faults = faults
+        self.by_key: dict[str, Group] = {}
+        self.by_name: dict[str, Group] = {}
+        self.all: list[Group] = []
+        self._gather(draft)
+        self._call()
+        for group in self.all:
+            self._read(group)
+
+    def find(self, name: str) -> Group | None:
+        return self.by_key.get(name) or self.by_name.get(name)
+
+    def unknown(self, name: Named, what: str) -> None:
+        self.faults.add(
+            "unknown-class",
+            f"{what} {name.text[:60]} is no class here",
+            name.place,
+            near(name.text, self.by_name, "declare it under `classes:`, or import its file"),
+        )
+
+    def _gather(self, draft: Draft) -> None:
+        """Drafts of one key, and keys that a `Same` joins, are one group."""
+        together = _Together()
+        by_name: dict[str, str] = {}
+        for one in draft.classes:
+            together.add(one.key)
+            # A bare name joins the class that has an IRI and is called so.
+            first = by_name.setdefault(one.name.text, one.key)
+            if not (one.is_owl and together.is_iri(first)):
+                together.join(first, one.key)
+            if one.is_owl:
+                together.iris[one.key] = None
+                by_name[one.name.text] = one.key
+        for pair in draft.same:
+            for side in (pair.left, pair.right):
+                if side.text not in together.above and side.text in by_name:
+                    together.alias(side.text, by_name[side.text])
+                elif side.text not in together.above:
+                    self.faults.add(
+                        "unknown-class",
+                        f"{side.text[:60]} is no class here",
+                        side.place,
+                        near(side.text, by_name, "name a class of one of the files"),
+                    )
+                    break
+            else:
+                together.join(pair.left.text, pair.right.text)
+        gathered: dict[str, list[ClassDraft]] = {}
+        for one in draft.classes:
+            gathered.setdefault(together.root(one.key), []).append(one)
+        kept = _kept_names(draft.same)
+        for drafts in gathered.values():
+            names = {one.name.text: one.name for one in drafts}
+            chosen = min(names, key=lambda name: (name not in kept, name))
+            group = Group(names[chosen], drafts)
+            self.all.append(group)
+            for one in drafts:
+                self.by_key[one.key] = group
+        if len(self.all) > CLASSES_MAX:
+            place = self.all[CLASSES_MAX].place
+            words = f"{len(self.all):,} classes are over {CLASSES_MAX:,}"
+            raise self.faults.stop("limit", words, place, "split the ontology")
+
+    def _call(self) -> None:
+        """Give every name to the one class that it means."""
+        for group in self.all:
+            for one in group.drafts:
+                self._claim(one.name, group, what="class")
+        for group in self.all:
+            for one in group.drafts:
+                for name in one.synonyms:
+                    self._claim(name, group, what="synonym")
+        shared: dict[str, None] = {}
+        owners: dict[str, Group] = {}
+        for group in self.all:  # labels last: what is ambiguous among them is nobody's
+            for one in group.drafts:
+                for name in one.labels:
+                    other = self.by_name.get(name.text) or owners.setdefault(name.text, group)
+                    if other is not group:
+                        shared[name.text] = None
+                        self.faults.warn(
+                            "ambiguous-label",
+                            f"{name.text[:60]} is a label of {group.name} and names {other.name}",
+                            name.place,
+                            "it is left out; classes keep their names",
+                        )
+        for group in self.all:
+            for one in group.drafts:
+                for name in one.labels:
+                    if name.text not in shared and self.by_name.get(name.text) is not group:
+                        self._claim(name, group, what="label")
+            if len(group.synonyms) > NAMES_MAX:
+                words = f"{group.name} has over {NAMES_MAX:,} synonyms"
+                self.faults.add("limit", words, group.place)
+
+    def _claim(self, name: Named, group: Group, *, what: str) -> None:
+        text = name.text
+        problem = _bad_name(text)
+        if problem:
+            self.faults.add("name", f"{text[:60]!r} cannot name a class: {problem}", name.place)
+            return
+        owner = self.by_name.setdefault(text, group)
+        if owner is not group:
+            before = owner.synonyms.get(text)
+            where = owner.place.where if before is None else before.place.where
+            self.faults.add(
+                "duplicate",
+                f"{what} {text} already means {owner.name} ({where})",
+                name.place,
+                "a name means one class; if both are one, say so by a synonym or equivalentClass",
+            )
+        elif text != group.name:
+            group.synonyms[text] = name
+
+    def _read(self, group: Group) -> None:
+        """The parents and the types of a class, by canonical names."""
+        for one in group.drafts:
+            for name in one.parents:
+                above = self.find(name.text)
+                if above is None:
+                    self.unknown(name, "parent")
+                elif above is not group or not one.is_owl:  # in OWL every class is under itself
+                    group.parents.setdefault(above.name, name)
+            for name, kind in one.properties:
+                if problem := _bad_name(name.text, property=True):
+                    words = f"{name.text[:60]!r} cannot name a property: {problem}"
+                    self.faults.add("name", words, name.place)
+                else:
+                    self._type(group, name, kind)
+        if len(group.types) > PROPERTIES_MAX:
+            words = f"{group.name} declares over {PROPERTIES_MAX:,} properties"
+            self.faults.add("limit", words, group.place)
+
+    def _type(self, group: Group, name: Named, kind: Named) -> None:
+        text = ALIASES.get(kind.text, kind.text)
+        if text not in BASIC_TYPES:
+            found = self.find(kind.text)
+            if found is None:
+                known = [*BASIC_TYPES, *self.by_name]
+                self.faults.add(
+                    "unknown-class",
+                    f"type {kind.text[:60]} is neither a class here nor a basic type",
+                    kind.place,
+                    near(kind.text, known, f"basic types are {', '.join(BASIC_TYPES)}"),
+                )
+                return
+            text = found.name
+        before = group.types.setdefault(name.text, (text, kind))
+        if before[0] != text:
+            narrow = {before[0], text}
+            if "any" in narrow or narrow == {"integer", "number"}:
+                chosen = text if before[0] in ("any", "number") else before[0]
+                group.types[name.text] = (chosen, kind)
+            else:
+                self.faults.add(
+                    "type-conflict",
+                    f"{group.name}.{name.text} is {text} here and {before[0]} "
+                    f"at {before[1].place.where}",
+                    kind.place,
+                    "give it one type",
+                )
+
+
+class _Together:
+    """Which keys are one class: sets that are joined, found by walking to their root."""
+
+    def __init__(self) -> None:
+        self.above: dict[str, str] = {}
+        self.iris: dict[str, None] = {}
+
+    def add(self, key: str) -> None:
+        self.above.setdefault(key, key)
+
+    def alias(self, key: str, other: str) -> None:
+        self.above[key] = self.root(other)
+
+    def is_iri(self, key: str) -> bool:
+        return key in self.iris
+
+    def root(self, key: str) -> str:
+        while self.above[key] != key:
+            self.above[key] = self.above[self.above[key]]
+            key = self.above[key]
+        return key
+
+    def join(self, one: str, other: str) -> None:
+        self.above[self.root(one)] = self.root(other)
+
+
+def _kept_names(same: Iterable[Same]) -> frozenset[str]:
+    """The names that a mapping wants kept: those it maps others to, and maps to nothing."""
+    pairs = [(pair.left.text, pair.right.text) for pair in same if pair.keep]
+    lefts = {left for left, _ in pairs}
+    return frozenset(right for _, right in pairs if right not in lefts)
+
+
+def _bad_name(text: str, *, property: bool = False) -> str:
+    if not text or text != text.strip():
+        return "it is empty, or begins or ends with a space"
+    if len(text) > NAME_CHARS_MAX:
+        return f"it is over {NAME_CHARS_MAX} characters"
+    if not text.isprintable():
+        return "it holds a character that cannot be printed"
+    if property and "." in text:
+        return "a dot leads from a property to one of its own"
+    if not property and text in _RESERVED:
+        return "it is the name of a basic type"
+    return ""
