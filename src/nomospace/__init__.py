@@ -36,6 +36,7 @@ _FACE = {
     "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
     "NotAMember": ("nomospace.host.problems", "NotAMember"),
+    "Ontology": ("nomospace.client.ontologies", "Ontology"),
     "PeerError": ("nomospace.errors", "PeerError"),
     "PrivateSpace": ("nomospace.host.problems", "PrivateSpace"),
     "Program": ("nomospace.client", "Program"),
@@ -54,8 +55,10 @@ _FACE = {
     "a": ("nomospace.terms.templates", "a"),
     "between": ("nomospace.terms.templates", "between"),
     "connect": ("nomospace.client.remote", "connect"),
+    "dependence_function": ("nomospace.meaning", "dependence_function"),
     "fetch_law": ("nomospace.client.laws", "fetch_law"),
     "find_controller": ("nomospace.client.controllers", "find_controller"),
+    "load_mapping": ("nomospace.client.ontologies", "load_mapping"),
     "make_bundle": ("nomospace.trust", "make_bundle"),
     "obj": ("nomospace.terms.templates", "obj"),
     "program": ("nomospace.client", "program"),
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from nomospace.client.laws import fetch_law as fetch_law
     from nomospace.client.line import HostLost as HostLost
     from nomospace.client.line import SessionLost as SessionLost
+    from nomospace.client.ontologies import load_mapping as load_mapping
     from nomospace.client.remote import connect as connect
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
@@ -100,6 +104,8 @@ if TYPE_CHECKING:
     from nomospace.host.problems import ReadOnly as ReadOnly
     from nomospace.host.problems import Refused as Refused
     from nomospace.law import CompiledLaw
+    from nomospace.meaning import Ontology as Ontology
+    from nomospace.meaning import dependence_function as dependence_function
     from nomospace.node import AgentAway as AgentAway
     from nomospace.node import Host as Host
     from nomospace.node import MemoryStore as MemoryStore
