@@ -40,12 +40,14 @@ class PostgresDatabase:
     def run(self, statement: Statement) -> None:
         """Run a statement that gives nothing back."""
         with self._told():
-            self._connection.execute(statement.sql.encode(), statement.params)
+            self._connection.execute(statement.sql.encode(), dict(statement.params))
 
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
         with self._told():
-            return self._connection.execute(statement.sql.encode(), statement.params).fetchall()
+            return self._connection.execute(
+                statement.sql.encode(), dict(statement.params)
+            ).fetchall()
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""

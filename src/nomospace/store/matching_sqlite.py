@@ -37,12 +37,12 @@ class SqliteDatabase:
     def run(self, statement: Statement) -> None:
         """Run a statement that gives nothing back."""
         with self._told() as connection:
-            connection.execute(statement.sql, statement.params)
+            connection.execute(statement.sql, dict(statement.params))
 
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
         with self._told() as connection:
-            return connection.execute(statement.sql, statement.params).fetchall()
+            return connection.execute(statement.sql, dict(statement.params)).fetchall()
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""

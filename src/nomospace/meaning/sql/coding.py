@@ -57,9 +57,9 @@ PLAIN_KINDS: Final[dict[type, str]] = {
     str: "str",
     bool: "bool",
     bytes: "bytes",
-    type(None): "none",
+    type(None): "null",
     tuple: "list",
-    Compound: "compound",
+    Compound: "term",
 }
 """What a plain field is, by the word that a template has for it."""
 

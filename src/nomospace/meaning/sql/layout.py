@@ -4,7 +4,7 @@
 | --- | --- |
 | `tuples` | a tuple: its id, how many fields it has, its bytes |
 | `plain` | a plain field: of which tuple, where, what kind, its identity |
-| one a class | an object: tuple, position, which one (`same`), `props`, a column a property |
+| one a class | an object: tuple, position, class as written, `same`, `props`, properties |
 | one a class, `…_rest` | a property that no column of its class has room for: path and value |
 
 The paper's persistent store (section 5) has one row for each elementary value, whatever its class,
@@ -17,7 +17,8 @@ A column takes values of its declared kind, and numbers that a double holds exac
 an object has there goes to the remainder, so nothing is lost and a predicate answers as ever.
 
 Classes have their canonical names, so synonyms share a table. Two objects are the same when their
-`same` is equal: the class with the id, or, without one, with the properties.
+`same` is equal: the class with the id, or, without one, with the properties (`props`). Names of
+properties are those of the ontology (`Ontology.translated`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from sqlglot import exp
 
 from nomospace.errors import CallerError
+from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
 from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
 from nomospace.meaning.sql.values import Place, Value
@@ -46,7 +48,7 @@ _KINDS: Final = {"number": "n", "integer": "n", "string": "s", "boolean": "b", "
 """The kind that a column has for a declared type; a list is `l`, an object `c`."""
 
 TUPLES: Final = "tuples"
-PLAIN: Final = "plain"
+PLAIN_FIELDS: Final = "plain"
 NUMBER: Final = "double"
 TEXT: Final = "text"
 WHOLE: Final = "bigint"
@@ -107,7 +109,14 @@ class ClassTable(NamedTuple):
         return (
             Table(
                 self.name,
-                (("tuple", TEXT), ("pos", WHOLE), ("same", TEXT), ("props", TEXT), *typed),
+                (
+                    ("tuple", TEXT),
+                    ("pos", WHOLE),
+                    ("name", TEXT),
+                    ("same", TEXT),
+                    ("props", TEXT),
+                    *typed,
+                ),
                 ("tuple", "pos"),
                 (("same",),),
             ),
@@ -150,7 +159,7 @@ COMMON: Final = (
         ("tuple",),
     ),
     Table(
-        PLAIN,
+        PLAIN_FIELDS,
         (("tuple", TEXT), ("pos", WHOLE), ("kind", TEXT), ("same", TEXT)),
         ("tuple", "pos"),
         (("same",),),
@@ -169,6 +178,12 @@ class Batch:
     def __init__(self) -> None:
         self.rows: dict[str, list[Row]] = {}
         self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
+        self.shapes: dict[Shape, int] = {}
+        """How many tuples there are of each shape."""
+
+    def count(self, shape: Shape) -> None:
+        """One more tuple of a shape."""
+        self.shapes[shape] = self.shapes.get(shape, 0) + 1
 
     def put(self, table: str, row: Row) -> None:
         """One more row."""
@@ -216,7 +231,7 @@ class Layout:
 
     def _columns(self, name: str) -> dict[tuple[str, ...], Column]:
         found: dict[tuple[str, ...], Column] = {}
-        taken: set[str] = {"tuple", "pos", "same", "props"}
+        taken: set[str] = {"tuple", "pos", "name", "same", "props"}
         layer: list[tuple[tuple[str, ...], str]] = [((), name)]
         while layer:  # breadth first: what is near has its columns first
             further: list[tuple[tuple[str, ...], str]] = []
@@ -236,27 +251,33 @@ class Layout:
         """Put the rows of one tuple into a batch."""
         known = escaped(tuple_id)
         batch.put(TUPLES, (known, len(fields), encode(tuple(fields))))
-        for pos, field in enumerate(fields):
+        shape: list[str | Plain] = []
+        for pos, given in enumerate(fields):
+            field = self.ontology.translated(given)
             if is_object(field):
-                self._add_object(known, pos, field, batch)
+                shape.append(self._add_object(known, pos, field, batch))
             else:
-                batch.put(PLAIN, (known, pos, PLAIN_KINDS[field.__class__], identity(field)))
+                kind = PLAIN_KINDS[field.__class__]
+                shape.append(Plain(kind))
+                batch.put(PLAIN_FIELDS, (known, pos, kind, identity(field)))
+        batch.count(tuple(shape))
 
-    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: Batch) -> None:
+    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: Batch) -> str:
         table = self.table(field.args[0])
         columns: dict[str, float | str | None] = {
             column.name: None for column in table.columns.values()
         }
         opened = batch.open_paths.setdefault(table.class_name, {})
-        for path, value in _leaves(self.ontology.translated(field)):
+        for path, value in _leaves(field):
             column = table.columns.get(path)
             if column is not None and value.kind == column.kind and value.ext is None:
                 columns[column.name] = value.num if value.kind == "n" else value.text
             else:
                 opened[path] = None
                 batch.put(table.rest, (tuple_id, pos, path_text(path), *value))
-        props = digest(encode(field.args[2]))
-        batch.put(table.name, (tuple_id, pos, self.same(field), props, *columns.values()))
+        known = escaped(field.args[0]), self.same(field), properties(field)
+        batch.put(table.name, (tuple_id, pos, *known, *columns.values()))
+        return table.class_name
 
     def same(self, field: Term) -> str:
         """What an object has in common with those that are the same object, and no others.
@@ -268,11 +289,11 @@ class Layout:
         >>> plain.same(obj("Car", price=1)) == plain.same(obj("Car", price=2))
         False
         """
-        class_name, known, listed = field.args
+        class_name, known, _ = field.args
         name = escaped(self.canonical(class_name))
         if known is not None:
             return f"{name}\t{identity(known)}"
-        return f"{name}\t={digest(encode(listed))}"
+        return f"{name}\t={properties(field)}"
 
 
 def _leaves(field: Term) -> Iterator[tuple[tuple[str, ...], Coded]]:
@@ -299,6 +320,11 @@ def checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
     if len(path) > PATH_NAMES_MAX:
         raise PathTooLong(path=".".join(path))
     return path
+
+
+def properties(field: Term) -> str:
+    """What objects with equal properties share, and no others."""
+    return digest(encode(field.args[2]))
 
 
 def path_text(path: tuple[str, ...]) -> str:

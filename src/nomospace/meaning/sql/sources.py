@@ -1,44 +1,55 @@
-"""Where the objects that a question asks for come from: one SELECT over the tables of classes.
+"""Where the fields that a network asks for come from: one SELECT over the tables of classes.
 
 A source is the union, over the classes that are accepted and of which there are objects, of the
-rows for which a predicate holds. It gives
+rows for which some conditions hold. It gives
 
-    tuple, pos, same, own [, v0_kind, v0_num, v0_ext, v0_text, v1_kind, …]
+    tuple, pos, same [, v0_kind, v0_num, v0_ext, v0_text, v1_kind, …]
 
-where `own` is 0 for the class that was named and 1 for others, and the further columns are the
-values of the paths that were asked for. The predicate is applied inside, class by class, where the
-columns of the class are known; so no class pays for what only another one has.
+where the further columns are the values (`flat`) of the paths that were asked for. The conditions
+are applied inside, class by class, where the columns of the class are known; so no class pays for
+what only another one has. A source of plain fields has the same first columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from nomospace.meaning.sql.coding import identity
-from nomospace.meaning.sql.dialects import Dialect, ordered, table_of
-from nomospace.meaning.sql.layout import NUMBER, TEXT, ClassTable, Layout, checked_path, path_text
+from nomospace.meaning.question import ClassField, Field, LiteralField, TypeField, field_text
+from nomospace.meaning.sql.coding import escaped, identity
+from nomospace.meaning.sql.dialects import table_of
+from nomospace.meaning.sql.flat import flattened, string
+from nomospace.meaning.sql.functions import NotInDatabases
+from nomospace.meaning.sql.layout import (
+    PLAIN_FIELDS,
+    ClassTable,
+    Layout,
+    checked_path,
+    path_text,
+    properties,
+)
 from nomospace.meaning.sql.predicates import condition, paths_in
-from nomospace.meaning.sql.values import TRUE, Params, Place, Value, all_of
-from nomospace.terms import Term
-from nomospace.terms.predicate import Predicate
+from nomospace.meaning.sql.values import FALSE, TRUE, Params, Value, all_of
+from nomospace.terms.formals import KINDS
+from nomospace.terms.objects import MISSING
+from nomospace.terms.predicate import parse
 
-PARTS = ("kind", "num", "ext", "text")
-"""The columns of a value."""
-
-Paths = tuple[str, ...]
+Path = tuple[str, ...]
 
 
-class Wanted(NamedTuple):
-    """What a source is to give: objects that a class accepts, and some of their values."""
+@dataclass
+class Wanted:
+    """What a source is to give: objects of some classes that meet what is asked, and values."""
 
-    class_name: str
-    predicate: Predicate | None = None
-    same: Sequence[str] | None = None
-    """Only these objects, if given."""
-    paths: tuple[Paths, ...] = ()
+    classes: tuple[str, ...]
+    asks: list[ClassField] = field(default_factory=list)
+    paths: dict[Path, int] = field(default_factory=dict)
+
+    def value(self, path: Path) -> int:
+        """The number of the columns in which the value of a path will stand."""
+        return self.paths.setdefault(checked_path(path), len(self.paths))
 
 
 class Sources:
@@ -47,51 +58,53 @@ class Sources:
     def __init__(
         self,
         layout: Layout,
-        open_paths: Mapping[str, Mapping[Paths, None]],
-        dialect: Dialect,
+        open_paths: Mapping[str, Mapping[Path, None]],
         params: Params,
+        fields: Sequence[Field] = (),
     ) -> None:
         self.layout = layout
-        self.dialect = dialect
         self.params = params
+        self.fields = fields
+        """The template's."""
         self._open = open_paths
 
-    def accepted(self, class_name: str) -> list[str]:
-        """The classes with objects that a class accepts, by canonical name and in order."""
-        accepts = self.layout.ontology.accepts
-        return sorted(name for name in self._open if accepts(class_name, name))
+    def has(self, wanted: Wanted) -> bool:
+        """Whether there is any object of the classes that are wanted."""
+        return any(name in self._open for name in wanted.classes)
 
-    def select(self, wanted: Wanted, classes: Sequence[str] | None = None) -> exp.Query | None:
-        """The source, or none where no object can be of it."""
-        arms = [
-            self._arm(wanted, self.layout.table(name))
-            for name in (self.accepted(wanted.class_name) if classes is None else classes)
-        ]
+    def objects(self, wanted: Wanted) -> exp.Query:
+        """The source of objects; an empty one where there are none of its classes."""
+        there = [name for name in wanted.classes if name in self._open]
+        arms = [self._arm(wanted, self.layout.table(name)) for name in there]
         if not arms:
-            return None
+            return self._empty(wanted)
         found: exp.Query = arms[0]
         for arm in arms[1:]:
             found = exp.Union(this=found, expression=arm, distinct=False)
         return found
 
+    def _empty(self, wanted: Wanted) -> exp.Select:
+        made = exp.select(exp.column("tuple"), exp.column("pos"), exp.column("same"))
+        for number in range(len(wanted.paths)):
+            for column in flattened(()).columns(f"v{number}"):
+                made.select(column, copy=False)
+        return made.from_(table_of(PLAIN_FIELDS), copy=False).where(FALSE.copy(), copy=False)
+
     def _arm(self, wanted: Wanted, table: ClassTable) -> exp.Select:
-        used = list(wanted.paths)
-        if wanted.predicate is not None:
-            used += paths_in(wanted.predicate)
-        rests: dict[Paths, str] = {}
-        for path in used:
+        trees = [parse(ask.predicate, field=False) for ask in wanted.asks if ask.predicate]
+        rests: dict[Path, str] = {}
+        for path in [*wanted.paths, *(path for tree in trees for path in paths_in(tree))]:
             if checked_path(path) in self._open[table.class_name]:
                 rests.setdefault(path, f"r{len(rests)}")
 
-        def look(path: Paths) -> Value:
+        def look(path: Path) -> Value:
             return table.places(path, "o", rests.get(path))
 
-        own = table.class_name == self.layout.canonical(wanted.class_name)
-        made = exp.select(
-            _o("tuple"), _o("pos"), _o("same"), exp.alias_(exp.Literal.number(int(not own)), "own")
-        ).from_(exp.alias_(table_of(table.name), "o", table=True))
+        made = exp.select(_o("tuple"), _o("pos"), _o("same")).from_(
+            exp.alias_(table_of(table.name), "o", table=True), copy=False
+        )
         for path, rest in rests.items():
-            made = made.join(
+            made.join(
                 exp.alias_(table_of(table.rest), rest, table=True),
                 on=all_of(
                     [
@@ -103,59 +116,40 @@ class Sources:
                 join_type="left",
                 copy=False,
             )
-        for at, path in enumerate(wanted.paths):
-            for part, value in zip(PARTS, self._flat(look(path)), strict=True):
-                made = made.select(exp.alias_(value, f"v{at}_{part}"), copy=False)
-        if wanted.predicate is not None:
-            test = condition(wanted.predicate, look, self.params)
-            made = made.where(test, copy=False) if test != TRUE else made
-        if wanted.same is not None:
-            made = made.where(
-                _o("same").isin(*(self.params.add(same) for same in wanted.same)), copy=False
-            )
-        return made
+        for path, number in wanted.paths.items():
+            for column in flattened(look(path)).columns(f"v{number}"):
+                made.select(column, copy=False)
+        tests = [condition(tree, look, self.params) for tree in trees]
+        for ask in wanted.asks:
+            tests += self._known(ask, table)
+        test = all_of(tests)
+        return made if test == TRUE else made.where(test, copy=False)
 
-    def _flat(self, value: Value) -> tuple[exp.Expr, ...]:
-        """A value in one set of columns, whichever place it stands in."""
-        kinds: list[exp.Expr] = []
-        columns: dict[str, list[exp.Expr]] = {"num": [], "ext": [], "text": []}
-        for place in value:
-            if isinstance(place.kind, str):
-                letter = exp.Literal.string(place.kind)
-                kinds.append(exp.Case().when(place.there, letter))
-            else:
-                kinds.append(place.kind.copy())
-            for part, found in columns.items():
-                column = getattr(place, part)
-                if column is not None:
-                    found.append(column.copy())
-        return (
-            self._first(kinds, TEXT),
-            *(
-                self._first(found, NUMBER if part == "num" else TEXT)
-                for part, found in columns.items()
-            ),
+    def _known(self, ask: ClassField, table: ClassTable) -> list[exp.Expr]:
+        """What is asked of an object as a whole."""
+        tests: list[exp.Expr] = []
+        if ask.id is not MISSING:
+            same = f"{escaped(table.class_name)}\t{identity(ask.id)}"
+            tests.append(_o("same").eq(self.params.add(same)))
+        if ask.equal is not None:
+            tests.append(_o("props").eq(self.params.add(properties(ask.equal))))
+        return tests
+
+    def plain(self, asks: Field) -> exp.Select:
+        """The source of plain fields that meet what is asked."""
+        made = exp.select(_o("tuple"), _o("pos"), _o("same")).from_(
+            exp.alias_(table_of(PLAIN_FIELDS), "o", table=True), copy=False
         )
-
-    def _first(self, columns: list[exp.Expr], kind: str) -> exp.Expr:
-        if len(columns) > 1:
-            return exp.func("COALESCE", *columns)
-        found = columns[0] if columns else exp.cast(exp.null(), kind)
-        bare = not isinstance(found, exp.Column) and kind == TEXT
-        return ordered(found, self.dialect) if bare else found
-
-    def one(self, class_name: str, known: Term) -> tuple[str, ...]:
-        """`same` of the objects with an id, of any class that a class accepts."""
-        return tuple(
-            f"{self.layout.canonical(name)}\t{identity(known)}"
-            for name in self.accepted(class_name)
-        )
-
-
-def value_at(row: str, at: int) -> Value:
-    """The value of a path that a source was asked for, by its number."""
-    kind, num, ext, text = (exp.column(f"v{at}_{part}", row) for part in PARTS)
-    return (Place(kind, num, ext, text),)
+        match asks:
+            case LiteralField(value):
+                return made.where(_o("same").eq(self.params.add(identity(value))), copy=False)
+            case TypeField("any"):
+                return made
+            case TypeField("number"):
+                return made.where(_o("kind").isin(string("int"), string("float")), copy=False)
+            case TypeField(kind) if kind in KINDS:
+                return made.where(_o("kind").eq(string(kind)), copy=False)
+        raise NotInDatabases(what=f"the pattern {field_text(asks)[:80]}")
 
 
 def _o(name: str) -> exp.Column:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from sqlglot import exp
 
+from nomospace.meaning.facts import Fact
 from nomospace.meaning.ontology import Ontology, OntologyClass, operand_text
+from nomospace.meaning.question import ClassField
 from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.layout import PATH_NAMES_MAX, PathTooLong
 from nomospace.meaning.sql.sources import Sources, Wanted
@@ -25,7 +26,6 @@ from nomospace.terms.predicate import (
     Some,
     compiled,
     holds,
-    parse,
 )
 from tests.unit.meaning.sql.databases import DATABASES, database
 
@@ -97,11 +97,10 @@ def some_predicate(chance: random.Random, depth: int = 0) -> Predicate:
     return Compare(left, chance.choice(["=", "!=", "<", "<=", ">", ">="]), right)
 
 
-def asked(tables: Tables, tree: Predicate) -> list[tuple[str, int]]:
+def asked(tables: Tables, text: str) -> list[tuple[str, int]]:
     params = Params()
-    sources = Sources(tables.layout, tables.open_paths, tables.database.dialect, params)
-    select = sources.select(Wanted("Car", tree))
-    assert isinstance(select, exp.Query)
+    sources = Sources(tables.layout, tables.open_paths, params)
+    select = sources.objects(Wanted(("Car", "SportsCar"), [ClassField("Car", predicate=text)]))
     rows = tables.database.ask(prepared(select, tables.database.dialect, params))
     return sorted((row[0], row[1]) for row in rows)
 
@@ -110,7 +109,7 @@ def asked(tables: Tables, tree: Predicate) -> list[tuple[str, int]]:
 def test_a_predicate_is_true_of_the_same_objects(kind: str) -> None:
     chance = random.Random(7)
     objects = some_objects(chance)
-    facts = [(f"t{at:03}", ("x", field)) for at, field in enumerate(objects)]
+    facts = [Fact(f"t{at:03}", ("x", field)) for at, field in enumerate(objects)]
     with database(kind) as made:
         tables = Tables(ONTOLOGY, made)
         tables.add(facts)
@@ -118,7 +117,7 @@ def test_a_predicate_is_true_of_the_same_objects(kind: str) -> None:
             text = written(some_predicate(chance))
             test = compiled(text, field=False)
             expected = [(name, 1) for name, fields in facts if test(fields[1])]
-            assert asked(tables, parse(text, field=False)) == expected, text
+            assert asked(tables, text) == expected, text
 
 
 def written(tree: Predicate | Path | Literal) -> str:
@@ -143,7 +142,7 @@ def written(tree: Predicate | Path | Literal) -> str:
 def test_every_two_values_compare_as_in_python(kind: str) -> None:
     """All pairs, in typed columns and in the remainder, by every sign."""
     facts = [
-        (f"t{one:02}{other:02}", (obj("Car", num=left, open=right),))
+        Fact(f"t{one:02}{other:02}", (obj("Car", num=left, open=right),))
         for one, left in enumerate(VALUES)
         for other, right in enumerate(VALUES)
     ]
@@ -151,7 +150,7 @@ def test_every_two_values_compare_as_in_python(kind: str) -> None:
         tables = Tables(ONTOLOGY, made)
         tables.add(facts)
         for sign in ("=", "!=", "<", "<=", ">", ">="):
-            found = {name for name, _ in asked(tables, parse(f"num {sign} open", field=False))}
+            found = {name for name, _ in asked(tables, f"num {sign} open")}
             for one, left in enumerate(VALUES):
                 for other, right in enumerate(VALUES):
                     told = f"t{one:02}{other:02}" in found
@@ -162,7 +161,7 @@ def test_a_predicate_that_looks_too_deep_is_refused() -> None:
     path = ".".join("abcdefghi")
     with database("sqlite") as made:
         tables = Tables(ONTOLOGY, made)
-        tables.add([("t", (obj("Car"),))])
+        tables.add([Fact("t", (obj("Car"),))])
         with pytest.raises(PathTooLong, match="8 names"):
-            asked(tables, parse(f"{path} = 1", field=False))
+            asked(tables, f"{path} = 1")
     assert len(path.split(".")) == PATH_NAMES_MAX + 1

@@ -1,0 +1,178 @@
+"""The built-in dependence functions as SQL, over values in columns.
+
+A function has no value where an input is missing or of a kind it does not take, and where a divisor
+is zero; `kind` is empty then. Arithmetic is that of doubles, which is exact for whole numbers up to
+2**53 and the very arithmetic of Python for others. Beyond, Python counts whole numbers exactly and
+a database does not; and results above 1e300 in size, or below 1e-300, are none, as databases fail
+there. Where such numbers decide, use the engine in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from sqlglot import exp
+
+from nomospace.errors import CallerError
+from nomospace.meaning.sql.coding import EXACT
+from nomospace.meaning.sql.flat import Flat, chosen, nothing, numbers, string, zero
+from nomospace.meaning.sql.values import SIGNS, all_of, any_of
+
+_FAR: Final = 1e300
+_NEAR: Final = 1e-300
+"""Results outside these are none: there, databases fail, or give what Python does not."""
+_DIGITS_MAX: Final = 15
+_WHOLE: Final = 2.0**52
+
+
+@dataclass(eq=False, kw_only=True)
+class NotInDatabases(CallerError):
+    """A question needs what only Python can do."""
+
+    code: ClassVar[str] = "match.not-in-databases"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} runs in Python, not in a database; match with --engine memory"
+
+
+def applied(name: str, inputs: Sequence[Flat]) -> Flat:
+    """The value of a function; raises `NotInDatabases` for one that is not built in."""
+    build = _BUILT_IN.get(name)
+    if build is None:
+        raise NotInDatabases(what=f"the dependence function {name}")
+    return build(inputs)
+
+
+def _arithmetic(step: type[exp.Binary]) -> Callable[[Sequence[Flat]], Flat]:
+    def build(inputs: Sequence[Flat]) -> Flat:
+        found: exp.Expr = inputs[0].num.copy()
+        for value in inputs[1:]:
+            found = exp.Paren(this=step(this=found, expression=value.num.copy()))
+        power = 1 / len(inputs) if step is exp.Mul else 1.0
+        tests = [test for value in inputs for test in (value.is_kind("n"), _within(value, power))]
+        return _number(all_of(tests), found)
+
+    return build
+
+
+def _divide(inputs: Sequence[Flat]) -> Flat:
+    above, below = inputs
+    divisor = exp.Nullif(this=below.num.copy(), expression=zero())
+    tests = [test for value in inputs for test in (value.is_kind("n"), _within(value, 0.5))]
+    tests.append(exp.NEQ(this=below.num.copy(), expression=zero()))
+    return _number(
+        all_of(tests), exp.Paren(this=exp.Div(this=above.num.copy(), expression=divisor))
+    )
+
+
+def _within(value: Flat, power: float) -> exp.Expr:
+    """Whether a number is such that its result runs neither over nor under."""
+    size = exp.Abs(this=value.num.copy())
+    least, most = _NEAR**power, _FAR**power
+    return any_of(
+        [
+            exp.EQ(this=value.num.copy(), expression=zero()),
+            exp.Between(this=size, low=_double(least), high=_double(most)),
+        ]
+    )
+
+
+def _number(test: exp.Expr, value: exp.Expr) -> Flat:
+    """A number where a condition holds. The value is asked for only there: it might overflow."""
+    return Flat(
+        exp.Case().when(test, string("n"), copy=False).else_(string(""), copy=False),
+        exp.Case().when(test.copy(), value, copy=False).else_(zero(), copy=False),
+        string(EXACT),
+        string(""),
+    )
+
+
+def _extreme(sign: str) -> Callable[[Sequence[Flat]], Flat]:
+    def build(inputs: Sequence[Flat]) -> Flat:
+        """The first that is as small (or large) as all: equal ones are one value to a predicate."""
+        cases: list[tuple[exp.Expr, Flat]] = []
+        for value in inputs:
+            others = [other for other in inputs if other is not value]
+            as_numbers = [
+                value.is_kind("n"),
+                *(
+                    one
+                    for other in others
+                    for one in (other.is_kind("n"), numbers(value, sign, other))
+                ),
+            ]
+            as_texts = [
+                value.is_kind("s"),
+                *(
+                    one
+                    for other in others
+                    for one in (
+                        other.is_kind("s"),
+                        SIGNS[sign](this=value.text.copy(), expression=other.text.copy()),
+                    )
+                ),
+            ]
+            cases.append((any_of([all_of(as_numbers), all_of(as_texts)]), value))
+        return chosen(cases, nothing())
+
+    return build
+
+
+def _concat(inputs: Sequence[Flat]) -> Flat:
+    found: exp.Expr = inputs[0].text.copy()
+    for value in inputs[1:]:
+        found = exp.DPipe(this=found, expression=value.text.copy())
+    test = all_of([value.is_kind("s") for value in inputs])
+    return Flat(
+        exp.Case().when(test, string("s"), copy=False).else_(string(""), copy=False),
+        zero(),
+        string(EXACT),
+        exp.Case().when(test.copy(), found, copy=False).else_(string(""), copy=False),
+    )
+
+
+def _round(inputs: Sequence[Flat]) -> Flat:
+    """Halves go away from zero; what has no digits to lose stays as it is."""
+    value = inputs[0]
+    tests = [value.is_kind("n"), _within(value, 1.0)]
+    found: exp.Expr = _rounded(value.num, 0)
+    if len(inputs) == 2:
+        digits = [_double(float(number)) for number in range(_DIGITS_MAX + 1)]
+        tests += [inputs[1].is_kind("n"), inputs[1].num.copy().isin(*digits)]
+        cases = exp.Case(this=inputs[1].num.copy())
+        for number, wanted in enumerate(digits):
+            cases.when(wanted.copy(), _rounded(value.num, number), copy=False)
+        found = cases
+    # A whole number that no double is has no digits to lose either.
+    inexact = exp.NEQ(this=value.ext.copy(), expression=string(EXACT))
+    return chosen([(inexact, value)], _number(all_of(tests), found))
+
+
+def _rounded(number: exp.Expr, digits: int) -> exp.Expr:
+    scale = _double(10.0**digits)
+    scaled = exp.Mul(this=exp.Abs(this=number.copy()), expression=scale)
+    above = exp.Floor(this=exp.Add(this=scaled, expression=_double(0.5)))
+    found = exp.Div(this=above, expression=scale.copy())
+    case = exp.Case()
+    case.when(exp.GTE(this=scaled.copy(), expression=_double(_WHOLE)), number.copy(), copy=False)
+    case.when(exp.LT(this=number.copy(), expression=zero()), exp.Neg(this=found), copy=False)
+    return case.else_(found.copy(), copy=False)
+
+
+def _double(value: float) -> exp.Expr:
+    return exp.cast(exp.Literal.number(repr(value)), "double")
+
+
+_BUILT_IN: Final[dict[str, Callable[[Sequence[Flat]], Flat]]] = {
+    "plus": _arithmetic(exp.Add),
+    "minus": _arithmetic(exp.Sub),
+    "times": _arithmetic(exp.Mul),
+    "divide": _divide,
+    "min": _extreme("<="),
+    "max": _extreme(">="),
+    "concat": _concat,
+    "round": _round,
+}

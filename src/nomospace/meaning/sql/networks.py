@@ -1,0 +1,419 @@
+"""A network as SQL: one SELECT that gives every set of tuples which is a row of the network.
+
+What a row of a network is stands in `meaning.plan`; the numbers below are its conditions. Each need
+and each place of a hub is an *atom*: a source (`sources`) joined to the others,
+
+- by `tuple` to the atoms of its own node, and by `same` to those of its hub (2, 3);
+- different from those that must be other tuples (1) or other objects (2, 4);
+- by the ties of computations, which become joins where they are equalities (5).
+
+Computations stack on top: a layer of SELECT for the value of each function, and one that keeps the
+rows for which all ties hold and the template field's predicate is true (5). Where something may be
+computed only because it is not there, the tuples that have it are left out by NOT EXISTS over an
+equality (6). In the end the ids of each row stand in order, so that a set is one row however it was
+found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from sqlglot import exp
+
+from nomospace.meaning.ontology import Dependence, Input, Operand
+from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, Network
+from nomospace.meaning.question import ClassField
+from nomospace.meaning.sql.dialects import table_of
+from nomospace.meaning.sql.flat import Flat, chosen, compare, constant, first, nothing
+from nomospace.meaning.sql.functions import NotInDatabases, applied
+from nomospace.meaning.sql.layout import TUPLES
+from nomospace.meaning.sql.predicates import condition
+from nomospace.meaning.sql.sources import Path, Sources, Wanted
+from nomospace.meaning.sql.values import TRUE, Value, all_of
+from nomospace.terms.predicate import parse
+
+ATOMS_MAX: Final = 60
+"""The most fields that one network may join: SQLite joins 64 tables."""
+
+
+class Atom:
+    """One field of one node's tuple, as a source that others are joined to."""
+
+    def __init__(self, number: int, node: int, wanted: Wanted | None, need: Need | None) -> None:
+        self.alias = f"a{number}"
+        self.node = node
+        self.wanted = wanted
+        """None for a plain field."""
+        self.need = need
+
+    def column(self, name: str) -> exp.Column:
+        """A column of its source."""
+        return exp.column(name, self.alias)
+
+
+def selected(network: Network, sources: Sources) -> exp.Select:
+    """The sets of tuples of a network: a row has their ids, `m0` and on, in ascending order."""
+    return _Builder(network, sources).whole()
+
+
+class _Builder:
+    def __init__(self, network: Network, sources: Sources) -> None:
+        self.network = network
+        self.sources = sources
+        self.atoms: list[Atom] = []
+        self.of_need: dict[int, Atom] = {}
+        self.of_hub: list[dict[int, Atom]] = []
+        self.canonical = sources.layout.canonical
+        self._place()
+
+    def _place(self) -> None:
+        """An atom for every place of a hub, and for every need that no hub serves."""
+        for number, hub in enumerate(self.network.hubs):
+            places: dict[int, Atom] = {}
+            for node in hub.nodes:
+                places[node] = self._atom(node, Wanted((hub.class_name,)), None)
+            served = places[hub.nodes[0]]
+            for need in self.network.needs:
+                if need.hub == number:
+                    assert isinstance(need.asks, ClassField)
+                    assert served.wanted is not None
+                    served.wanted.asks.append(need.asks)
+                    self.of_need[need.number] = served
+            self.of_hub.append(places)
+        for need in self.network.needs:
+            if need.hub is None:
+                assert need.node is not None
+                self.of_need[need.number] = self._atom(need.node, self._wanted(need), need)
+
+    def _wanted(self, need: Need) -> Wanted | None:
+        if not isinstance(need.asks, ClassField):
+            return None
+        classes = need.classes
+        if self.network.kind == EXACT:
+            classes = (self.canonical(need.asks.class_name),)
+        return Wanted(classes, [need.asks])
+
+    def _atom(self, node: int, wanted: Wanted | None, need: Need | None) -> Atom:
+        if len(self.atoms) >= ATOMS_MAX:
+            raise NotInDatabases(what=f"a join of over {ATOMS_MAX} fields")
+        self.atoms.append(Atom(len(self.atoms), node, wanted, need))
+        return self.atoms[-1]
+
+    # -- the join ------------------------------------------------------------------------------
+
+    def whole(self) -> exp.Select:
+        layers = list(self._layers())  # first: they say which values they need
+        made = self._join()
+        for columns, test in layers:
+            made = _over(made)
+            for column in columns:
+                made.select(column, copy=False)
+            if test != TRUE:
+                made.where(test, copy=False)
+        return _in_order(made, self.network.size)
+
+    def _join(self) -> exp.Select:
+        ordered = self._in_join_order()
+        firsts: dict[int, Atom] = {}
+        for atom in ordered:
+            firsts.setdefault(atom.node, atom)
+        columns = [_named(firsts[node].column("tuple"), f"t{node}") for node in sorted(firsts)]
+        made = exp.select(*columns)
+        joined: dict[int, None] = {}
+        conditions = [*self._links(firsts), *self._differences(firsts), *self._tie_links()]
+        for at, atom in enumerate(ordered):
+            joined[id(atom)] = None
+            source = exp.Subquery(this=self._source(atom), alias=_table_alias(atom.alias))
+            if at == 0:
+                made.from_(source, copy=False)
+                continue
+            ready = [
+                test for parts, test in conditions if id(atom) in parts and parts <= joined.keys()
+            ]
+            made.join(source, on=all_of(ready), join_type="inner", copy=False)
+        alone = [test for parts, test in conditions if parts <= {id(ordered[0])}]
+        for test in [*alone, *self._absences(firsts), *self._widths(firsts)]:
+            made.where(test, copy=False)
+        for atom in ordered:
+            for number in range(len(atom.wanted.paths) if atom.wanted is not None else 0):
+                for part in Flat.at(f"v{number}"):
+                    column = atom.column(part.name)
+                    made.select(_named(column, f"{atom.alias}_{part.name}"), copy=False)
+        return made
+
+    def _in_join_order(self) -> list[Atom]:
+        """Node by node as the plan says, what ties a node to those before it first."""
+        order = self.network.order or tuple(range(self.network.size))
+        seen: set[int] = set()
+        found: list[Atom] = []
+        for node in order:
+            mine = [atom for atom in self.atoms if atom.node == node]
+            linked = [
+                places[node]
+                for places in self.of_hub
+                if node in places and any(other in seen for other in places)
+            ]
+            found += linked + [atom for atom in mine if atom not in linked]
+            seen.add(node)
+        return found
+
+    def _source(self, atom: Atom) -> exp.Query:
+        if atom.wanted is not None:
+            return self.sources.objects(atom.wanted)
+        assert atom.need is not None
+        return self.sources.plain(atom.need.asks)
+
+    def _links(self, firsts: dict[int, Atom]) -> Iterator[tuple[set[int], exp.Expr]]:
+        for atom in self.atoms:
+            yield from _test(firsts[atom.node], "=", atom, "tuple")
+        for places in self.of_hub:
+            members = list(places.values())
+            for one, other in combinations(members, 2):  # all pairs: any may be joined first
+                yield from _test(one, "=", other, "same")
+
+    def _differences(self, firsts: dict[int, Atom]) -> Iterator[tuple[set[int], exp.Expr]]:
+        for one, other in combinations(firsts.values(), 2):
+            yield from _test(one, "!=", other, "tuple")
+        for (at, left), (upto, right) in combinations(enumerate(self.network.hubs), 2):
+            if left.class_name == right.class_name:
+                one = next(iter(self.of_hub[at].values()))
+                other = next(iter(self.of_hub[upto].values()))
+                yield from _test(one, "!=", other, "same")
+        direct = [need for need in self.network.needs if need.field is not None]
+        direct.sort(key=lambda need: need.field or 0)
+        for before, after in combinations(direct, 2):
+            one, other = self.of_need[before.number], self.of_need[after.number]
+            objects = bool(before.classes), bool(after.classes)
+            if objects == (False, False) and one.node == other.node:
+                yield from _test(one, "<", other, "pos")
+            elif objects == (True, True) and set(before.classes) & set(after.classes):
+                same = "same" if self.network.kind == CORRELATION else "pos"
+                yield from _test(one, "!=", other, same)
+
+    def _tie_links(self) -> Iterator[tuple[set[int], exp.Expr]]:
+        """Equalities between inputs, said early: by them tuples are joined that share nothing."""
+        for one in self.network.computations:
+            needs = {
+                source.class_name: self.of_need[source.need]
+                for source in one.sources
+                if source.need is not None
+            }
+            for step in one.steps:
+                for links in _equal_sides(step):
+                    atoms = [
+                        (needs[side.class_name], side) for side in links if side.class_name in needs
+                    ]
+                    for (left, mine), (right, other) in combinations(atoms, 2):
+                        if left is not right:
+                            test = compare(
+                                self._joined_value(left, mine.path),
+                                "=",
+                                self._joined_value(right, other.path),
+                            )
+                            yield {id(left), id(right)}, test
+
+    def _joined_value(self, atom: Atom, path: Path) -> Flat:
+        assert atom.wanted is not None
+        number = atom.wanted.value(path)
+        return Flat(*(atom.column(part.name) for part in Flat.at(f"v{number}")))
+
+    def _absences(self, firsts: dict[int, Atom]) -> Iterator[exp.Expr]:
+        """Nothing is computed where it is there (6)."""
+        unwanted: list[Wanted] = []
+        for one in self.network.computations:
+            if one.field is not None:
+                asks = self._asked(one)
+                unwanted.append(Wanted(self._accepted(asks.class_name), [asks]))
+            unwanted += [
+                Wanted(self._accepted(source.class_name))
+                for source in one.sources
+                if source.computation is not None
+            ]
+        for wanted in unwanted:
+            if not self.sources.has(wanted):
+                continue
+            for atom in firsts.values():
+                there = exp.Subquery(this=self.sources.objects(wanted), alias=_table_alias("w"))
+                mine = exp.EQ(this=exp.column("tuple", "w"), expression=atom.column("tuple"))
+                found = exp.select(exp.Literal.number(1)).from_(there, copy=False)
+                yield exp.Not(this=exp.Exists(this=found.where(mine, copy=False)))
+
+    def _accepted(self, class_name: str) -> tuple[str, ...]:
+        ontology = self.sources.layout.ontology
+        canonical = self.canonical(class_name)
+        return (canonical, *ontology.descendants(canonical))
+
+    def _asked(self, one: Computation) -> ClassField:
+        assert one.field is not None
+        asks = self.sources.fields[one.field]
+        assert isinstance(asks, ClassField)
+        return asks
+
+    def _widths(self, firsts: dict[int, Atom]) -> Iterator[exp.Expr]:
+        """An exact answer has no further fields."""
+        if self.network.kind != EXACT:
+            return
+        width = exp.EQ(
+            this=exp.column("width", "w"), expression=exp.Literal.number(len(self.network.needs))
+        )
+        mine = exp.EQ(this=exp.column("tuple", "w"), expression=firsts[0].column("tuple"))
+        found = exp.select(exp.Literal.number(1)).from_(
+            exp.alias_(table_of(TUPLES), "w", table=True), copy=False
+        )
+        yield exp.Exists(this=found.where(mine, width, copy=False))
+
+    # -- computing -----------------------------------------------------------------------------
+
+    def _layers(self) -> Iterator[tuple[list[exp.Alias], exp.Expr]]:
+        """Columns that are added, and the condition that rows must meet, layer by layer."""
+        made: list[_Computed] = []
+        for one in self.network.computations:
+            computed = _Computed(one, self, made)
+            yield from computed.layers()
+            made.append(computed)
+
+    def value(self, atom: Atom, path: Path) -> Flat:
+        """A value of an atom's object, as layers above the join see it."""
+        assert atom.wanted is not None
+        return Flat.at(f"{atom.alias}_v{atom.wanted.value(path)}")
+
+
+class _Computed:
+    """A computed object: where the values of its properties stand."""
+
+    def __init__(self, one: Computation, builder: _Builder, before: Sequence[_Computed]) -> None:
+        self.one = one
+        self.builder = builder
+        self.before = before
+        self.made: dict[str, Flat] = {}
+        """Properties that functions give."""
+        self.filled: dict[str, list[tuple[str, Operand]]] = {}
+        """Properties that ties fill in: by the owner of the step, from what, in order."""
+        self.ties = [(step.owner, tie) for step in one.steps for tie in step.when]
+
+    def layers(self) -> Iterator[tuple[list[exp.Alias], exp.Expr]]:
+        """First what functions give, one after the other, then what ties say."""
+        for at, step in enumerate(self.one.steps):
+            inputs = [self._operand(side, step.owner) for side in step.arguments]
+            prefix = f"c{self.one.number}_{at}"
+            yield applied(step.function, inputs).columns(prefix), TRUE.copy()
+            self.made[step.property] = Flat.at(prefix)
+        for owner, tie in self.ties:
+            for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
+                if tie.sign == "=" and _is_property(mine, owner) and not _is_of(other, owner):
+                    assert isinstance(mine, Input)
+                    self.filled.setdefault(mine.path[0], []).append((owner, other))
+        tests = [value.there for value in self.made.values()]
+        for owner, tie in self.ties:
+            sides = self._operand(tie.left, owner), self._operand(tie.right, owner)
+            tests.append(compare(sides[0], tie.sign, sides[1]))
+        if self.one.field is not None:
+            tests += self._accepted(self.builder._asked(self.one))
+        yield [], all_of(tests)
+
+    def _accepted(self, asks: ClassField) -> list[exp.Expr]:
+        if asks.equal is not None:
+            raise NotInDatabases(what=f"equality with {asks.class_name}, which can be computed,")
+        if not asks.predicate:
+            return []
+
+        def look(path: Path) -> Value:
+            return (self.property(path).place,)
+
+        return [condition(parse(asks.predicate, field=False), look, self.builder.sources.params)]
+
+    def property(self, path: Path) -> Flat:
+        """The value at a path of the computed object."""
+        name, deeper = path[0], path[1:]
+        if name in self.made:
+            return self.made[name] if not deeper else nothing()
+        values = [
+            (self._operand(side, owner), self._deeper(side, owner, deeper))
+            for owner, side in self.filled.get(name, [])
+        ]
+        if not deeper:
+            return first([value for value, _ in values])
+        return chosen([(value.there, inside) for value, inside in values], nothing())
+
+    def _deeper(self, side: Operand, owner: str, deeper: Path) -> Flat:
+        if not isinstance(side, Input):
+            return nothing()
+        return self._operand(Input(side.class_name, (*side.path, *deeper)), owner)
+
+    def _operand(self, side: Operand, owner: str) -> Flat:
+        if not isinstance(side, Input):
+            return constant(side.value, self.builder.sources.params)
+        if side.class_name == owner:
+            return self.property(side.path)
+        source = next(one for one in self.one.sources if one.class_name == side.class_name)
+        if source.computation is not None:
+            return self.before[source.computation].property(side.path)
+        assert source.need is not None
+        return self.builder.value(self.builder.of_need[source.need], side.path)
+
+
+def _equal_sides(step: Dependence) -> Iterator[list[Input]]:
+    """The inputs that a step's ties set equal to each other, by way of its own property too."""
+    groups: list[list[Input]] = []
+    for tie in step.when:
+        if tie.sign != "=" or not isinstance(tie.left, Input) or not isinstance(tie.right, Input):
+            continue
+        sides = [tie.left, tie.right]
+        touched = [group for group in groups if any(side in group for side in sides)]
+        merged = list(dict.fromkeys([side for group in touched for side in group] + sides))
+        groups = [group for group in groups if group not in touched] + [merged]
+    for group in groups:
+        yield [side for side in group if side.class_name != step.owner]
+
+
+def _is_of(side: Operand, owner: str) -> bool:
+    return isinstance(side, Input) and side.class_name == owner
+
+
+def _is_property(side: Operand, owner: str) -> bool:
+    return isinstance(side, Input) and side.class_name == owner and len(side.path) == 1
+
+
+def _test(one: Atom, sign: str, other: Atom, column: str) -> Iterator[tuple[set[int], exp.Expr]]:
+    if one is other:
+        return
+    kinds: dict[str, type[exp.Binary]] = {"=": exp.EQ, "!=": exp.NEQ, "<": exp.LT}
+    test = kinds[sign](this=one.column(column), expression=other.column(column))
+    yield {id(one), id(other)}, test
+
+
+def _in_order(made: exp.Select, size: int) -> exp.Select:
+    """Ids in ascending order: pairs are swapped, layer by layer, until none is out of order."""
+    for layer in range(size if size > 2 else size - 1):
+        columns: dict[int, exp.Expr] = {at: exp.column(f"t{at}") for at in range(size)}
+        for at in range(layer % 2, size - 1, 2):
+            low, high = exp.column(f"t{at}"), exp.column(f"t{at + 1}")
+            fine = exp.LT(this=low, expression=high)
+            columns[at] = _either(fine, low, high)
+            columns[at + 1] = _either(fine, high, low)
+        below = exp.Subquery(this=made, alias=_table_alias("q"))
+        named = [_named(column, f"t{at}") for at, column in columns.items()]
+        made = exp.select(*named).from_(below, copy=False)
+    below = exp.Subquery(this=made, alias=_table_alias("q"))
+    named = [_named(exp.column(f"t{at}"), f"m{at}") for at in range(size)]
+    return exp.select(*named).distinct().from_(below, copy=False)
+
+
+def _either(test: exp.Expr, one: exp.Expr, other: exp.Expr) -> exp.Case:
+    case = exp.Case().when(test.copy(), one.copy(), copy=False)
+    return case.else_(other.copy(), copy=False)
+
+
+def _over(made: exp.Select) -> exp.Select:
+    below = exp.Subquery(this=made, alias=_table_alias("q"))
+    return exp.select(exp.Star()).from_(below, copy=False)
+
+
+def _named(value: exp.Expr, name: str) -> exp.Alias:
+    return exp.Alias(this=value, alias=exp.to_identifier(name))
+
+
+def _table_alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(name))
