@@ -1,0 +1,124 @@
+"""An ontology as one text, for hosts that learn it and for disks: the same for the same content.
+
+Files stay what people write (`reading`). Between hosts goes this text, which holds everything that
+the hash is over and nothing else, whatever the files were called and whichever format they had.
+Whoever reads one checks it as a file is checked: a hash says what was sent, not that it is sound.
+
+    [["Car", ["Automobile"], [], {"price": "number"}, {}, {}], …]
+
+that is, for each class its name, synonyms, parents, properties, functions with their conditions,
+and the properties that a mapping has renamed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import msgspec
+
+from nomospace.errors import CallerError
+from nomospace.meaning.functions import FUNCTIONS, Functions
+from nomospace.meaning.ontology import CLASSES_MAX, PLAIN, Ontology
+from nomospace.terms.source import Source
+
+TEXT_BYTES_MAX: Final = 32 * 1024 * 1024
+"""The longest text that is read."""
+
+
+class _Class(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    synonyms: list[str]
+    parents: list[str]
+    properties: dict[str, str]
+    depends: dict[str, list[tuple[str, str]]]
+    renames: dict[str, str]
+
+
+_READER: Final = msgspec.json.Decoder(list[_Class])
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAnOntology(CallerError):
+    """A text came for an ontology that is none, or that is another one."""
+
+    code: ClassVar[str] = "ontology.not-one"
+    hash: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"what came for ontology {self.hash[:12]!r} is not it: {self.why}; send it again"
+
+
+def written(ontology: Ontology) -> str:
+    """The text of an ontology.
+
+    >>> from nomospace.meaning.ontology import OntologyClass
+    >>> written(Ontology("cars", [OntologyClass("Car", ("Automobile",))]))
+    '[["Car",["Automobile"],[],{},{},{}]]'
+    """
+    listed = [
+        _Class(
+            one.name,
+            sorted(one.synonyms),
+            sorted(one.parents),
+            dict(sorted(one.properties.items())),
+            {
+                name: [(each.text, " and ".join(map(str, each.when))) for each in ways]
+                for name, ways in sorted(one.depends.items())
+            },
+            dict(sorted(ontology.renames.get(one.name, {}).items())),
+        )
+        for one in ontology.classes.values()
+    ]
+    return msgspec.json.encode(listed).decode()
+
+
+def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS) -> Ontology:
+    """The ontology of a text, if it is the one of that hash; `FaultyOntology` if it is not sound.
+
+    >>> from nomospace.meaning.ontology import OntologyClass
+    >>> cars = Ontology("cars", [OntologyClass("Car", ("Automobile",))])
+    >>> read(written(cars), cars.hash, "cars") == cars
+    True
+    >>> read("[]", cars.hash)
+    Traceback (most recent call last):
+    nomospace.meaning.canon.NotAnOntology: what came for ontology ... is not it: its hash is ...
+    """
+    # Loaded on use: a host that learns no ontology does without.
+    from nomospace.meaning.reading.closing import close
+    from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named, Place
+    from nomospace.meaning.reading.faults import Faults
+
+    if len(text) > TEXT_BYTES_MAX:
+        raise NotAnOntology(hash=hash, why=f"it is longer than {TEXT_BYTES_MAX:,} bytes")
+    try:
+        listed = _READER.decode(text)
+    except msgspec.MsgspecError as error:
+        raise NotAnOntology(hash=hash, why=str(error)) from None
+    if len(listed) > CLASSES_MAX:
+        raise NotAnOntology(hash=hash, why=f"it has over {CLASSES_MAX:,} classes")
+    place = Place(Source("", name or f"ontology {hash[:12]}"))
+
+    def named(text: str) -> Named:
+        return Named(text, place)
+
+    draft = Draft(name or hash[:12])
+    for one in listed:
+        made = ClassDraft(one.name, named(one.name))
+        made.synonyms = list(map(named, one.synonyms))
+        made.parents = list(map(named, one.parents))
+        made.properties = [(named(key), named(kind)) for key, kind in one.properties.items()]
+        made.depends = [
+            (
+                named(key),
+                [FunctionDraft(named(f), named(when) if when else None) for f, when in ways],
+            )
+            for key, ways in one.depends.items()
+        ]
+        draft.classes.append(made)
+    renames = {one.name: one.renames for one in listed if one.renames}
+    made_of = close(draft, functions, Faults(), renames) if listed else PLAIN
+    if made_of.hash != hash:
+        raise NotAnOntology(hash=hash, why=f"its hash is {made_of.hash[:12]!r}")
+    return made_of
