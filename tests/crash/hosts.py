@@ -1,7 +1,8 @@
 """Three hosts that are processes of their own, each to be killed and started again at any moment.
 
-They speak plain TCP on the loopback, straight with each other: what is tried here is crashes, and
-links that break otherwise are tried elsewhere.
+They speak plain TCP on the loopback, TCP with TLS, or through a NATS server: what is tried here is
+crashes, and links that break otherwise are tried elsewhere. With `seal` their journals go into
+segments all the time, so that kills meet that too.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from tests.parity.processes import Files, Process, Stores
-from tests.servers import free_port
+from tests.real.trust import Trust
+from tests.servers import free_port, shared_nats
 
 NAMES: Final = ("ward", "icu", "lab")
+TRANSPORTS: Final = ("tcp", "tls", "nats")
+SEALED_ROWS: Final = 2_000
+SEALED_S: Final = 2.0
+"""A segment is sealed after so many records, or so long: far more often than anyone would."""
 
 
 class Nowhere:
@@ -28,21 +34,41 @@ class Nowhere:
 class Hosts:
     """The three hosts. `stores` says where they keep what must survive: SQLite by default."""
 
-    def __init__(self, stores: Stores | None = None) -> None:
+    def __init__(
+        self, stores: Stores | None = None, *, transport: str = "tcp", seal: bool = False
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="nomospace-crash-"))
         self._stores = stores or Files(self.folder)
         self._ports = {name: free_port() for name in NAMES}
         self._processes: dict[str, Process] = {}
+        self._transport = transport
+        self._seal = seal
+        self._trust: Trust | None = None
+        if transport == "tls":
+            self._trust = Trust(self.folder / "trust")
+            for name in NAMES:
+                self._trust.member(name)
         self.keep = False
         """Whether stores and logs stay when all is over."""
 
     def url(self, name: str) -> str:
         """Where clients find a host, also after it was started again."""
-        return f"nomos+plain://127.0.0.1:{self._ports[name]}"
+        scheme = "nomos+plain" if self._trust is None else "nomos"
+        return f"{scheme}://127.0.0.1:{self._ports[name]}"
+
+    def access(self, *agents: str) -> dict[str, Any]:
+        """What clients show, besides, to speak for agents."""
+        if self._trust is None:
+            return {}
+        return {"trust": self._trust.folder, "token": self._trust.token(*agents)}
 
     def store(self, name: str) -> str:
         """Where a host keeps what must survive."""
         return self._stores.url(name)
+
+    def segments(self, name: str) -> Path | None:
+        """Where a host's journal is sealed, if it is."""
+        return self.folder / f"{name}.journal" if self._seal else None
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -52,11 +78,21 @@ class Hosts:
     def begin(self, name: str) -> None:
         """Start a host, and do not wait for it."""
         assert name not in self._processes, f"{name} is running already"
-        given = ["--insecure", "--listen", f"127.0.0.1:{self._ports[name]}"]
-        given += ["--store", self._stores.url(name)]
-        for other, port in self._ports.items():
-            if other != name:
-                given += ["--join", f"127.0.0.1:{port}"]
+        given = ["--listen", f"127.0.0.1:{self._ports[name]}", "--store", self.store(name)]
+        given += ["--insecure"] if self._trust is None else ["--trust", str(self._trust.folder)]
+        if self._transport == "nats":
+            given += ["--transport", shared_nats().url]
+        else:
+            for other, port in self._ports.items():
+                if other != name:
+                    given += ["--join", f"127.0.0.1:{port}"]
+        segments = self.segments(name)
+        if segments is not None:
+            settings = self.folder / f"{name}.toml"
+            settings.write_text(
+                f'[journal]\nfolder = "{segments}"\nrows = {SEALED_ROWS}\nseconds = {SEALED_S}\n'
+            )
+            given += ["--config", str(settings)]
         self._processes[name] = Process(name, self.folder, given)
 
     async def ready(self, name: str) -> None:

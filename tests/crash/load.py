@@ -58,6 +58,19 @@ ANYONE: Final = "anyone"
 """What a tuple says that may be taken at any host; others name the only host for them."""
 TAKERS: Final = ("taker-1", "taker-2")
 BORROWERS: Final = ("borrower-1", "borrower-2")
+CLERKS: Final = ("clerk-1", "clerk-2")
+MEMBERS: Final = ("member-1", "member-2")
+ROLES: Final = (
+    "writer",
+    *TAKERS,
+    *BORROWERS,
+    "addressee",
+    *CLERKS,
+    *MEMBERS,
+    "walker",
+    "undertaker",
+)
+"""The programs of each host."""
 
 OPEN_MAX: Final = 200
 """A program that makes things of a kind pauses while so many of them are under way."""
@@ -72,9 +85,11 @@ STAYS: Final = frozenset({"host.move-refused"})
 
 
 class Load:
-    """All programs of one run. `urls` says where the hosts are."""
+    """All programs of one run. `urls` says where the hosts are, `access` what clients show."""
 
-    def __init__(self, urls: dict[str, str], ledger: Ledger, rng: random.Random) -> None:
+    def __init__(
+        self, urls: dict[str, str], ledger: Ledger, rng: random.Random, access: dict[str, Any]
+    ) -> None:
         self.ledger = ledger
         self.errors: list[tuple[str, BaseException]] = []
         """What programs were told that nobody promised; the program that it befell."""
@@ -85,7 +100,8 @@ class Load:
         self.operations = 0
         """How many calls were answered."""
         self._hosts = {
-            name: connect(url, reconnect_s=RECONNECT_S, hosts=urls) for name, url in urls.items()
+            name: connect(url, reconnect_s=RECONNECT_S, hosts=urls, **access)
+            for name, url in urls.items()
         }
         self._rng = rng
         self._writing = True
@@ -105,11 +121,11 @@ class Load:
             for role in ("writer", *TAKERS, *BORROWERS, "addressee"):
                 agent = await host.agent(role)
                 spaces[agent.id] = agent, await agent.space("jobs", shared=True)
-            for role in ("clerk-1", "clerk-2"):
+            for role in CLERKS:
                 agent = await host.agent(role)
                 await agent.adopt(law)
                 spaces[agent.id] = agent, await agent.space("post", shared=True, law=law)
-            for role in ("member-1", "member-2"):
+            for role in MEMBERS:
                 await self._enrol(host, role)
             walker = await self._enrol(host, "walker")
             self._begin(self._makers, f"{walker.id} walks", self._walk(walker))
@@ -127,9 +143,9 @@ class Load:
                 self._begin(self._takers, borrower.owner, self._borrow(borrower, whom))
             addressee = spaces[f"addressee@{name}"][1]
             self._begin(self._takers, f"addressee@{name}", self._receive(addressee))
-            for role in ("clerk-1", "clerk-2"):
+            for role in CLERKS:
                 post = spaces[f"{role}@{name}"][1]
-                clerks = [f"{one}@{other}" for other in others for one in ("clerk-1", "clerk-2")]
+                clerks = [f"{one}@{other}" for other in others for one in CLERKS]
                 self._begin(self._makers, f"{role}@{name} posts", self._post(post, clerks))
                 self._begin(self._takers, f"{role}@{name} fetches", self._fetch(post))
         for member in self._members:

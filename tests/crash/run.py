@@ -1,6 +1,6 @@
 """Kill hosts at random moments under load, and count what was promised against what came.
 
-    python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--json]
+    python -m tests.crash.run --kills 200 --seed 7 [--store postgresql] [--transport tls] [--json]
 
 Three real hosts, the programs of `load` on all of them, and `kill -9` for one host after the other,
 or for two at a time, or for one that is just starting. Then all hosts are started once more, the
@@ -25,10 +25,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.crash.hosts import NAMES, Hosts, Nowhere
+from nomospace.store.segments import read_manifest
+from tests.crash.hosts import NAMES, TRANSPORTS, Hosts, Nowhere
 from tests.crash.journals import read
 from tests.crash.ledger import Fault, Ledger
-from tests.crash.load import Load
+from tests.crash.load import ROLES, Load
 from tests.parity.processes import Schemas, Stores
 from tests.servers import shared_postgres
 
@@ -48,6 +49,7 @@ class Outcome:
 
     seed: int
     store: str
+    transport: str = "tcp"
     kills: int = 0
     took_s: float = 0.0
     operations: int = 0
@@ -64,7 +66,8 @@ class Outcome:
 
     def told(self) -> str:
         """The run in words."""
-        tried = f"{self.kills} kills of {len(NAMES)} hosts ({self.store}, seed {self.seed})"
+        how = f"{self.store}, {self.transport}, seed {self.seed}"
+        tried = f"{self.kills} kills of {len(NAMES)} hosts ({how})"
         lines = [f"{tried}, {self.operations:,} operations, {self.took_s:.1f} s"]
         lines += [f"  {count:>8,}  {what}" for what, count in self.checked.items()]
         lines += [f"  {count:>8,}  leases {how}" for how, count in self.leases.items()]
@@ -83,6 +86,7 @@ class Outcome:
             {
                 "seed": self.seed,
                 "store": self.store,
+                "transport": self.transport,
                 "kills": self.kills,
                 "took_s": round(self.took_s, 1),
                 "operations": self.operations,
@@ -98,19 +102,19 @@ class Run:
     """One run: `play` carries it out."""
 
     def __init__(
-        self, hosts: Hosts, *, seed: int, store: str, pace_s: float, say: Callable[[str], None]
+        self, hosts: Hosts, outcome: Outcome, *, pace_s: float, say: Callable[[str], None]
     ) -> None:
-        self.outcome = Outcome(seed, store, folder=str(hosts.folder))
+        self.outcome = outcome
         self._pace_s = pace_s
         self._hosts = hosts
-        self._rng = random.Random(seed)
+        self._rng = random.Random(outcome.seed)
         self._began = time.monotonic()
         self._ledger = Ledger(lambda: time.monotonic() - self._began)
         self._up: dict[str, None] = {}
         self._rising: dict[asyncio.Task[None], None] = {}
         self._say = say
 
-    async def play(self, kills: int) -> Outcome:
+    async def play(self, kills: int) -> None:
         """Kill so often, heal, drain, and judge."""
         for name in NAMES:
             self._hosts.begin(name)
@@ -118,7 +122,8 @@ class Run:
             await self._hosts.ready(name)
             self._up[name] = None
         urls = {name: self._hosts.url(name) for name in NAMES}
-        load = Load(urls, self._ledger, random.Random(self._rng.random()))
+        access = self._hosts.access(*[f"{role}@{name}" for name in NAMES for role in ROLES])
+        load = Load(urls, self._ledger, random.Random(self._rng.random()), access)
         try:
             await load.start()
             await self._kill(kills, load)
@@ -131,7 +136,6 @@ class Run:
             for task in self._rising:
                 task.cancel()
         self.outcome.took_s = time.monotonic() - self._began
-        return self.outcome
 
     # -- killing -----------------------------------------------------------------------------
 
@@ -216,6 +220,8 @@ async def crash(
     kills: int,
     seed: int,
     store: str = "sqlite",
+    transport: str = "tcp",
+    seal: bool = False,
     pace_s: float = PACE_S,
     say: Callable[[str], None] = lambda _: None,
     keep: bool = False,
@@ -227,9 +233,10 @@ async def crash(
             stores = Schemas(shared_postgres().url, f"crash{os.getpid()}_{seed}")
         elif store == "memory":
             stores = Nowhere()
-        hosts = parts.enter_context(Hosts(stores))
+        hosts = parts.enter_context(Hosts(stores, transport=transport, seal=seal))
         hosts.keep = True  # until all is well
-        outcome = await Run(hosts, seed=seed, store=store, pace_s=pace_s, say=say).play(kills)
+        outcome = Outcome(seed, store, transport, folder=str(hosts.folder))
+        await Run(hosts, outcome, pace_s=pace_s, say=say).play(kills)
         for name, code in hosts.end().items():
             if code:
                 outcome.faults.append(Fault(f"{name} ended with {code}", hosts.log(name)))
@@ -242,8 +249,9 @@ async def crash(
 def _compare(hosts: Hosts, outcome: Outcome) -> None:
     """Hold the journals of hosts that have ended against what they have kept."""
     for name in NAMES:
-        reading = read(hosts.store(name))
+        reading = read(hosts.store(name), folder := hosts.segments(name))
         for what, count in (
+            ("segments", 0 if folder is None else len(read_manifest(folder).segments)),
             ("control states replayed", reading.members),
             ("rulings in journals", reading.rulings),
             ("tuples in journals", reading.tuples),
@@ -264,6 +272,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stores = ("sqlite", "postgresql", "memory")
     about = "where hosts keep things; memory keeps nothing, and must be found out"
     parser.add_argument("--store", choices=stores, default="sqlite", help=about)
+    about = "how hosts reach each other, and clients them (NATS is for hosts only)"
+    parser.add_argument("--transport", choices=TRANSPORTS, default="tcp", help=about)
+    parser.add_argument("--seal", action="store_true", help="seal segments all the time")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--keep", action="store_true", help="keep stores and logs in any case")
     given = parser.parse_args(arguments)
@@ -273,7 +284,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(what, file=sys.stderr, flush=True)
 
     outcome = asyncio.run(
-        crash(kills=given.kills, seed=given.seed, store=given.store, say=say, keep=given.keep)
+        crash(
+            kills=given.kills,
+            seed=given.seed,
+            store=given.store,
+            transport=given.transport,
+            seal=given.seal,
+            say=say,
+            keep=given.keep,
+        )
     )
     print(outcome.as_json() if given.json else outcome.told())
     return 0 if outcome.good else 1
