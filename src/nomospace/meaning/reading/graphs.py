@@ -16,7 +16,7 @@ from xml.sax import SAXParseException
 from nomospace.meaning.reading.drafts import Place
 from nomospace.meaning.reading.faults import Faults, FaultyOntology
 from nomospace.meaning.reading.imports import base_of
-from nomospace.terms.source import Source, Span
+from nomospace.terms.source import Source
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -65,7 +65,7 @@ def at(source: Source, line: int, column: int) -> Place:
     lines = source.text.split("\n", line)
     start = sum(len(text) + 1 for text in lines[: line - 1]) + column
     start = min(max(start, 0), max(len(source.text) - 1, 0))
-    return Place(source, Span(start, start + 1))
+    return Place(source, start, start + 1)
 
 
 def _read_turtle(source: Source, graph: Graph, faults: Faults) -> None:
@@ -79,7 +79,7 @@ def _read_turtle(source: Source, graph: Graph, faults: Faults) -> None:
         start = len(source.text.encode()[:read].decode(errors="ignore"))
         blank = re.compile(r"(?:\s|#[^\n]*\n)*").match(source.text, start)
         start = min(blank.end() if blank else start, max(len(source.text) - 1, 0))
-        place = Place(source, Span(start, start + 1))
+        place = Place(source, start, start + 1)
         words = f"this is no Turtle: {error._why}"
         help = "prefixes must be declared, statements end with a dot"
         raise faults.stop("syntax", words, place, help) from None
@@ -167,6 +167,6 @@ def _check_json(data: Any, source: Source, faults: Faults) -> None:
                     raise faults.stop(
                         "import",
                         f"the context {far[:200]} is not in this file",
-                        Place(source, Span(start, start + len(far) + 2)),
+                        Place(source, start, start + len(far) + 2),
                         "write the context out; nothing is fetched from the network",
                     )

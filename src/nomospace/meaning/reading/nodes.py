@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from nomospace.meaning.reading.drafts import Named, Place
 from nomospace.meaning.reading.faults import Faults
-from nomospace.terms.source import Source, Span
+from nomospace.terms.source import Source
 
 DEPTH_MAX: Final = 12
 """How deep a file may nest; an ontology needs half of it."""
 
 
-class Text(NamedTuple):
+class Text(msgspec.Struct, frozen=True, gc=False):
     """A scalar."""
 
-    text: str
-    place: Place
+    named: Named
     empty: bool
 
     @property
-    def named(self) -> Named:
-        return Named(self.text, self.place)
+    def text(self) -> str:
+        return self.named.text
+
+    @property
+    def place(self) -> Place:
+        return self.named.place
 
 
 class Items(NamedTuple):
@@ -54,12 +59,12 @@ def compose(source: Source, faults: Faults) -> Node | None:
     try:
         return _Composer(source, faults, yaml.parse(source.text, Loader=loader)).document()
     except yaml.reader.ReaderError as error:
-        span = Span(error.position, error.position + 1)
+        place = Place(source, error.position, error.position + 1)
         message = f"the character {error.character:#x} may not stand in YAML"
-        raise faults.stop("syntax", message, Place(source, span)) from None
+        raise faults.stop("syntax", message, place) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(source, None if mark is None else Span(mark.index, mark.index + 1))
+        place = Place(source) if mark is None else Place(source, mark.index, mark.index + 1)
         words = ", ".join(str(part) for part in (error.context, error.problem) if part)
         help = "quote names with colons, commas or brackets, and indent with spaces"
         raise faults.stop("syntax", f"this is no YAML: {words}", place, help) from None
@@ -87,7 +92,7 @@ class _Composer:
 
     def place(self, event: Any) -> Place:
         start = event.start_mark.index
-        return Place(self.source, Span(start, max(event.end_mark.index, start + 1)))
+        return Place(self.source, start, max(event.end_mark.index, start + 1))
 
     def node(self, event: Any, depth: int) -> Node:
         kind = type(event).__name__
@@ -100,7 +105,7 @@ class _Composer:
             raise self.faults.stop("limit", f"nested over {DEPTH_MAX} deep", place, "see the docs")
         if kind == "ScalarEvent":
             empty = event.implicit[0] and event.value in ("", "~", "null")
-            return Text(event.value, place, empty)
+            return Text(Named(event.value, place), empty)
         if kind == "SequenceStartEvent":
             items: list[Node] = []
             while type(event := next(self.events)).__name__ != "SequenceEndEvent":

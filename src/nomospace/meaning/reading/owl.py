@@ -214,12 +214,12 @@ class _Owl:
     # Places: rdflib tells none, so a subject is looked for where the format writes subjects.
 
     def _place(self, iri: str) -> Place:
-        return Place(self.source, self.spans.get(_last(iri)))
+        return Place(self.source, *self.spans.get(_last(iri), ()))
 
     def _find(self, iri: str) -> Place:
         text = iri.removeprefix(HERE).rpartition("/")[2] if iri.startswith(HERE) else iri
         start = self.source.text.find(text)
-        return Place(self.source, Span(start, start + len(text)) if start >= 0 else None)
+        return Place(self.source, start, start + len(text)) if start >= 0 else Place(self.source)
 
 
 def _last(iri: str) -> str:
