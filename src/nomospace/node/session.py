@@ -74,10 +74,11 @@ class Gate(Protocol):
 
 
 class Opened(msgspec.Struct, frozen=True, array_like=True):
-    """A session, as it is kept."""
+    """A session, as it is kept. `away`: the laws of its agent know that its program has gone."""
 
     agent: str
     alongside: bool
+    away: bool = False
 
 
 Push = tuple[int, bytes, int, tuple[Seek, Any] | None]

@@ -63,6 +63,8 @@ from nomospace.wire.talk import (
 
 GRACE_US: Final = 600_000_000
 """How long a session waits for its client to come back."""
+RETURN_US: Final = 10_000_000
+"""How long clients have after a host's start to come back, before their laws hear of it."""
 SESSIONS_MAX: Final = 10_000
 """How many sessions a host has."""
 
@@ -126,6 +128,9 @@ class Sessions(Counter):
         """Sessions without a connection, those that have been so longest first."""
         self._away: dict[str, None] = {}
         """Agents whose laws know that their programs have gone away."""
+        self._expected: dict[str, int] = {}
+        """Agents whose programs were there when the host's last life ended, and until when they
+        have to come back before they count as gone."""
         self._stopped = False
 
     @property
@@ -174,6 +179,12 @@ class Sessions(Counter):
                     session.moved_to = "" if self._gate.here(who.agent) else place
             session.absent_since = now
             self._absent[key] = session
+            if who.away:
+                self._away[who.agent] = None
+            elif not session.moved_to:
+                self._expected[who.agent] = now + RETURN_US
+        for agent in self._away:
+            self._expected.pop(agent, None)
         for key, left in pushes.items():  # letterboxes, and sessions that had ended
             left.sort(key=lambda pair: pair[0].number)
             old = Session(key, key.partition(" ")[0], left[-1][0].number if left else self._base)
@@ -200,8 +211,7 @@ class Sessions(Counter):
             if len(self._all) >= self._max:
                 self._make_room()
             session = self._add(Session(key, agent, self._top, alongside=alongside))
-            body = msgspec.msgpack.encode(Opened(agent, alongside))
-            self._gate.keep((Kept(key, _OPENED, body),))
+            self._keep(session)
             box = self._boxes.pop(agent, None)
             if box is not None:
                 self._close_box(box)
@@ -214,10 +224,17 @@ class Sessions(Counter):
         if session.absent_since is not None:
             session.absent_since = None
             del self._absent[key]
+        self._expected.pop(agent, None)
         if agent in self._away:
             del self._away[agent]
             self._tell(Present(agent))
         return session, known
+
+    def _keep(self, session: Session) -> None:
+        """Have a session on disk as it is: with whether its agent is away."""
+        agent = session.agent
+        body = msgspec.msgpack.encode(Opened(agent, session.alongside, agent in self._away))
+        self._gate.keep((Kept(session.key, _OPENED, body),))
 
     def _close_box(self, box: Session) -> None:
         """Somebody speaks for an agent again, and gets the letters that have waited."""
@@ -265,10 +282,16 @@ class Sessions(Counter):
         session.link = None
         session.absent_since = now
         self._absent[session.key] = session
-        others = self._of[session.agent].values()
-        if not session.moved_to and all(other.link is None for other in others):
-            self._away[session.agent] = None
-            self._tell(Absent(session.agent))
+        if not session.moved_to:
+            self._gone(session.agent)
+
+    def _gone(self, agent: str) -> None:
+        """Tell an agent's laws that its program has gone, if no connection of it is left."""
+        sessions = self._of.get(agent, {}).values()
+        if self._stopped or any(one.link is not None for one in sessions):
+            return
+        self._away[agent] = None
+        self._tell(Absent(agent))
 
     def stop(self) -> None:
         """The host ends: connections that end with it are no doing of their clients."""
@@ -278,6 +301,8 @@ class Sessions(Counter):
         if not self._stopped:
             with suppress(Unavailable):  # a store that is full: the law learns nothing of it
                 self._gate.tell(event)
+                for session in self._of.get(event.agent, {}).values():
+                    self._keep(session)
 
     def end(self, session: Session) -> None:
         """A session is over: its client said so, or never came back."""
@@ -311,6 +336,11 @@ class Sessions(Counter):
 
     def expire(self, *, now: int) -> None:
         """End the sessions whose clients have stayed away too long."""
+        for agent, until in list(self._expected.items()):
+            if until > now:
+                break  # the others have as long
+            del self._expected[agent]
+            self._gone(agent)
         for session in list(self._absent.values()):
             assert session.absent_since is not None
             if now - session.absent_since < self._grace_us:

@@ -69,14 +69,14 @@ class Gate:
         pass
 
     def keep(self, kept: Sequence[Kept]) -> None:
-        self.kept += kept
-
-    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
         for one in kept:
             others = [
                 old for old in self.kept if (old.agent, old.number) != (one.agent, one.number)
             ]
             self.kept = [*others, one]
+
+    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+        self.keep(kept)
         if self.waiting:
             self.waiting.append(out)
         else:
@@ -363,6 +363,38 @@ def test_absence_and_return_are_told_once_for_all_connections_of_an_agent() -> N
     assert desk.gate.told == [Absent(ANN), Present(ANN)]
     desk.sessions.lost(one, wire, now=3)  # a connection that another has replaced
     assert len(desk.gate.told) == 2
+
+
+def test_who_is_away_is_known_in_another_life_too() -> None:
+    """A law hears of an absence once, and of the return, whichever life each falls into."""
+    desk = Desk()
+    session, wire = desk.open()
+    desk.sessions.lost(session, wire, now=1)
+    kept = desk.gate.kept
+    for life in (2, 3):
+        desk = Desk(life=life)
+        desk.sessions.restore(kept, now=0)
+        desk.sessions.expire(now=sessions_module.RETURN_US)
+        assert desk.gate.told == []
+        kept = desk.gate.kept = list(kept)
+    session, wire = desk.open()
+    assert desk.gate.told == [Present(ANN)]
+    desk.sessions.lost(session, wire, now=2)
+    assert desk.gate.told == [Present(ANN), Absent(ANN)]
+
+
+def test_who_was_there_when_a_life_ended_has_a_while_to_come_back() -> None:
+    desk = Desk()
+    desk.open()
+    kept = desk.gate.kept
+    for comes_back in (True, False):
+        desk = Desk(life=2)
+        desk.sessions.restore(kept, now=0)
+        desk.sessions.expire(now=sessions_module.RETURN_US - 1)
+        if comes_back:
+            desk.open()
+        desk.sessions.expire(now=sessions_module.RETURN_US)
+        assert desk.gate.told == ([] if comes_back else [Absent(ANN)])
 
 
 def test_a_new_connection_replaces_the_one_before() -> None:
