@@ -2,14 +2,22 @@
 
 A step of the core may be seen by others only when it is on disk. While one group of steps is being
 made durable, the next one gathers; so the busier a host is, the more steps share one write to the
-disk, and nobody waits longer than for two of them. Rows are written on the event loop's own thread
-(`Store.stage`, quick) and only the wait for the disk is in another (`Store.flush`): a thread that
-took the interpreter's lock once a row would wait for it once a row.
+disk. Rows are written on the event loop's own thread (`Store.stage`, quick) and only the wait for
+the disk is in another (`Store.flush`): a thread that took the interpreter's lock once a row would
+wait for it once a row.
+
+Those whose steps were kept together mostly come back together. If each group began as soon as the
+one before it is on disk, a crowd of clients would go on in two halves, each waiting for the other's
+write. So a group is given some time until as many steps are there as were waited for: half as long
+as the disk took, so that a slow disk has fewer and larger groups, and one that needs no time is not
+waited for. Who comes alone waits for nobody. A crowd that was waited for in vain is not waited for
+again soon.
 
 | state     | what happens                                                                       |
 | --------- | ---------------------------------------------------------------------------------- |
 | `IDLE`    | a step that is put begins a group, at the end of this turn of the loop (at once,    |
-|           | if the store is `immediate`)                                                       |
+|           | if the store is `immediate`), or when the crowd is there                            |
+| `WAITING` | steps gather, and the crowd is waited for                                           |
 | `WRITING` | steps gather; when the group is on disk they are the next                           |
 | `TROUBLE` | the disk is full, or the database away: the same group is tried again and again    |
 
@@ -31,6 +39,7 @@ from nomospace.node.clock import Mark
 from nomospace.store.interface import Step, Store
 
 IDLE: Final = "idle"
+WAITING: Final = "waiting"
 WRITING: Final = "writing"
 TROUBLE: Final = "trouble"
 
@@ -38,6 +47,12 @@ GROUP_MAX: Final = 4_096
 """How many steps become durable together at most."""
 WAITING_MAX: Final = 100_000
 """How many steps may wait for the disk; a driver that sees `full` takes no more calls."""
+PATIENCE: Final = 0.5
+"""The part of the time that the disk took for which a crowd is waited for."""
+PATIENCE_S_MAX: Final = 0.004
+"""And the longest."""
+CALM_MAX: Final = 64
+"""After crowds that did not come, so many groups at most are begun without waiting for one."""
 RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Pauses before a group is tried again; the last one is repeated."""
 
@@ -75,6 +90,15 @@ class Keeper:
         self._waiting: list[Step] = []
         self._group: list[Step] = []
         self._tries = 0
+        self._crowd = 0
+        """How many steps make a group that needs not wait any longer."""
+        self._calm = 0
+        """How many groups do not wait for a crowd, as it did not come before."""
+        self._vain = 0
+        """How often in a row it did not."""
+        self._began = 0.0
+        self._took = 0.0
+        """How long the disk took for the last group."""
         self._timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -92,12 +116,15 @@ class Keeper:
         self.last += 1
         self._waiting.append(step)
         if self.state is IDLE:
-            self.state = WRITING
             self._idle.clear()
             if self.store.immediate:
+                self.state = WRITING
                 self._begin()
             else:
-                self._loop.call_soon(self._begin)
+                self._gather()
+        elif self.state is WAITING and len(self._waiting) == self._crowd:
+            self._vain = 0
+            self._go()
         return self.last
 
     async def drain(self, timeout_s: float) -> bool:
@@ -127,6 +154,32 @@ class Keeper:
 
     # -- inside ----------------------------------------------------------------------------
 
+    def _gather(self) -> None:
+        """Begin the next group when the crowd is there, or has had its time."""
+        patience = min(PATIENCE * self._took, PATIENCE_S_MAX)
+        if self._calm:
+            self._calm -= 1
+        elif len(self._waiting) < self._crowd and patience > 0:
+            self.state = WAITING
+            self._timer = self._loop.call_later(patience, self._give_up)
+            return
+        self._go()
+
+    def _give_up(self) -> None:
+        """The crowd has not come: trust it less, the more so the emptier its places are."""
+        self._timer = None
+        if 2 * len(self._waiting) < self._crowd:
+            self._vain += 1
+            self._calm = min(2**self._vain, CALM_MAX)
+        self._go()
+
+    def _go(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.state = WRITING
+        self._timer = None
+        self._loop.call_soon(self._begin)
+
     def _begin(self) -> None:
         """Write the rows of the next group, and have them flushed."""
         if self._closed:
@@ -152,6 +205,7 @@ class Keeper:
                 target=self._flush, name="nomospace-keeper", daemon=True
             )
             self._thread.start()
+        self._began = self._loop.time()
         self._work.put(True)
 
     def _flush(self) -> None:
@@ -171,18 +225,21 @@ class Keeper:
         if error is None:
             self.kept += len(self._group)
             self.groups += 1
+            self._took = self._loop.time() - self._began
+            self._crowd = len([step for step in self._group if step.changes]) + len(self._waiting)
             self._group = []
             self._tries = 0
             if self.trouble is not None:
                 self.trouble = None
                 self._on_trouble(None)
+            # Who is told now may well have put its next step before this returns.
+            self.state = WRITING
+            self._on_kept(self.kept)
             if self._waiting:
-                self.state = WRITING
-                self._loop.call_soon(self._begin)
+                self._gather()
             else:
                 self.state = IDLE
                 self._idle.set()
-            self._on_kept(self.kept)
         elif isinstance(error, Unavailable):
             self.state = TROUBLE
             pause = RETRY_S[min(self._tries, len(RETRY_S) - 1)]

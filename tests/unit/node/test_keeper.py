@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from nomospace.host.changes import AgentCame
 from nomospace.node import Host
 from nomospace.node import keeper as keeper_module
 from nomospace.node.clock import Mark
-from nomospace.node.keeper import IDLE, TROUBLE, Keeper
+from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
 from nomospace.store.interface import Step, StoreFull
 from nomospace.store.memory import MemoryStore
 
@@ -99,6 +100,87 @@ def test_what_comes_while_the_disk_is_busy_is_the_next_group() -> None:
         assert keeper.state == IDLE
         assert len(store.durable.agents) == 100
         assert store.last_at == 7
+        keeper.stop()
+
+    run(program)
+
+
+class Lagging(Slow):
+    """A store whose disk takes some time."""
+
+    def flush(self) -> None:
+        time.sleep(0.1)
+        super().flush()
+
+
+async def clients(keeper: Keeper, told: Told, *, first: int, many: int, times: int) -> None:
+    """So many clients with a step at a time each; the first has the disk for itself at first."""
+    waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    def kept(number: int) -> None:
+        told.kept.append(number)
+        while waiting and waiting[0][0] <= number:
+            waiting.pop(0)[1].set_result(None)
+
+    keeper._on_kept = kept
+
+    async def client(number: int) -> None:
+        for _ in range(times):
+            future = asyncio.get_running_loop().create_future()
+            waiting.append((keeper.put(step(number)), future))
+            await future
+            await asyncio.sleep(0.001 * (number % 3))  # it thinks for a while
+
+    alone = [asyncio.create_task(client(number)) for number in range(first)]
+    await asyncio.sleep(0.001)
+    await asyncio.gather(*alone, *[client(number) for number in range(first, many)])
+
+
+def test_a_crowd_that_was_cut_in_two_finds_together_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "PATIENCE_S_MAX", 1.0)
+
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        await clients(keeper, told, first=4, many=10, times=4)
+        assert store.groups == [4, 10, 10, 10, 6]
+        assert await keeper.drain(10)
+        keeper.stop()
+
+    run(program)
+
+
+def test_without_patience_it_goes_on_in_two_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "PATIENCE", 0.0)
+
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        await clients(keeper, told, first=4, many=10, times=4)
+        assert store.groups[:2] == [4, 6]
+        assert await keeper.drain(10)
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_crowd_that_did_not_come_is_not_waited_for_again_soon() -> None:
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        for number in range(10):
+            keeper.put(step(number))
+        assert await keeper.drain(10)
+        keeper.put(step(10))
+        assert keeper.state == WAITING
+        assert await keeper.drain(10)
+        for number in range(3):
+            keeper.put(step(number))
+        assert await keeper.drain(10)
+        keeper.put(step(11))
+        assert keeper.state == WRITING
+        assert await keeper.drain(10)
+        assert store.groups == [10, 1, 3, 1]
         keeper.stop()
 
     run(program)
