@@ -97,6 +97,7 @@ from nomospace.space import (
 )
 from nomospace.terms import Term
 from nomospace.trust.revocation import Revocations
+from nomospace.trust.seals import NotAuthentic
 
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
@@ -111,12 +112,12 @@ class Host:
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
     is asked once it is at the door, with program, code and state. `vouches` is asked for a letter
-    from elsewhere whether its controller may take part in a law's community, and `silent` for a law
-    whether this host's own controllers may: why not, or an empty string. `papers` are what it shows
-    those it engages with, and `believes` is asked for a law, a host and its papers whether what
-    that host says under the law counts. `enrols` is asked for an agent that adopts a law (its
-    hash), and gives the terms that a secretary's roll has for it, or raises why it is not admitted.
-    `limits` bound the mail that waits. With `traces` the host tells
+    from elsewhere whether its controller may take part in a law's community: what is against it, or
+    nothing; and `silent` for a law whether this host's own controllers may: why not, or an empty
+    string. `papers` are what it shows those it engages with, and `believes` is asked for a law, a
+    host and its papers whether what that host says under the law counts. `enrols` is asked for an
+    agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
+    raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
     what becomes of every tuple (`effects.Traced`). `revocations` are the certificates known
     to be revoked when the host begins. A host that is `loading` is told the tuples of earlier lives
     in `Loaded` events; until the last of them it is alone, and all that it is asked waits.
@@ -142,10 +143,10 @@ class Host:
         servers: Mapping[str, tuple[str, ...]] | None = None,
         admits: Callable[[str, str, Any], str] | None = None,
         reads: Callable[[str, Any, Any], str] | None = None,
-        vouches: Callable[[CompiledLaw, Post], str] | None = None,
+        vouches: Callable[[CompiledLaw, Post], NotAuthentic | None] | None = None,
         silent: Callable[[CompiledLaw], str] | None = None,
         papers: Callable[[], bytes] | None = None,
-        believes: Callable[[CompiledLaw, str, bytes], str] | None = None,
+        believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
@@ -162,10 +163,10 @@ class Host:
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
         self.reads = reads or _admit_all
-        self.vouches = vouches or _admit_all
+        self.vouches = vouches or _doubt_nothing
         self.silent = silent or _admit_all
         self.papers = papers or bytes
-        self.believes = believes or _admit_all
+        self.believes = believes or _doubt_nothing
         self.proven = believes is not None
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
@@ -480,6 +481,10 @@ class Host:
 
 def _admit_all(*asked: Any) -> str:
     return ""
+
+
+def _doubt_nothing(*asked: Any) -> NotAuthentic | None:
+    return None
 
 
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:

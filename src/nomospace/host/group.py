@@ -63,6 +63,7 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.protocols.streams import Ack, Data, Streams
 from nomospace.protocols.transfers import Taken, Transfer, Transfers
+from nomospace.trust.seals import NotAuthentic
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -352,24 +353,24 @@ class Group:
 
     # -- whom to believe ---------------------------------------------------------------------
 
-    def distrust(self, peer: str, law: CompiledLaw | None) -> str:
-        """Why a host is not believed under a law; empty when it is, or when there is no law.
+    def distrust(self, peer: str, law: CompiledLaw | None) -> NotAuthentic | None:
+        """Why a host is not believed under a law, if it is not.
 
         Only papers that came over a link of its own are the host's: others could show them too.
         """
         if law is None:
-            return ""
+            return None
         lines = self.entries.get(peer)
         return self._judge(peer, b"" if lines is None else lines.papers, law)
 
-    def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> str:
+    def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> NotAuthentic | None:
         host = self._host
         if self._engagement.linked(peer):
             return host.believes(law, peer, papers)
-        why = host.believes(law, peer, b"")
-        if why and papers and not host.believes(law, peer, papers):
+        doubt = host.believes(law, peer, b"")
+        if doubt is not None and papers and host.believes(law, peer, papers) is None:
             self._call(peer)
-        return why
+        return doubt
 
     def _call(self, peer: str) -> None:
         """Ask for a link with a host that lacks nothing else to be believed.
@@ -395,14 +396,15 @@ class Group:
 
     def _believed(self, peer: str, papers: bytes, law: str) -> bool:
         known = self._host.governing.law(law)
-        return known is None or not self._judge(peer, papers, known)
+        return known is None or self._judge(peer, papers, known) is None
 
     def doubts(self, peer: str, law: str) -> bool:
         """Whether a host speaks under a law in which it is not believed; that is noted."""
-        why = self.distrust(peer, self._host.governing.law(law)) if law else ""
-        if why:
-            self._host.note("not-authentic", peer=peer, law=law, why=why)
-        return bool(why)
+        doubt = self.distrust(peer, self._host.governing.law(law)) if law else None
+        if doubt is not None:
+            code, why = doubt.reason, doubt.why
+            self._host.note("not-authentic", peer=peer, law=law, code=code, why=why)
+        return doubt is not None
 
     # -- the directory -----------------------------------------------------------------------
 

@@ -175,8 +175,8 @@ class Moving:
         if len(self._asking) >= MOVING_MAX:
             raise MoveRefused(agent=agent, to=request.to, why="too many agents are leaving")
         for law in host.governing.laws_over(agent):  # its states there are for its own eyes only
-            if why := host.group.distrust(request.to, law):
-                raise MoveRefused(agent=agent, to=request.to, why=why)
+            if doubt := host.group.distrust(request.to, law):
+                raise MoveRefused(agent=agent, to=request.to, why=doubt.why)
         key = (host.life << 32) + self._next
         self._next += 1
         until = host.now + ASK_US
@@ -296,9 +296,10 @@ class Moving:
             return why
         for text in body.laws:
             law = host.governing.law(text.hash) or load(text.text, text.name)
-            if why := host.group.distrust(peer, law):
-                host.note("not-authentic", peer=peer, agent=body.agent, law=law.hash, why=why)
-                return why
+            if doubt := host.group.distrust(peer, law):
+                facts = {"law": law.hash, "code": doubt.reason, "why": doubt.why}
+                host.note("not-authentic", peer=peer, agent=body.agent, **facts)
+                return doubt.why
         return host.admits(body.agent, body.program, body.code)
 
     def _hear_welcome(self, peer: str, body: Welcome) -> None:

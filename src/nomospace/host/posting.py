@@ -262,10 +262,11 @@ class Posting:
         if post.to not in host.holding.residents:  # it is for someone else to judge
             return False
         law = host.governing.law(letter.law)
-        why = "" if law is None else host.vouches(law, post)
-        if why:
-            host.note("not-authentic", peer=peer, law=letter.law, post=post.id, why=why)
-        return bool(why)
+        doubt = None if law is None else host.vouches(law, post)
+        if doubt is not None:
+            code, why = doubt.reason, doubt.why
+            host.note("not-authentic", peer=peer, law=letter.law, post=post.id, code=code, why=why)
+        return doubt is not None
 
     def tick(self) -> None:
         """Send again what may be lost; try again what found a full queue."""

@@ -69,6 +69,7 @@ from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.space import Record, Space
 from nomospace.store.interface import Kept, Step, Store
+from nomospace.trust.seals import NotAuthentic
 from nomospace.wire.talk import CLIENT_PROGRAM
 
 if TYPE_CHECKING:
@@ -160,10 +161,10 @@ class Host:
         clock: Callable[[Mark], Clock] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
-        vouches: Callable[[CompiledLaw, Post], str] | None = None,
+        vouches: Callable[[CompiledLaw, Post], NotAuthentic | None] | None = None,
         silent: Callable[[CompiledLaw], str] | None = None,
         papers: Callable[[], bytes] | None = None,
-        believes: Callable[[CompiledLaw, str, bytes], str] | None = None,
+        believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
         recorder: Recorder | None = None,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,

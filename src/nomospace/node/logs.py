@@ -19,7 +19,9 @@ FACT_CHARS_MAX: Final = 1_000
 """The longest fact in a log; strangers may have a say in what is logged."""
 
 _QUIET: Final = frozenset(
-    {"link-up", "link-down", "server-reached", "identity-reloaded", "handshake-failed"}
+    """
+    started stopped link-up link-down link-wanted server-reached identity-reloaded handshake-failed
+    """.split()
 )
 """Notes that are no trouble."""
 

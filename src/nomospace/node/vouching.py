@@ -23,6 +23,7 @@ from nomospace.node.links import Hear, Links
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.routing.frames import Frame, Post, post_in, with_post
+from nomospace.trust.certificates import WrongSubject
 from nomospace.trust.keys import NotAPublicKey, PublicKey
 from nomospace.trust.seals import NotAuthentic, Signer, Verifier, digest_post
 
@@ -43,19 +44,22 @@ class Vouching:
 
     # -- what the core asks ------------------------------------------------------------------
 
-    def vouches(self, law: CompiledLaw, post: Post) -> str:
-        """Why a letter from elsewhere is not to be believed; empty when it is."""
+    def vouches(self, law: CompiledLaw, post: Post) -> NotAuthentic | None:
+        """Why a letter from elsewhere is not to be believed, if it is not."""
         letter = post.body
         if law.tree.clear_messages:
-            return ""
+            return None
         if letter.seal == UNSEALED:
-            return "it has no seal, and its law does not allow clear messages"
+            why = "it has no seal, and its law does not allow clear messages"
+            return NotAuthentic(reason="trust.no-seal", why=why)
         try:
             verifier = self._verifier(law)
             verifier.check(_digest(post, letter), letter.seal, now=self._now())
-        except (NotAuthentic, NotAPublicKey) as error:
-            return str(error)
-        return ""
+        except NotAuthentic as error:
+            return error
+        except NotAPublicKey as error:
+            return NotAuthentic(reason=error.code, why=str(error))
+        return None
 
     def silent(self, law: CompiledLaw) -> str:
         """Why this host's controllers cannot speak under a law; empty when they can."""
@@ -73,21 +77,27 @@ class Vouching:
         held = self._identity.controller
         return b"" if held is None else held[1].der
 
-    def believes(self, law: CompiledLaw, host: str, papers: bytes) -> str:
-        """Why a host that shows papers over its own link is not believed; empty when it is.
+    def believes(self, law: CompiledLaw, host: str, papers: bytes) -> NotAuthentic | None:
+        """Why a host that shows papers over its own link is not believed, if it is not.
 
         What engaged hosts say to each other has no seals: TLS has proved which host speaks, and
         the certificate says that its controllers may.
         """
         if law.tree.clear_messages:
-            return ""
+            return None
         if not papers:
-            return f"{host} has shown no certificate of controllers over a link of its own"
+            why = f"{host} has shown no certificate of controllers over a link of its own"
+            return NotAuthentic(reason="trust.no-papers", why=why)
         try:
             found = self._verifier(law).controller(papers, now=self._now())
-        except (NotAuthentic, NotAPublicKey) as error:
-            return str(error)
-        return "" if found.subject == host else f"{host} shows the certificate of {found.subject}"
+        except NotAuthentic as error:
+            return error
+        except NotAPublicKey as error:
+            return NotAuthentic(reason=error.code, why=str(error))
+        if found.subject == host:
+            return None
+        why = f"{host} shows the certificate of {found.subject}"
+        return NotAuthentic(reason=WrongSubject.code, why=why)
 
     def _verifier(self, law: CompiledLaw) -> Verifier:
         text = law.tree.controller_authority

@@ -133,10 +133,12 @@ class CertificateRevoked(BadCertificate):
 
     code: ClassVar[str] = "trust.certificate-revoked"
     about: str
-    serial: int
+    serial: str
+    """In hexadecimal digits, as `nomospace trust show` has it: it is too long for a number of the
+    wire."""
 
     def __str__(self) -> str:
-        return f"the {self.about} (serial {self.serial:x}) was revoked; have a new one issued"
+        return f"the {self.about} (serial {self.serial}) was revoked; have a new one issued"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -254,7 +256,7 @@ def check_certificate(
     if now < claim.not_before:
         raise CertificateNotYetValid(about=about, not_before=claim.not_before)
     if revocations.revoked(issuer, claim.serial):
-        raise CertificateRevoked(about=about, serial=claim.serial)
+        raise CertificateRevoked(about=about, serial=f"{claim.serial:x}")
     if subject is not None and claim.subject != subject:
         raise WrongSubject(about=about, wanted=subject)
     more: dict[str, tuple[Term, ...]] = {}

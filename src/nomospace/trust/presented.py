@@ -60,11 +60,12 @@ class SerialReused(BadCertificate):
 
     code: ClassVar[str] = "trust.serial-reused"
     about: str
-    serial: int
+    serial: str
+    """In hexadecimal digits."""
 
     def __str__(self) -> str:
         return (
-            f"the {self.about} has serial {self.serial:x}, which another certificate of its "
+            f"the {self.about} has serial {self.serial}, which another certificate of its "
             "authority has; neither could be revoked alone, so have it issued anew"
         )
 
@@ -183,7 +184,8 @@ class Presented:
         issued: _Issued = (found.issuer.raw, found.serial)
         holders = self._held.get(issued, {})
         if any(one.certificate != found.der for one in holders.values()):
-            raise SerialReused(about=f"certificate of {found.subject!r}", serial=found.serial)
+            about = f"certificate of {found.subject!r}"
+            raise SerialReused(about=about, serial=f"{found.serial:x}")
         home = (agent, law)
         if home not in holders and len(self._homes.get(home, ())) >= HELD_MAX:
             raise TooManyCertificates(agent=agent)

@@ -58,7 +58,7 @@ class NotAuthentic(PeerError):
     """A message that no controller of the law's authority answers for.
 
     `reason` is a lasting word for the journal: the code of what is wrong with the certificate, or
-    `trust.no-seal`, `trust.bad-seal`, `trust.wrong-signature`.
+    `trust.no-seal`, `trust.bad-seal`, `trust.wrong-signature`; of a host, `trust.no-papers`.
     """
 
     code: ClassVar[str] = "trust.not-authentic"

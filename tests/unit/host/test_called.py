@@ -8,13 +8,14 @@ import pytest
 import nomospace as ns
 from nomospace.law import CompiledLaw, load
 from nomospace.testing.loop import run
+from nomospace.trust.seals import NotAuthentic
 
 LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
 GOOD = b"good papers"
 
 
-def believes(law: CompiledLaw, host: str, papers: bytes) -> str:
-    return "" if papers == GOOD else f"{host} shows {papers!r}"
+def believes(law: CompiledLaw, host: str, papers: bytes) -> NotAuthentic | None:
+    return None if papers == GOOD else NotAuthentic(reason="trust.no-papers", why=repr(papers))
 
 
 class Row:

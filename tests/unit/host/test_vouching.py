@@ -11,6 +11,7 @@ from nomospace.host.changes import LawLearnt
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.routing.frames import Post
 from nomospace.terms import show, t
+from nomospace.trust.seals import NotAuthentic
 from tests.paper.hosts import Hosts
 
 LAW = load(
@@ -47,23 +48,24 @@ def rulings(net: Hosts, home: str, kind: str) -> list[Ruling]:
 
 def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
     asked: list[Post] = []
+    doubt = NotAuthentic(reason="trust.wrong-subject", why="no such controller")
 
-    def vouches(law: CompiledLaw, post: Post) -> str:
+    def vouches(law: CompiledLaw, post: Post) -> NotAuthentic | None:
         asked.append(post)
-        return "" if post.body.message == "true" else "no such controller"
+        return None if post.body.message == "true" else doubt
 
     net.hosts["b"].vouches = vouches
     tell(net, "ann@a", "forged", "bob@b")
     assert net.mail == []
     [(where, note)] = [(host, note) for host, note in net.notes if note.what == "not-authentic"]
     assert where == "b"
-    assert note.facts["why"] == "no such controller"
+    assert (note.facts["code"], note.facts["why"]) == (doubt.reason, doubt.why)
     assert note.facts["post"] == ("ann@a", "bob@b", 1)
     assert asked[0].body.law == LAW.hash
 
 
 def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
-    net.hosts["a"].vouches = lambda law, post: "nobody is believed"
+    net.hosts["a"].vouches = lambda law, post: NotAuthentic(reason="x", why="nobody is")
     net.agent("cid@a")
     net.do("cid@a", Adopt(LAW))
     net.run(3)

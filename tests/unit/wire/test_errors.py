@@ -15,7 +15,12 @@ from nomospace.control import Told
 from nomospace.errors import Bug, CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
+from nomospace.meaning.question import FaultyTemplate, parse_template
+from nomospace.meaning.reading import read_ontology
+from nomospace.meaning.reading.faults import FaultyOntology
 from nomospace.terms import Faulty, FaultyPredicate, where
+from nomospace.trust.certificates import CertificateRevoked
+from nomospace.trust.presented import SerialReused
 from nomospace.wire.errors import (
     FIELDS_BYTES_MAX,
     TEXT_MAX,
@@ -52,9 +57,13 @@ def part(annotation: Any) -> st.SearchStrategy[Any]:
     return st.text(max_size=9) if annotation is Any else of(annotation)
 
 
+DRAWN = (Faulty, FaultyPredicate, FaultyTemplate, FaultyOntology)
+"""Errors with places in texts."""
+
+
 @pytest.mark.parametrize(
     "kind",
-    [kind for kind in loaded() if kind not in (Faulty, FaultyPredicate)],  # by hand, below
+    [kind for kind in loaded() if kind not in DRAWN],  # by hand, below
     ids=lambda kind: kind.code,
 )
 @settings(max_examples=5)
@@ -63,6 +72,14 @@ def test_every_error(kind: type[NomospaceError], data: st.DataObject) -> None:
     hints = get_type_hints(kind)
     parts = {field.name: data.draw(part(hints[field.name])) for field in fields(kind)}
     same(there_and_back(kind(**parts)), kind(**parts))
+
+
+def test_a_serial_travels_however_long_it_is() -> None:
+    """They have 160 bits, and numbers of the wire have 64."""
+    serial = f"{(1 << 159) + 1:x}"
+    for kind in (CertificateRevoked, SerialReused):
+        error = kind(about="certificate of 'ann@ward'", serial=serial)
+        same(there_and_back(error), error)
 
 
 def test_codes_are_unique() -> None:
@@ -89,6 +106,20 @@ def test_the_fault_of_a_predicate_likewise() -> None:
     with pytest.raises(FaultyPredicate) as caught:
         where("> > 5")
     same(there_and_back(caught.value), caught.value)
+
+
+def test_the_fault_of_a_template_likewise() -> None:
+    with pytest.raises(FaultyTemplate) as caught:
+        parse_template("(Car where price <)")
+    same(there_and_back(caught.value), caught.value)
+
+
+def test_the_faults_of_an_ontology_likewise() -> None:
+    with pytest.raises(FaultyOntology) as caught:
+        read_ontology("classes: {Car: {parents: [Thing]}}", "cars.yaml")
+    assert str(there_and_back(caught.value)) == str(caught.value)
+    assert isinstance(there_and_back(caught.value), FaultyOntology)
+    assert "^" in str(caught.value)
 
 
 # -- what is not known -------------------------------------------------------------------------
