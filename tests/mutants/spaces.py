@@ -300,7 +300,7 @@ SPACES: Final = (
     Mutant(
         "a misplaced tuple stays where it is when its agent comes to a peer",
         HOLDING,
-        """            if level is not None and level.law == one.law:
+        """            if level is not None and level.tie == (one.law, one.ontology):
                 self._ship_to(peer, level, one.agent)
 """,
         "            pass\n",
@@ -343,8 +343,8 @@ SPACES: Final = (
     Mutant(
         "a misplaced tuple stays where it is when its agent is met",
         HOLDING,
-        "                if lines.shares(level.name, level.law, dest):\n",
-        "                if not lines.shares(level.name, level.law, dest):\n",
+        "                if self._shares(lines, level, dest):\n",
+        "                if not self._shares(lines, level, dest):\n",
         FEDERATION,
     ),
     Mutant(

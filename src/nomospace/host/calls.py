@@ -38,12 +38,27 @@ STRONG: Final = "strong"
 WEAK: Final = "weak"
 
 
+class OntologyText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An ontology as it travels: whoever gets it reads the text and compares the hash.
+
+    Without a text it is named only, for a host that has met it.
+    """
+
+    hash: str
+    name: str = ""
+    text: str = ""
+
+
 class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
-    """Have an interface space of this name, private at first; under a law, or under none."""
+    """Have an interface space of this name, private at first; under a law, or under none.
+
+    It speaks an ontology; where none is given, that which the space speaks on this host.
+    """
 
     space: str
     law: CompiledLaw | None = None
     durable: bool = True
+    ontology: OntologyText | None = None
 
 
 class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
@@ -86,8 +101,23 @@ class PutBack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="put-b
     fields: tuple[Term, ...]
 
 
+class Sets(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Whether several tuples may answer a template together, and how far to look for them.
+
+    With `correlate` auto they may where no single tuple does, with always in any case. With a
+    `key` they all hold one same object of that class.
+    """
+
+    correlate: str = "auto"
+    key: str = ""
+    max_set: int = 6
+
+
 class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
-    """Read or take what a template matches: one or all, waiting or not, here or there."""
+    """Read or take what a template matches: one or all, waiting or not, here or there.
+
+    With `sets`, several tuples may answer a template that names classes together.
+    """
 
     space: str
     how: str
@@ -95,6 +125,7 @@ class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     at: str = ""
     dest: str = ""
     lease_us: int = 0
+    sets: Sets | None = None
 
 
 class Cancel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="cancel"):
@@ -383,6 +414,7 @@ class Its(msgspec.Struct, frozen=True):
     law: str
     rows: tuple[Row, ...]
     durable: bool = True
+    ontology: str = ""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -421,3 +453,4 @@ class Bundle(msgspec.Struct, frozen=True):
     reactions: tuple[Any, ...] = ()
     memberships: tuple[Any, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    ontologies: tuple[OntologyText, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nomospace.control import Membership, Ruling, Snapshot, redo
-from nomospace.host.calls import LawText
+from nomospace.host.calls import LawText, OntologyText
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
 
@@ -59,13 +59,14 @@ class StateKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="sta
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="opened"):
-    """An agent has an interface space; `law` is a hash, or empty."""
+    """An agent has an interface space; `law` and `ontology` are hashes, or empty."""
 
     agent: str
     space: str
     law: str
     shared: bool
     durable: bool
+    ontology: str = ""
 
 
 class TuplePut(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple-put"):
@@ -146,6 +147,12 @@ class LawLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="law
     text: LawText
 
 
+class OntologyLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ontology-learnt"):
+    """A space here speaks an ontology that this host did not have."""
+
+    text: OntologyText
+
+
 class MemberJoined(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="member-joined"):
     """A membership begins, or comes with its agent."""
 
@@ -181,6 +188,7 @@ Change: TypeAlias = (
     | RoutingChanged
     | RoutingFolded
     | LawLearnt
+    | OntologyLearnt
     | MemberJoined
     | MemberRuled
     | FloorRaised
@@ -251,6 +259,7 @@ class Durable:
         self.parcels = Book()
         self.routing: dict[str, list[Any]] = {}
         self.laws: dict[str, LawText] = {}
+        self.ontologies: dict[str, OntologyText] = {}
         self.floor = 0
 
     def apply(self, change: Change) -> None:
@@ -317,6 +326,9 @@ class Durable:
     def _law_learnt(self, change: LawLearnt) -> None:
         self.laws[change.text.hash] = change.text
 
+    def _ontology_learnt(self, change: OntologyLearnt) -> None:
+        self.ontologies[change.text.hash] = change.text
+
     def _member_joined(self, change: MemberJoined) -> None:
         snapshot = change.snapshot
         self.members[snapshot.home, snapshot.law] = StoredMember(snapshot)
@@ -346,6 +358,7 @@ _APPLY: Final[dict[type, Any]] = {
     RoutingChanged: Durable._routing_changed,
     RoutingFolded: Durable._routing_folded,
     LawLearnt: Durable._law_learnt,
+    OntologyLearnt: Durable._ontology_learnt,
     MemberJoined: Durable._member_joined,
     MemberRuled: Durable._member_ruled,
     FloorRaised: Durable._floor_raised,

@@ -9,6 +9,7 @@ done. The parts of a host each have a file; they share the step under way throug
 - `serving`: the same for the agents of other hosts;
 - `lending`: leases;
 - `reacting`: reactions, strong and weak;
+- `speaking`: the ontologies that its spaces speak;
 - `governing`: controllers; `governed`: operations on governed spaces as events of their law;
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
 - `system`: the space `LimeSystem`;
@@ -75,6 +76,7 @@ from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
+from nomospace.host.speaking import Speaking
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
 from nomospace.protocols.courier import Parcel, Receipt
@@ -172,6 +174,7 @@ class Host:
         self.enrols = enrols or _no_roll
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, pace, durable)
+        self.speaking = Speaking(self)
         self.holding = Holding(self)
         self.seeking = Seeking(self)
         self.serving = Serving(self)
@@ -184,6 +187,7 @@ class Host:
         self.moving = Moving(self, durable)
         self.system = System(self)
         self.governing.restore(durable)
+        self.speaking.restore(durable)
         self.holding.restore(durable)
         self.system.refresh()
         self._changes.clear()

@@ -13,8 +13,12 @@ its entry of the other does not contain, in order, and skips those it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from nomospace.protocols.spaces import Announced, Entry, Sharing
+
+Tie: TypeAlias = tuple[str, str]
+"""What must be the same for a space to be shared: the hashes of its law and of its ontology."""
 
 
 class Directory:
@@ -34,15 +38,19 @@ class Directory:
         self.papers = entry.papers
         self._believed = believed
         self.agents = dict.fromkeys(entry.agents)
-        self._spaces = {one.name: (one.law, dict.fromkeys(one.agents)) for one in entry.spaces}
+        self._spaces: dict[str, tuple[Tie, dict[str, None]]] = {
+            one.name: ((one.law, one.ontology), dict.fromkeys(one.agents)) for one in entry.spaces
+        }
 
-    def shares(self, space: str, law: str, agent: str | None = None) -> bool:
-        """Whether an agent there, or anyone, shares a space under a law.
+    def shares(self, space: str, law: str, agent: str | None = None, *, ontology: str = "") -> bool:
+        """Whether an agent there, or anyone, shares a space under a law, with an ontology.
 
         A host whose controllers the law does not believe shares nothing under it.
         """
         known = self._spaces.get(space)
-        if known is None or known[0] != law or (agent is not None and agent not in known[1]):
+        if known is None or known[0] != (law, ontology):
+            return False
+        if agent is not None and agent not in known[1]:
             return False
         return not law or self._believed is None or self._believed(law)
 
@@ -53,9 +61,9 @@ class Directory:
 
     def sharings(self) -> Iterator[Sharing]:
         """All that is shared there."""
-        for space, (law, agents) in self._spaces.items():
+        for space, ((law, ontology), agents) in self._spaces.items():
             for agent in agents:
-                yield Sharing(space, law, agent)
+                yield Sharing(space, law, agent, ontology)
 
     def change(self, news: Announced) -> list[str]:
         """Take a change in; the spaces that are shared there from now on, or no more."""
@@ -65,27 +73,28 @@ class Directory:
         for agent in news.came:
             self.agents[agent] = None
         touched = dict.fromkeys(one.space for one in (*news.parted, *news.shared))
-        before = {space: self._law(space) for space in touched}
+        before = {space: self._tie(space) for space in touched}
         for one in news.parted:
             self._part(one)
         for one in news.shared:
             self._share(one)
-        return [space for space in touched if self._law(space) != before[space]]
+        return [space for space in touched if self._tie(space) != before[space]]
 
-    def _law(self, space: str) -> str | None:
+    def _tie(self, space: str) -> Tie | None:
         known = self._spaces.get(space)
         return None if known is None else known[0]
 
     def _share(self, one: Sharing) -> None:
-        law, agents = self._spaces.get(one.space, (one.law, {}))
-        if law != one.law:  # one name has one law at a host
+        tie = (one.law, one.ontology)
+        known, agents = self._spaces.get(one.space, (tie, {}))
+        if known != tie:  # one name has one law at a host, and speaks one ontology
             agents = {}
         agents[one.agent] = None
-        self._spaces[one.space] = (one.law, agents)
+        self._spaces[one.space] = (tie, agents)
 
     def _part(self, one: Sharing) -> None:
-        law, agents = self._spaces.get(one.space, ("", {}))
-        if law == one.law:
+        tie, agents = self._spaces.get(one.space, (("", ""), {}))
+        if tie == (one.law, one.ontology):
             agents.pop(one.agent, None)
             if not agents:
                 self._spaces.pop(one.space, None)
@@ -99,25 +108,25 @@ class News:
     >>> news = News()
     >>> news.agent("ann@a", was=False)
     >>> news.space("jobs", "ann@a", was=None)
-    >>> here = {"jobs": ""}
-    >>> told = news.tell(1, is_here=lambda agent: True, law_of=lambda space, agent: here.get(space))
+    >>> here = {"jobs": ("", "")}
+    >>> told = news.tell(1, is_here=lambda agent: True, tie_of=lambda space, agent: here.get(space))
     >>> told.came, told.shared
-    (('ann@a',), (Sharing(space='jobs', law='', agent='ann@a'),))
-    >>> news.tell(2, is_here=lambda agent: True, law_of=lambda space, agent: None)
+    (('ann@a',), (Sharing(space='jobs', law='', agent='ann@a', ontology=''),))
+    >>> news.tell(2, is_here=lambda agent: True, tie_of=lambda space, agent: None)
     """
 
     __slots__ = ("_agents", "_spaces")
 
     def __init__(self) -> None:
         self._agents: dict[str, bool] = {}
-        self._spaces: dict[tuple[str, str], str | None] = {}
+        self._spaces: dict[tuple[str, str], Tie | None] = {}
 
     def agent(self, agent: str, *, was: bool) -> None:
         """An agent comes or goes, and was here before or was not."""
         self._agents.setdefault(agent, was)
 
-    def space(self, space: str, agent: str, *, was: str | None) -> None:
-        """An agent shares or parts a space, which it shared under a law before, or (`None`) not."""
+    def space(self, space: str, agent: str, *, was: Tie | None) -> None:
+        """An agent shares or parts a space, which it shared so before, or (`None`) not at all."""
         self._spaces.setdefault((space, agent), was)
 
     def tell(
@@ -125,7 +134,7 @@ class News:
         edition: int,
         *,
         is_here: Callable[[str], bool],
-        law_of: Callable[[str, str], str | None],
+        tie_of: Callable[[str, str], Tie | None],
     ) -> Announced | None:
         """The difference that all of it makes, as an edition, and begin anew; `None` if none."""
         if not self._agents and not self._spaces:
@@ -135,12 +144,12 @@ class News:
         shared: list[Sharing] = []
         parted: list[Sharing] = []
         for (space, agent), was in self._spaces.items():
-            law = law_of(space, agent)
-            if law != was:
+            tie = tie_of(space, agent)
+            if tie != was:
                 if was is not None:
-                    parted.append(Sharing(space, was, agent))
-                if law is not None:
-                    shared.append(Sharing(space, law, agent))
+                    parted.append(Sharing(space, was[0], agent, was[1]))
+                if tie is not None:
+                    shared.append(Sharing(space, tie[0], agent, tie[1]))
         self._agents.clear()
         self._spaces.clear()
         if not (came or went or shared or parted):

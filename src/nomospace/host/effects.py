@@ -43,6 +43,11 @@ class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found")
     source: str
     deliveries: int = 0
     lease: str = ""
+    why: str = ""
+    """How it answers a template that names a class, in words; else empty."""
+    members: tuple[tuple[str, int], ...] = ()
+    """The ids of the tuples that answer together: then the fields are what the template asks for,
+    and the rest is that of the first of them."""
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from nomospace.errors import CallerError
 from nomospace.host.calls import Arrive, Bundle, Its, Open, Out, OutMany, PutBack
 from nomospace.host.changes import AgentCame, AgentWent, Durable, Opened, TupleGone, TuplePut
-from nomospace.host.directory import Directory, News
+from nomospace.host.directory import Directory, News, Tie
 from nomospace.host.effects import EXPIRED, MOVED, WRITTEN, Packed
 from nomospace.host.problems import (
     AgentExists,
@@ -28,7 +29,9 @@ from nomospace.host.problems import (
     OtherLaw,
     ReadOnly,
 )
+from nomospace.host.speaking import OtherOntology
 from nomospace.host.system import SYSTEM
+from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.protocols.spaces import (
     Announced,
     Handed,
@@ -59,14 +62,19 @@ DEAD: Final = ".dead"
 class Interface:
     """An agent's interface space."""
 
-    __slots__ = ("durable", "law", "name", "private", "shared")
+    __slots__ = ("durable", "law", "name", "ontology", "private", "shared")
 
-    def __init__(self, name: str, law: str, durable: bool) -> None:
+    def __init__(self, name: str, tie: Tie, durable: bool, ontology: Ontology = PLAIN) -> None:
         self.name = name
-        self.law = law
+        self.law, self.ontology = tie
         self.durable = durable
         self.shared = False
-        self.private = Space(name)
+        self.private = Space(name, ontology)
+
+    @property
+    def tie(self) -> Tie:
+        """What the host-level space must have too, for this one to be shared."""
+        return self.law, self.ontology
 
 
 class Resident:
@@ -90,13 +98,18 @@ class Resident:
 class Level:
     """The host-level space of one name: the tuples of all agents here that share it."""
 
-    __slots__ = ("law", "name", "sharers", "space")
+    __slots__ = ("law", "name", "ontology", "sharers", "space")
 
-    def __init__(self, name: str, law: str) -> None:
+    def __init__(self, name: str, tie: Tie, ontology: Ontology = PLAIN) -> None:
         self.name = name
-        self.law = law
-        self.space = Space(name)
+        self.law, self.ontology = tie
+        self.space = Space(name, ontology)
         self.sharers: dict[str, None] = {}
+
+    @property
+    def tie(self) -> Tie:
+        """Whatever is shared here has these: the hashes of its law and of its ontology."""
+        return self.law, self.ontology
 
 
 class Holding:
@@ -139,8 +152,11 @@ class Holding:
         self._news.agent(agent, was=False)
         host.write_down(AgentCame(agent, bundle.count))
         host.governing.unpack(agent, bundle.memberships, bundle.origin)
+        for text in bundle.ontologies:
+            host.speaking.admit(text)
         for its in bundle.spaces:
-            interface = self._open(resident, its.name, its.law, durable=its.durable)
+            tie = (its.law, its.ontology)
+            interface = self._open(resident, its.name, tie, durable=its.durable)
             for row in its.rows:
                 record = record_of(row)
                 interface.private.put(record, now=host.now)
@@ -150,11 +166,11 @@ class Holding:
                 if row.expires:
                     self._timed[interface.private] = its.name
         for its in bundle.spaces:
-            if its.shared and self._fits(its.name, its.law):
+            if not its.shared:
+                continue
+            try:
                 self.share(resident, (its.name,), shared=True)
-            elif its.shared:  # it stays private, until here is room for it
-                level = self.levels[its.name]
-                error = OtherLaw(space=its.name, law=level.law, given=its.law)
+            except CallerError as error:  # it stays private, until here is room for it
                 host.note("not-shared", agent=agent, error=error)
         for space, law, record in self._limbo.pop(agent, []):
             self.place(space, law, record)
@@ -192,7 +208,16 @@ class Holding:
             rows = tuple([row_of(record) for record in mine])
             for record in mine:
                 self.forget(name, record)
-            carried.append(Its(name, name in shared, interface.law, rows, interface.durable))
+            carried.append(
+                Its(
+                    name,
+                    name in shared,
+                    interface.law,
+                    rows,
+                    interface.durable,
+                    interface.ontology,
+                )
+            )
         memberships = host.governing.pack(agent)
         del self.residents[agent]
         self._news.agent(agent, was=True)
@@ -200,7 +225,14 @@ class Holding:
         host.reacting.follow((), (agent,))
         host.seeking.follow((), (agent,))
         return Bundle(
-            agent, host.name, resident.count, tuple(carried), reactions, memberships, waiting
+            agent,
+            host.name,
+            resident.count,
+            tuple(carried),
+            reactions,
+            memberships,
+            waiting,
+            host.speaking.texts(its.ontology for its in carried),
         )
 
     # -- interface spaces ------------------------------------------------------------------
@@ -216,26 +248,42 @@ class Holding:
         known = resident.spaces.get(name)
         if known is not None and known.law != law:
             raise OtherLaw(space=name, law=known.law, given=law)
+        level = self.levels.get(name)
+        here = known or (level if level is not None and level.sharers else None)
+        if request.ontology is not None:
+            ontology = self._host.speaking.admit(request.ontology)
+        else:
+            ontology = here.ontology if here is not None else ""
+        if here is not None:
+            self._check_tie(name, here.tie, (law, ontology))
         if known is not None:
             return
-        if not self._fits(name, law):
-            raise OtherLaw(space=name, law=self.levels[name].law, given=law)
         # A tuple that dies stays under its law.
         twin = resident.spaces.get(name.removesuffix(DEAD) if name.endswith(DEAD) else name + DEAD)
         if twin is not None and twin.law != law:
             raise OtherLaw(space=name, law=twin.law, given=law)
-        self._open(resident, name, law, durable=request.durable)
+        self._open(resident, name, (law, ontology), durable=request.durable)
 
-    def _fits(self, name: str, law: str) -> bool:
-        """Whether a space can be shared here under a law: one name has one law on a host."""
+    def _fits(self, name: str, tie: Tie) -> bool:
+        """Whether a space can be shared here: one name has one law on a host, and one ontology."""
         level = self.levels.get(name)
-        return level is None or level.law == law or not level.sharers
+        return level is None or level.tie == tie or not level.sharers
 
-    def _open(self, resident: Resident, name: str, law: str, *, durable: bool) -> Interface:
+    @staticmethod
+    def _check_tie(name: str, here: Tie, given: Tie) -> None:
+        """Raise what is different about a space."""
+        if here[0] != given[0]:
+            raise OtherLaw(space=name, law=here[0], given=given[0])
+        if here[1] != given[1]:
+            raise OtherOntology(space=name, ontology=here[1], given=given[1])
+
+    def _open(self, resident: Resident, name: str, tie: Tie, *, durable: bool) -> Interface:
+        law, ontology = tie
         if law:
             self._host.governing.manager(name, law)
-        interface = resident.spaces[name] = Interface(name, law, durable)
-        self._host.write_down(Opened(resident.id, name, law, False, durable))
+        speaks = self._host.speaking.get(ontology)
+        interface = resident.spaces[name] = Interface(name, tie, durable, speaks)
+        self._host.write_down(Opened(resident.id, name, law, False, durable, ontology))
         return interface
 
     def share(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
@@ -244,14 +292,21 @@ class Holding:
             raise ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
         for one in interfaces:
-            if shared and not self._fits(one.name, one.law):
-                raise OtherLaw(space=one.name, law=self.levels[one.name].law, given=one.law)
+            if shared and not self._fits(one.name, one.tie):
+                self._check_tie(one.name, self.levels[one.name].tie, one.tie)
         for interface in interfaces:
             if interface.shared == shared:
                 continue
             interface.shared = shared
             self._host.write_down(
-                Opened(resident.id, interface.name, interface.law, shared, interface.durable)
+                Opened(
+                    resident.id,
+                    interface.name,
+                    interface.law,
+                    shared,
+                    interface.durable,
+                    interface.ontology,
+                )
             )
             if shared:
                 self._merge(resident, interface)
@@ -262,8 +317,9 @@ class Holding:
         """A private space becomes part of the host-level one, in one step."""
         host, name, agent = self._host, interface.name, resident.id
         level = self.levels.get(name)
-        if level is None or level.law != interface.law:
-            level = self.levels[name] = Level(name, interface.law)
+        if level is None or level.tie != interface.tie:
+            speaks = host.speaking.get(interface.ontology)
+            level = self.levels[name] = Level(name, interface.tie, speaks)
         level.sharers[agent] = None
         self._news.space(name, agent, was=None)
         mine = interface.private.held_by(agent)
@@ -287,7 +343,7 @@ class Holding:
         host, name, agent = self._host, interface.name, resident.id
         level = self.levels[name]
         del level.sharers[agent]
-        self._news.space(name, agent, was=level.law)
+        self._news.space(name, agent, was=level.tie)
         mine = level.space.held_by(agent)
         for record in mine:
             level.space.remove(record)
@@ -326,7 +382,7 @@ class Holding:
         name = interface.name + WRITTEN_ONCE
         keys = resident.spaces.get(name)
         if keys is None:
-            keys = self._open(resident, name, "", durable=interface.durable)
+            keys = self._open(resident, name, ("", ""), durable=interface.durable)
         if keys.private.find(Template.of((key,))) is not None:
             return False
         if len(keys.private) >= ONCE_MAX:
@@ -445,7 +501,7 @@ class Holding:
             record.cur = dest
             return False
         peer = self._host.group.where.get(dest)
-        if peer is None or not self._host.group.entries[peer].shares(name, level.law, dest):
+        if peer is None or not self._shares(self._host.group.entries[peer], level, dest):
             return False
         if not self._host.group.has_room(peer):
             return False
@@ -495,7 +551,7 @@ class Holding:
         """Send a peer every tuple that is for its agents, or held by them."""
         for level in self.levels.values():
             for dest in level.space.misplaced():
-                if lines.shares(level.name, level.law, dest):
+                if self._shares(lines, level, dest):
                     self._ship_to(peer, level, dest)
         for agent in [agent for agent in self._limbo if agent in lines.agents]:
             self._hand_to(peer, agent)
@@ -504,10 +560,15 @@ class Holding:
         """Send a peer what is for the agents that have come there, or held by them."""
         for one in news.shared:
             level = self.levels.get(one.space)
-            if level is not None and level.law == one.law:
+            if level is not None and level.tie == (one.law, one.ontology):
                 self._ship_to(peer, level, one.agent)
         for agent in news.came:
             self._hand_to(peer, agent)
+
+    @staticmethod
+    def _shares(lines: Directory, level: Level, agent: str) -> bool:
+        """Whether an agent of a peer shares what is a host-level space here."""
+        return lines.shares(level.name, level.law, agent, ontology=level.ontology)
 
     def _ship_to(self, peer: str, level: Level, dest: str) -> None:
         host = self._host
@@ -583,8 +644,8 @@ class Holding:
         interface = holder.spaces.get(name) if holder is not None else None
         law = interface.law if interface is not None else ""
         if holder is not None and interface is not None and name + DEAD not in holder.spaces:
-            self._open(holder, name + DEAD, law, durable=interface.durable)
-            if interface.shared and self._fits(name + DEAD, law):
+            self._open(holder, name + DEAD, interface.tie, durable=interface.durable)
+            if interface.shared and self._fits(name + DEAD, interface.tie):
                 self.share(holder, (name + DEAD,), shared=True)
         host.note("dead-letter", space=name, tuple=record.id, deliveries=record.deliveries)
         record.deliveries = 0
@@ -625,7 +686,7 @@ class Holding:
     def lines(self) -> tuple[tuple[str, ...], tuple[SharedSpace, ...]]:
         """The agents here and the spaces they share."""
         spaces = [
-            SharedSpace(level.name, level.law, tuple(level.sharers))
+            SharedSpace(level.name, level.law, tuple(level.sharers), level.ontology)
             for level in self.levels.values()
             if level.sharers
         ]
@@ -633,16 +694,16 @@ class Holding:
 
     def news(self, edition: int) -> Announced | None:
         """What has changed in the lines since this was last asked, as an edition; if anything."""
-        return self._news.tell(edition, is_here=self.residents.__contains__, law_of=self._law_of)
+        return self._news.tell(edition, is_here=self.residents.__contains__, tie_of=self._tie_of)
 
-    def _law_of(self, name: str, agent: str) -> str | None:
-        """The law under which an agent here shares a space; `None` when it does not."""
+    def _tie_of(self, name: str, agent: str) -> Tie | None:
+        """Under what an agent here shares a space; `None` when it does not."""
         level = self.levels.get(name)
-        return level.law if level is not None and agent in level.sharers else None
+        return level.tie if level is not None and agent in level.sharers else None
 
     def shares(self, name: str, agent: str) -> bool:
         """Whether an agent here shares a space."""
-        return self._law_of(name, agent) is not None
+        return self._tie_of(name, agent) is not None
 
     # -- starting again --------------------------------------------------------------------
 
@@ -653,11 +714,13 @@ class Holding:
             # What was not durable may have been numbered further than the disk knows.
             self.residents[agent] = Resident(agent, count + LIFE_STEP)
         for (agent, name), opened in durable.spaces.items():
-            interface = Interface(name, opened.law, opened.durable)
+            tie = (opened.law, opened.ontology)
+            speaks = self._host.speaking.get(opened.ontology)
+            interface = Interface(name, tie, opened.durable, speaks)
             interface.shared = opened.shared
             self.residents[agent].spaces[name] = interface
             if opened.shared:
-                level = self.levels.setdefault(name, Level(name, opened.law))
+                level = self.levels.setdefault(name, Level(name, tie, speaks))
                 level.sharers[agent] = None
         for name, rows in durable.tuples.items():
             for row in rows.values():

@@ -2,9 +2,10 @@
 
 Law text keeps Linda's short words: `out(T)`, `in(P)`, `rd(P)`, `inp`, `rdp`, `ing`, `rdg`,
 `react(P, Mode)`, `unreact(P)`, `cancel(Op)`, `returned(T)`. Options ride as one more argument, a
-list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds. A law may
-forward another operation than the one it was shown, so what reaches a space is always read back
-from its term.
+list, absent when there are none: `out(T, [to(L), ttl(S), once(K)])`, with seconds;
+`in(P, [correlate(auto), maxSet(6), key('Car')])` for an answer of several tuples together. A law
+may forward another operation than the one it was shown, so what reaches a space is always read
+back from its term.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from nomospace.host.calls import (
     Out,
     React,
     Seek,
+    Sets,
 )
+from nomospace.meaning.question import SET_MAX
 from nomospace.terms import Compound, Term
 from nomospace.terms.templates import Template, freeze_tuple
 
@@ -82,6 +85,11 @@ def show(request: Out | Seek | React) -> Compound:
             name = WORDS[request.how]
             if request.lease_us:
                 options.append(Compound("lease", (seconds(request.lease_us),)))
+            if request.sets is not None:
+                options.append(Compound("correlate", (request.sets.correlate,)))
+                options.append(Compound("maxSet", (request.sets.max_set,)))
+                if request.sets.key:
+                    options.append(Compound("key", (request.sets.key,)))
         if request.at:
             options.append(Compound("at", (request.at,)))
         if request.dest:
@@ -133,10 +141,22 @@ def read(message: Term, space: str) -> Out | Seek | React | None:
                 _word(options, "at"),
                 _word(options, "dest"),
                 _micros(options, "lease"),
+                _sets(options),
             )
     except NomospaceError:
         return None
     return None
+
+
+def _sets(options: dict[str, Any]) -> Sets | None:
+    if "correlate" not in options:
+        return None
+    most = options.get("maxSet")
+    return Sets(
+        _word(options, "correlate"),
+        _word(options, "key"),
+        most if most.__class__ is int else SET_MAX,
+    )
 
 
 def _options(given: Term) -> dict[str, Any] | None:

@@ -317,7 +317,7 @@ class Moving:
     def _hear_coming(self, peer: str, body: Coming) -> None:
         """Place an agent, with the note that it came, in one step; or send it back."""
         host = self._host
-        why = self._objection(peer, body)
+        why = self._objection(peer, body) or self._host.speaking.objection(body.bundle)
         if body.program and not why:
             why = host.reads(body.program, body.code, body.state)
         if why:

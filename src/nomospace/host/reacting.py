@@ -328,11 +328,12 @@ class Reacting:
         resident = host.holding.residents.get(one.agent)
         if resident is None or not resident.spaces[request.space].shared:
             return {}
+        speaks = resident.spaces[request.space].ontology
         return {
             peer: None
             for peer, directory in host.group.entries.items()
             if (request.at in ("", peer) or request.at in directory.agents)
-            and directory.shares(request.space, one.law)
+            and directory.shares(request.space, one.law, ontology=speaks)
         }
 
     def _spread(self, one: Registered) -> None:

@@ -244,10 +244,11 @@ class Seeking:
         only = self._site(seek.at) if seek.at else None
         sites: dict[str, None] = {}
         level = host.holding.levels.get(seek.space)
+        speaks = level.ontology if level is not None else ""
         if level is not None and level.law == law and only in (None, host.name):
             sites[host.name] = None
         for peer, directory in host.group.entries.items():
-            if only in (None, peer) and directory.shares(seek.space, law):
+            if only in (None, peer) and directory.shares(seek.space, law, ontology=speaks):
                 sites[peer] = None
         return sites
 
@@ -423,10 +424,10 @@ class Seeking:
             self._host.holding.forget(name, record)
             self._host.trace(TAKEN, name, record, one.agent)
             self._close(one)
-            self._host.answer(one.op, found_of(record))
+            self._host.answer(one.op, self._found(one, record))
         elif kind is READ_WAITER:
             self._close(one)
-            self._host.answer(one.op, found_of(record))
+            self._host.answer(one.op, self._found(one, record))
         elif space.get(record.id) is record and self._serve(one, space, [record]):
             self._close(one)
         else:  # taken meanwhile, or kept by the law
@@ -449,7 +450,7 @@ class Seeking:
         host, seek = self._host, one.seek
         if one.law and host.governing.find(one.agent, one.law) is None:
             return False  # it has quit its community: nobody there could be given the tuple
-        founds = tuple([found_of(record) for record in records])
+        founds = tuple([self._found(one, record) for record in records])
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
@@ -465,7 +466,7 @@ class Seeking:
                     ]
                 )
                 founds = tuple(
-                    [found_of(r, lease) for r, lease in zip(records, leases, strict=True)]
+                    [self._found(one, r, lease) for r, lease in zip(records, leases, strict=True)]
                 )
             else:
                 for record in records:
@@ -479,6 +480,21 @@ class Seeking:
         else:
             host.answer(one.op, founds[0])
         return True
+
+    def _found(self, one: Op, record: Record, lease: str = "") -> Found:
+        """A tuple as its finder gets it, with how it answers where that needs words."""
+        if not one.seek.template.meant:
+            return found_of(record, lease)
+        return found_of(record, lease, self._explained(one, record))
+
+    def _explained(self, one: Op, record: Record) -> str:
+        """How a tuple answers: by this host's reading, which is that of every host that shares."""
+        seek, holding = one.seek, self._host.holding
+        if seek.space == SYSTEM:
+            return self._host.system.space.why(seek.template, record.fields)
+        resident = holding.residents.get(one.agent)
+        interface = resident.spaces.get(seek.space) if resident is not None else None
+        return "" if interface is None else interface.private.why(seek.template, record.fields)
 
     def _nothing(self, one: Op) -> None:
         """There is no match where an operation that does not wait has looked."""
@@ -536,7 +552,7 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([found_of(record_of(row)) for row in body.rows])
+        founds = tuple([self._found(one, record_of(row)) for row in body.rows])
         if one.law:
             self._host.governed.deliver(one, body.message, founds)
         elif one.seek.how in BULK:
@@ -601,7 +617,7 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([found_of(record_of(row)) for row in what.rows])
+        founds = tuple([self._found(one, record_of(row)) for row in what.rows])
         if one.law:
             host.governed.deliver(one, what.message, founds)
         elif one.seek.how in BULK:
@@ -621,7 +637,7 @@ class Seeking:
         self._close(one)
         founds = tuple(
             [
-                found_of(record_of(row), lease)
+                self._found(one, record_of(row), lease)
                 for row, lease in zip(body.rows, body.leases, strict=True)
             ]
         )
@@ -638,6 +654,8 @@ def agent_at(at: str) -> str | None:
     return at if "@" in at else None
 
 
-def found_of(record: Record, lease: str = "") -> Found:
+def found_of(record: Record, lease: str = "", why: str = "") -> Found:
     """A tuple as its finder gets it."""
-    return Found(record.fields, record.writer, record.count, record.cur, record.deliveries, lease)
+    return Found(
+        record.fields, record.writer, record.count, record.cur, record.deliveries, lease, why
+    )

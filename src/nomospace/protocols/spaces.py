@@ -33,19 +33,21 @@ class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class SharedSpace(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A space that agents of a host share; `law` is a hash, or empty."""
+    """A space that agents of a host share; `law` and `ontology` are hashes, or empty."""
 
     name: str
     law: str
     agents: tuple[str, ...]
+    ontology: str = ""
 
 
 class Sharing(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """An agent shares a space; `law` is a hash, or empty."""
+    """An agent shares a space; `law` and `ontology` are hashes, or empty."""
 
     space: str
     law: str
     agent: str
+    ontology: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

@@ -22,6 +22,7 @@ from nomospace.host.changes import (
     LawLearnt,
     MemberJoined,
     MemberRuled,
+    OntologyLearnt,
     Opened,
     ParcelGiven,
     ParcelPlaced,
@@ -80,6 +81,7 @@ class Batch:
         self._puts: dict[TupleKey, Params] = {}
         self._gone: dict[TupleKey, None] = {}
         self._counts: dict[str, int] = {}
+        self._records: list[bytes] = []
 
     def add(self, step: Step) -> None:
         """One more step, after the others."""
@@ -87,10 +89,9 @@ class Batch:
             _ADD[change.__class__](self, change)
         for kept in step.outbox:
             self._do("kept", (kept.agent, kept.number, guard(kept.body)))
-        for start in range(0, len(step.records), BUNDLE_MAX):
-            records = step.records[start : start + BUNDLE_MAX]
-            self.counters.journal += len(records)
-            self._do("recorded", (self.counters.journal, guard(bundle(records))))
+        if step.records:
+            self._records += step.records
+            self.counters.journal += len(step.records)
 
     def trim(self, agent: str, number: int) -> None:
         """Forget what was kept for an agent up to a number."""
@@ -98,11 +99,13 @@ class Batch:
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
+        self._settle_records()
         self._do("forgotten", (upto,))
 
     def runs(self) -> list[tuple[str, list[Params]]]:
         """Statements by name with their rows, in an order in which they may be carried out."""
         self._settle_counts()
+        self._settle_records()
         runs = [run for table in self._runs.values() for run in table]
         if self._gone:
             runs.append(("tuple gone", list(self._gone)))
@@ -121,6 +124,15 @@ class Batch:
         for agent, count in self._counts.items():
             self._do("agent counts", (count, agent, count))
         self._counts.clear()
+
+    def _settle_records(self) -> None:
+        """Put the journal's records down in as few rows as there can be."""
+        last = self.counters.journal - len(self._records)
+        for start in range(0, len(self._records), BUNDLE_MAX):
+            records = self._records[start : start + BUNDLE_MAX]
+            last += len(records)
+            self._do("recorded", (last, guard(bundle(records))))
+        self._records.clear()
 
     # -- tuples ------------------------------------------------------------------------------
 
@@ -227,6 +239,9 @@ class Batch:
     def _law_learnt(self, change: LawLearnt) -> None:
         self._do("law learnt", (change.text.hash, guard(encode_change(change))))
 
+    def _ontology_learnt(self, change: OntologyLearnt) -> None:
+        self._do("law learnt", (change.text.hash, guard(encode_change(change))))
+
     def _floor_raised(self, change: FloorRaised) -> None:
         self.counters.floor = max(self.counters.floor, change.number)
 
@@ -258,6 +273,7 @@ _ADD: Final[dict[type, Any]] = {
     RoutingChanged: Batch._routing_changed,
     RoutingFolded: Batch._routing_folded,
     LawLearnt: Batch._law_learnt,
+    OntologyLearnt: Batch._ontology_learnt,
     MemberJoined: Batch._member_joined,
     MemberRuled: Batch._member_ruled,
     FloorRaised: Batch._floor_raised,

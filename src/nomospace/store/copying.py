@@ -17,6 +17,7 @@ from nomospace.host.changes import (
     LawLearnt,
     MemberJoined,
     MemberRuled,
+    OntologyLearnt,
     ParcelGiven,
     ParcelPlaced,
     RoutingFolded,
@@ -38,6 +39,8 @@ def changes_of(durable: Durable) -> Iterator[Change]:
         yield FloorRaised(durable.floor)
     for text in durable.laws.values():
         yield LawLearnt(text)
+    for ontology in durable.ontologies.values():
+        yield OntologyLearnt(ontology)
     for agent, count in durable.agents.items():
         yield AgentCame(agent, count)
     yield from durable.programs.values()

@@ -69,7 +69,7 @@ class Reader:
             if blob is not None:
                 changes.append(self._change("routing", f"{core!r} {n}", blob).change)
         for law, blob in self.ask("SELECT hash, body FROM laws ORDER BY hash"):
-            durable.laws[law] = self._change("laws", law, blob).text
+            durable.apply(self._change("laws", law, blob))
         outbox = [
             Kept(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
             for agent, number, blob in self.ask(

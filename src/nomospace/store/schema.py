@@ -12,7 +12,8 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | `tuples` | a tuple; `n` is the order of writing, `f0` to `f3` what the first fields are found by |
 | `members`, `rulings` | a membership as it once was, and a ruling since |
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
-| `routing`, `laws` | a change of a daemon or server (or, without a body, its beginning); a law |
+| `routing` | a change of a daemon or server; without a body, its beginning |
+| `laws` | a law, or an ontology, that was brought here |
 | `outbox` | something for an agent's client |
 | `journal` | a record that no segment has yet |
 """

@@ -184,7 +184,7 @@ def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
 
 def _lower_seek(seek: Seek, texts: bool) -> WireSeek:
     pattern = encode(seek.template.term)
-    return WireSeek(seek.space, seek.how, pattern, seek.at, seek.dest, seek.lease_us)
+    return WireSeek(seek.space, seek.how, pattern, seek.at, seek.dest, seek.lease_us, seek.sets)
 
 
 def _lower_react(react: React, texts: bool) -> WireReact:
@@ -203,7 +203,7 @@ def _law(law: CompiledLaw, texts: bool) -> str | LawText:
 
 def _lower_open(request: Open, texts: bool) -> WireOpen:
     law = None if request.law is None else _law(request.law, texts)
-    return WireOpen(request.space, law, request.durable)
+    return WireOpen(request.space, law, request.durable, request.ontology)
 
 
 def _lower_adopt(request: Adopt, texts: bool) -> WireAdopt:
@@ -282,7 +282,7 @@ def _read_seek(seek: WireSeek, laws: Laws) -> Seek:
     template = _templates.get(pattern) or _read_template(pattern)
     if seek.lease_us:
         _check_period(seek.lease_us)
-    return Seek(seek.space, seek.how, template, seek.at, seek.dest, seek.lease_us)
+    return Seek(seek.space, seek.how, template, seek.at, seek.dest, seek.lease_us, seek.sets)
 
 
 _templates: dict[bytes, Template] = {}
@@ -313,7 +313,7 @@ def _read_react(react: WireReact, laws: Laws) -> React:
 
 def _read_open(request: WireOpen, laws: Laws) -> Open:
     law = None if request.law is None else laws(request.law)
-    return Open(request.space, law, request.durable)
+    return Open(request.space, law, request.durable, request.ontology)
 
 
 def _read_adopt(request: WireAdopt, laws: Laws) -> Adopt:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nomospace.host.calls import LawText
+from nomospace.host.calls import LawText, OntologyText, Sets
 from nomospace.host.effects import Found
 
 
@@ -23,6 +23,7 @@ class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek
     at: str = ""
     dest: str = ""
     lease_us: int = 0
+    sets: Sets | None = None
 
 
 class WireReact(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):
@@ -42,6 +43,7 @@ class WireOpen(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="open
     space: str
     law: str | LawText | None
     durable: bool
+    ontology: OntologyText | None = None
 
 
 class WireAdopt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="adopt"):

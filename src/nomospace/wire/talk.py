@@ -391,7 +391,7 @@ def pack_reply(number: int, seq: int, value: Any) -> bytes:
     >>> frame[:4], read_found(frame) == found
     ([24, 1, 7, ['job', 17]], True)
     """
-    if value.__class__ is Found:
+    if value.__class__ is Found and not value.why and not value.members:
         return pack_found(
             number,
             seq,

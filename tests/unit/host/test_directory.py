@@ -54,14 +54,14 @@ def test_only_the_difference_is_told() -> None:
     news.agent(ANN, was=True)
     news.agent(BOB, was=True)
     news.agent(CAT, was=False)
-    news.space("jobs", ANN, was="")
-    news.space("mail", ANN, was="a law")
-    laws = {"jobs": "", "mail": "another"}
-    told = news.tell(7, is_here={ANN}.__contains__, law_of=lambda space, agent: laws[space])
+    news.space("jobs", ANN, was=("", ""))
+    news.space("mail", ANN, was=("a law", ""))
+    ties = {"jobs": ("", ""), "mail": ("another", "")}
+    told = news.tell(7, is_here={ANN}.__contains__, tie_of=lambda space, agent: ties[space])
     mail = (Sharing("mail", "another", ANN),), (Sharing("mail", "a law", ANN),)
     assert told == Announced(7, (), (BOB,), *mail)
     news.agent(ANN, was=True)
-    assert news.tell(8, is_here={ANN}.__contains__, law_of=lambda space, agent: None) is None
+    assert news.tell(8, is_here={ANN}.__contains__, tie_of=lambda space, agent: None) is None
 
 
 def test_a_space_counts_as_new_or_gone_only_with_its_first_and_last_agent() -> None:
@@ -76,7 +76,11 @@ def test_a_space_counts_as_new_or_gone_only_with_its_first_and_last_agent() -> N
     assert directory.change(Announced(4, parted=(jobs[1],), shared=(other,))) == ["jobs"]
     assert not directory.shares("jobs", "")
     assert directory.shares("jobs", "a law")
-    assert directory.change(Announced(5, parted=(other,))) == ["jobs"]
+    assert not directory.shares("jobs", "a law", ontology="an ontology")
+    spoken = Sharing("jobs", "a law", ANN, "an ontology")
+    assert directory.change(Announced(5, parted=(other,), shared=(spoken,))) == ["jobs"]
+    assert directory.shares("jobs", "a law", ontology="an ontology")
+    assert directory.change(Announced(6, parted=(spoken,))) == ["jobs"]
     assert known(directory) == ({ANN, BOB}, set())
 
 

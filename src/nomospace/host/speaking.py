@@ -1,0 +1,122 @@
+"""The ontologies that the spaces of a host speak.
+
+A space is opened with an ontology, by its hash; whoever opens one that this host has not yet met
+sends its text along (`meaning.canon`). It is checked as any file is, written down, and had from
+then on. Spaces that name none speak `PLAIN`, whose hash is written as the empty string.
+
+One name speaks one ontology on a host, as it has one law: two that would mean different things by
+one template must not share it. For the same reason hosts share a space only where it speaks the
+same ontology on both; where it does not, each host has its own space of that name, as with laws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.host.calls import Bundle, OntologyText
+from nomospace.host.changes import Durable, OntologyLearnt
+from nomospace.meaning.canon import read, written
+from nomospace.meaning.ontology import PLAIN, Ontology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nomospace.host.core import Host
+
+ONTOLOGIES_MAX: Final = 1_000
+"""How many ontologies a host has at hand."""
+
+
+@dataclass(eq=False, kw_only=True)
+class OntologyUnknown(CallerError):
+    """An ontology was named by its hash, and the host does not have it."""
+
+    code: ClassVar[str] = "ontology.unknown"
+    hash: str
+
+    def __str__(self) -> str:
+        return f"ontology {self.hash[:12]!r} is not known to this host; give the ontology itself"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyOntologies(Unavailable):
+    """A host has as many ontologies as it may."""
+
+    code: ClassVar[str] = "ontology.too-many"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"this host speaks {self.limit:,} ontologies, which is its limit; use one of them"
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherOntology(CallerError):
+    """A space is opened or shared with another ontology than it speaks here."""
+
+    code: ClassVar[str] = "space.other-ontology"
+    space: str
+    ontology: str
+    given: str
+
+    def __str__(self) -> str:
+        here = f"ontology {self.ontology[:12]}" if self.ontology else "no ontology"
+        given = f"ontology {self.given[:12]}" if self.given else "none"
+        return f"space {self.space!r} speaks {here} on this host, not {given}; use another name"
+
+
+class Speaking:
+    """The ontologies of one host, by hash."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._known: dict[str, Ontology] = {"": PLAIN, PLAIN.hash: PLAIN}
+
+    def restore(self, durable: Durable) -> None:
+        """Have the ontologies that an earlier life wrote down."""
+        for text in durable.ontologies.values():
+            self._known[text.hash] = read(text.text, text.hash, text.name)
+
+    def get(self, hash: str) -> Ontology:
+        """An ontology that is at hand here."""
+        return self._known[hash]
+
+    def admit(self, text: OntologyText) -> str:
+        """Have an ontology at hand; its hash, empty for `PLAIN`.
+
+        Raises `OntologyUnknown` when only a hash came that this host does not know,
+        `NotAnOntology` and `FaultyOntology` for a text that is not right.
+        """
+        if text.hash == PLAIN.hash or not text.hash:
+            return ""
+        if text.hash in self._known:
+            return text.hash
+        if not text.text:
+            raise OntologyUnknown(hash=text.hash)
+        if len(self._known) > ONTOLOGIES_MAX:
+            raise TooManyOntologies(limit=ONTOLOGIES_MAX)
+        self._known[text.hash] = read(text.text, text.hash, text.name)
+        self._host.write_down(OntologyLearnt(text))
+        return text.hash
+
+    def texts(self, hashes: Iterable[str]) -> tuple[OntologyText, ...]:
+        """Ontologies as another host can learn them, each once."""
+        found = {hash: self._known[hash] for hash in hashes if hash}
+        return tuple([OntologyText(key, one.name, written(one)) for key, one in found.items()])
+
+    def objection(self, bundle: Bundle) -> str:
+        """What speaks against the ontologies that an agent brings along; empty if nothing does."""
+        fresh = [text for text in bundle.ontologies if text.hash not in self._known]
+        brought = {text.hash: None for text in bundle.ontologies}
+        for its in bundle.spaces:
+            if its.ontology not in self._known and its.ontology not in brought:
+                return f"nobody knows ontology {its.ontology[:12]} of its space {its.name!r}"
+        if len(self._known) + len(fresh) > ONTOLOGIES_MAX:
+            return "this host speaks too many ontologies already"
+        for text in fresh:
+            try:
+                read(text.text, text.hash, text.name)
+            except NomospaceError as error:
+                return f"ontology {text.hash[:12]} cannot be read: {error}"
+        return ""
