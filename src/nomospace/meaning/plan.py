@@ -63,6 +63,9 @@ class Need(NamedTuple):
     node: int | None
     """The node whose tuple serves it; none when a hub does."""
     hub: int | None = None
+    apart: tuple[str, ...] = ()
+    """Hubs of its node of these classes may be passed over: where the object of one would serve it,
+    another network of the plan finds the same set. To look at them all the same is no error."""
 
 
 class Source(NamedTuple):
@@ -131,8 +134,16 @@ class Plan(NamedTuple):
     question: Question
     ontology: Ontology
     networks: tuple[Network, ...]
-    cut: bool = False
-    """Whether there were more networks than a plan may have: answers may be missing."""
+    complete: int = 0
+    """The largest size of which every set is looked for. It is less than `question.max_set` where
+    there are more networks than a plan may have; then there are none for larger sets."""
+
+    @property
+    def cut(self) -> str:
+        """Why answers may be missing; empty when none are."""
+        if self.question.correlate == "never" or self.complete >= self.question.max_set:
+            return ""
+        return f"sets of more than {self.complete} tuples hang together in too many ways to look at"
 
     @property
     def singles(self) -> tuple[Network, ...]:
@@ -154,7 +165,7 @@ class Plan(NamedTuple):
         for number, network in enumerate(self.networks, 1):
             lines.append(f"{number}. {network.explain()}")
         if self.cut:
-            lines.append("cut: there are more networks than a plan may have")
+            lines.append(f"cut: {self.cut}")
         return "\n".join(lines)
 
 

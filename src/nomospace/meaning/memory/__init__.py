@@ -1,0 +1,9 @@
+"""The engine in memory: runs the networks of a plan over `Facts`, whose indexes do the joining.
+
+`compiling` turns a network into nested loops, as Python source that is made once a plan; `matcher`
+runs them: all answers, the first, or those with one tuple in them.
+"""
+
+from nomospace.meaning.memory.matcher import Matcher
+
+__all__ = ["Matcher"]

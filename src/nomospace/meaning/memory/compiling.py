@@ -1,0 +1,328 @@
+"""A network as nested loops over the indexes of facts.
+
+One loop a node, from a start node outwards. A node that hangs on a hub is found by its object, one
+that only ties join, by the value of a property; one that nothing joins, by its shapes. What a
+tuple must fulfil is checked in the loop where it becomes known. The loops are Python source, made
+once for a plan and a start: there is nothing to interpret for each tuple, and most questions look
+at a great many.
+
+The source calls nothing but what is handed in here, and names come from numbers: no text of a
+question gets into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from heapq import merge
+from types import CodeType
+from typing import Any, NamedTuple, TypeAlias
+
+from nomospace.meaning.facts import Facts, Row, id_key, join_key, value_at
+from nomospace.meaning.ontology import Input
+from nomospace.meaning.plan import CORRELATION, Need, Network
+from nomospace.meaning.planner.placing import placements
+from nomospace.meaning.question import ClassField, Question, object_test, value_test
+from nomospace.terms.objects import MISSING
+from nomospace.terms.predicate import Test
+from nomospace.terms.values import Term
+
+Loops: TypeAlias = Callable[[Iterable[Row]], Iterator[tuple[Row, ...]]]
+"""From tuples for the start node to the rows of the network, each sorted by the order of facts."""
+_Operand: TypeAlias = tuple[str, int, tuple[str, ...]]
+
+
+class _Tie(NamedTuple):
+    """How a node is found by the value of a property: equal to one that is known."""
+
+    known: int
+    known_path: tuple[str, ...]
+    wanted: int
+    wanted_path: tuple[str, ...]
+
+
+class Compiler:
+    """Makes the loops of one network over facts."""
+
+    def __init__(self, question: Question, network: Network, facts: Facts) -> None:
+        self.question = question
+        self.network = network
+        self.facts = facts
+        self.names: dict[str, Any] = {}
+        self.lines: list[str] = []
+        self.depth = 1
+        self._forms = {shape: form for form, shape in enumerate(facts.shapes)}
+
+    def forms(self, node: int) -> list[int]:
+        """The numbers of the shapes that a node may have."""
+        return [self._forms[shape] for shape in self.network.nodes[node].shapes]
+
+    def needs_of(self, node: int) -> list[Need]:
+        """The needs that a node serves."""
+        return [need for need in self.network.needs if need.node == node]
+
+    def hubs_of(self, node: int) -> list[int]:
+        """The hubs that a node is in."""
+        return [at for at, hub in enumerate(self.network.hubs) if node in hub.nodes]
+
+    def start_rows(self, node: int) -> Iterable[Row]:
+        """Tuples that may stand at a node, in their order; few where an id says which."""
+        best: list[Row] | None = None
+        for need in self.network.needs:
+            held = need.hub is not None and node in self.network.hubs[need.hub].nodes
+            if (need.node == node or held) and isinstance(need.asks, ClassField):
+                if need.asks.id is MISSING:
+                    continue
+                key = id_key(need.asks.id)
+                found = {
+                    row.order: row for name in need.classes for row in self.facts.holding(name, key)
+                }
+                if best is None or len(found) < len(best):
+                    best = [found[order] for order in sorted(found)]
+        if best is not None:
+            return best
+        return in_turn([self.facts.by_form[form] for form in self.forms(node)])
+
+    def loops(self, start: int) -> Loops:
+        """The loops from a start node outwards."""
+        order = self._order(start)
+        self.names = {}
+        self.lines = ["def run(rows):"]
+        self.depth = 1
+        bound_hubs: dict[int, int] = {}
+        placed: list[int] = []
+        for node in order:
+            self._node(node, placed, bound_hubs)
+            placed.append(node)
+        self._yield(order)
+        exec(_code("\n".join(self.lines)), self.names)
+        loops: Loops = self.names["run"]
+        return loops
+
+    def _order(self, start: int) -> list[int]:
+        rank = {node: at for at, node in enumerate(self.network.order)}
+        order = [start]
+        while len(order) < self.network.size:
+            left = sorted(set(range(self.network.size)) - set(order), key=rank.__getitem__)
+            near = [
+                node
+                for node in left
+                if any(
+                    node in hub.nodes and any(one in hub.nodes for one in order)
+                    for hub in self.network.hubs
+                )
+            ]
+            tied = [node for node in left if self._tie(node, order) is not None]
+            order.append((near or tied or left)[0])
+        return order
+
+    # Source.
+
+    def _add(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def _loop(self, line: str) -> None:
+        self._add(line)
+        self.depth += 1
+
+    def _node(self, node: int, placed: list[int], bound: dict[int, int]) -> None:
+        needs, hubs = self.needs_of(node), self.hubs_of(node)
+        self.names[f"V{node}"] = self._variants(node, needs, hubs)
+        self._candidates(node, placed, [hub for hub in hubs if hub in bound])
+        for other in placed:
+            self._add(f"if r{node} is r{other}: continue")
+        places = [f"p{need.number}" for need in needs] + [f"q{node}_{hub}" for hub in hubs]
+        classes = [f"c{need.number}" for need in needs]
+        named = ", ".join([*places, *classes])
+        self._loop(f"for {named}, in V{node}.get(r{node}.form, ()):" if named else "if True:")
+        self._add(f"k{node} = r{node}.keys")
+        self._add(f"s{node} = r{node}.seen")
+        for hub in hubs:
+            if hub in bound:
+                self._add(f"if k{node}[q{node}_{hub}] != h{hub}: continue")
+        for hub in hubs:
+            if hub not in bound:
+                self._add(f"h{hub} = k{node}[q{node}_{hub}]")
+                for other in bound:
+                    mine, its = self.network.hubs[hub], self.network.hubs[other]
+                    if mine.class_name == its.class_name:
+                        self._add(f"if h{hub} == h{other}: continue")
+                bound[hub] = node
+                for need in self.network.needs:
+                    if need.hub == hub:
+                        self._test(need, f"s{node}[q{node}_{hub}]", f"h{hub}")
+        for need in needs:
+            self._test(need, f"s{node}[p{need.number}]", f"k{node}[p{need.number}]")
+        self._different(node, placed, bound)
+
+    def _variants(
+        self, node: int, needs: list[Need], hubs: list[int]
+    ) -> dict[int, list[tuple[Any, ...]]]:
+        """By form: positions of needs, positions of hubs, and the classes of the needs."""
+        variants: dict[int, list[tuple[Any, ...]]] = {}
+        names = [self.network.hubs[hub].class_name for hub in hubs]
+        for form, shape in zip(self.forms(node), self.network.nodes[node].shapes, strict=True):
+            if self.question.positional:
+                every = tuple(range(len(shape)))
+                variants[form] = [(*every, *shape)]
+                continue
+            found = [
+                (*one.needs, *one.hubs, *[shape[at] for at in one.needs])
+                for one in placements(shape, needs, names)
+            ]
+            if not needs and len(found) > 1:
+                found = list(dict.fromkeys(found))
+            variants[form] = found
+        return variants
+
+    def _candidates(self, node: int, placed: list[int], hubs: list[int]) -> None:
+        if not placed:
+            self._loop(f"for r{node} in rows:")
+        elif hubs:
+            hub = min(hubs, key=lambda one: len(self.network.hubs[one].nodes))
+            held = self.facts.objects.setdefault(self.network.hubs[hub].class_name, {})
+            self.names[f"O{hub}"] = held.get
+            self._add(f"b{node} = O{hub}(h{hub})")
+            self._add(f"if b{node} is None: continue")
+            values = f"b{node} if b{node}.__class__ is list else b{node}.values()"
+            self._loop(f"for r{node} in ({values}):")
+        else:
+            tie = self._tie(node, placed)
+            if tie is None:
+                self.names[f"A{node}"] = lambda: list(self.start_rows(node))
+                self._loop(f"for r{node} in A{node}():")
+                return
+            need = self.network.needs[tie.known]
+            self.names[f"L{node}"] = self._lookup(tie)
+            self._loop(f"for r{node} in L{node}(s{need.node}[p{need.number}]):")
+
+    def _lookup(self, tie: _Tie) -> Callable[[Term], Iterable[Row]]:
+        columns = [
+            self.facts.column(name, tie.wanted_path)
+            for name in self.network.needs[tie.wanted].classes
+        ]
+        path = tie.known_path
+
+        def rows(known: Term) -> Iterable[Row]:
+            value = value_at(known, path)
+            if value is MISSING:
+                return ()
+            key = join_key(value)
+            found: dict[int, Row] = {}
+            for column in columns:
+                found.update(column.get(key, {}))
+            return found.values()
+
+        return rows
+
+    def _test(self, need: Need, value: str, key: str) -> None:
+        asks = need.asks
+        test: Test | None
+        if isinstance(asks, ClassField):
+            if asks.id is not MISSING:
+                self.names[f"I{need.number}"] = id_key(asks.id)
+                self._add(f"if {key} != I{need.number}: continue")
+            test = object_test(asks._replace(id=MISSING))
+        else:
+            test = value_test(asks)
+        if test is not None:
+            self.names[f"T{need.number}"] = test
+            self._add(f"if not T{need.number}({value}): continue")
+
+    def _different(self, node: int, placed: list[int], bound: dict[int, int]) -> None:
+        """Template fields get different objects; a need of this node against those before it."""
+        if self.network.kind != CORRELATION:
+            return
+        ready = [
+            need
+            for need in self.network.needs
+            if need.field is not None
+            and need.classes
+            and (need.node in (*placed, node) or (need.hub is not None and need.hub in bound))
+        ]
+        for at, one in enumerate(ready):
+            for other in ready[:at]:
+                if not set(one.classes) & set(other.classes):
+                    continue
+                if node in (one.node, other.node) or node in (
+                    bound.get(one.hub) if one.hub is not None else None,
+                    bound.get(other.hub) if other.hub is not None else None,
+                ):
+                    left, right = self._object(one), self._object(other)
+                    self._add(f"if {left[1]} == {right[1]} and {left[0]} == {right[0]}: continue")
+
+    def _object(self, need: Need) -> tuple[str, str]:
+        """The class and the key of what serves a need, as source."""
+        if need.hub is not None:
+            self.names[f"C{need.hub}"] = self.network.hubs[need.hub].class_name
+            return f"C{need.hub}", f"h{need.hub}"
+        return f"c{need.number}", f"k{need.node}[p{need.number}]"
+
+    def _yield(self, order: list[int]) -> None:
+        if len(order) == 1:
+            self._add(f"yield (r{order[0]},)")
+        elif len(order) == 2:
+            a, b = order
+            self._add(f"yield (r{a}, r{b}) if r{a}.order < r{b}.order else (r{b}, r{a})")
+        else:
+            self.names["sorted_rows"] = _sorted
+            self._add(f"yield sorted_rows(({', '.join(f'r{node}' for node in order)}))")
+
+    # Ties.
+
+    def _tie(self, node: int, placed: list[int]) -> _Tie | None:
+        """A property of a node's need that must equal one of a node before it."""
+        for group in self._equal():
+            known = [one for one in group if self._at(one) in placed]
+            wanted = [one for one in group if self._at(one) == node]
+            if known and wanted:
+                return _Tie(known[0][1], known[0][2], wanted[0][1], wanted[0][2])
+        return None
+
+    def _at(self, operand: _Operand) -> int | None:
+        return self.network.needs[operand[1]].node if operand[0] == "need" else None
+
+    def _equal(self) -> list[list[_Operand]]:
+        """Properties that ties set equal, computed objects' among them, in groups."""
+        groups: list[list[_Operand]] = []
+        for made in self.network.computations:
+            where: dict[str, tuple[str, int]] = {}
+            for source in made.sources:
+                if source.need is not None:
+                    where[source.class_name] = ("need", source.need)
+                elif source.computation is not None:
+                    where[source.class_name] = ("made", source.computation)
+            for step in made.steps:
+                owned = {**where, step.owner: ("made", made.number)}
+                for tie in step.when:
+                    if tie.sign != "=":
+                        continue
+                    sides = [side for side in (tie.left, tie.right) if isinstance(side, Input)]
+                    if len(sides) == 2:
+                        both = [(*owned[side.class_name], side.path) for side in sides]
+                        joined = [one for one in groups if any(side in one for side in both)]
+                        groups = [one for one in groups if one not in joined]
+                        merged = [operand for one in joined for operand in one]
+                        groups.append(list(dict.fromkeys([*merged, *both])))
+        return groups
+
+
+@lru_cache(maxsize=1_024)
+def _code(source: str) -> CodeType:
+    """Loops made ready; networks of one form, over whatever classes, have the same."""
+    return compile(source, "<network>", "exec")
+
+
+def _sorted(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=_row_order))
+
+
+def _row_order(row: Row) -> int:
+    return row.order
+
+
+def in_turn(shelves: list[dict[int, Row]]) -> Iterable[Row]:
+    """Tuples of several shapes in the order of facts."""
+    if len(shelves) == 1:
+        return shelves[0].values()
+    return merge(*[shelf.values() for shelf in shelves], key=_row_order)

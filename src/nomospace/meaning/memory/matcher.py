@@ -1,0 +1,237 @@
+"""Running plans: all answers to a question, the first, or those that a tuple brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice
+from typing import Final
+
+from nomospace.meaning.answers import Answer, Answers, in_order
+from nomospace.meaning.assign import Assigner
+from nomospace.meaning.facts import Facts, Row
+from nomospace.meaning.memory.compiling import Compiler, Loops, in_turn
+from nomospace.meaning.ontology import PLAIN
+from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Network, Plan
+from nomospace.meaning.planner import Planner
+from nomospace.meaning.question import Question
+
+ROWS_MAX: Final = 20_000_000
+"""How many rows of networks are looked at for one question, repeats and sets that are too large
+among them; beyond it the answers are cut."""
+PROBLEMS_MAX: Final = 100
+"""How many different problems are reported of one question."""
+_FEW: Final = 64
+"""Where a network has a node with fewer tuples than this, `first` starts there."""
+
+
+class Matcher:
+    """A question asked of facts, again and again while they change.
+
+    The plan and the loops made from it are kept for as long as they are good (`Facts.version`).
+
+    >>> from nomospace.meaning.facts import Fact
+    >>> from nomospace.meaning.question import parse_template
+    >>> from nomospace.terms import obj
+    >>> facts = Facts.of([
+    ...     Fact("t1", (obj("Car", "A"), obj("Tax", "x"))),
+    ...     Fact("t2", (obj("Car", "A"), obj("Loan", "y"))),
+    ... ])
+    >>> matcher = Matcher(parse_template("(Car, Tax, Loan)"), facts)
+    >>> [answer.tuples for answer in matcher.all().items]
+    [('t1', 't2')]
+    >>> matcher.first().why
+    't1 and t2 share Car A'
+    """
+
+    def __init__(self, question: Question, facts: Facts) -> None:
+        self.question = question
+        self.facts = facts
+        self._problems: dict[str, None] = {}
+        self.assigner = Assigner(question, facts.ontology, report=self._report)
+        self._planner: Planner | None = None
+        self._version = -1
+        self._ready: dict[int, list[Ready]] = {}
+
+    def _report(self, problem: str) -> None:
+        if len(self._problems) < PROBLEMS_MAX:
+            self._problems[problem] = None
+
+    @property
+    def planner(self) -> Planner:
+        """The planner for the facts as they are."""
+        if self._planner is None or self._version != self.facts.version:
+            self._planner = Planner(self.question, self.facts.ontology, self.facts.known())
+            self._version = self.facts.version
+            self._ready.clear()
+        return self._planner
+
+    @property
+    def plan(self) -> Plan:
+        """The whole plan for the facts as they are."""
+        return self.planner.plan()
+
+    def ready(self, size: int) -> list[Ready]:
+        """The networks for sets of a size, or for single tuples (0), ready to run."""
+        planner = self.planner
+        found = self._ready.get(size)
+        if found is None:
+            networks = planner.sets(size) if size else planner.singles
+            found = [Ready(self.question, network, self.facts) for network in networks]
+            self._ready[size] = found
+        return found
+
+    def all(self) -> Answers:
+        """Every answer, sorted by the ids of its tuples."""
+        self._problems.clear()
+        question = self.question
+        found: dict[tuple[Row, ...], str] = {}
+        for one in self.ready(0):
+            for rows in one.rows():
+                found[rows] = one.network.kind
+        cut = ""
+        if question.correlate == "always" or (question.correlate == "auto" and not found):
+            cut = self._sets(found) or Plan(question, PLAIN, (), self.planner.complete).cut
+        if len(found) > question.limit:
+            cut = f"there are more than {question.limit:,} answers"
+        kept = islice(found.items(), question.limit)
+        assigner = self.assigner
+        answers = [Answer(kind, rows, assigner) for rows, kind in kept]
+        return Answers(in_order(answers), cut, tuple(self._problems))
+
+    def _sets(self, found: dict[tuple[Row, ...], str]) -> str:
+        """Add the sets that are minimal: those of one size come after all that are smaller."""
+        limit = self.question.limit
+        looked = 0
+        for size in range(1, self.question.max_set + 1):
+            sizes = sorted({len(rows) for rows in found if len(rows) < size})
+            for one in self.ready(size):
+                for rows in one.rows():
+                    looked += 1
+                    if looked > ROWS_MAX:
+                        return f"more than {ROWS_MAX:,} ways to join tuples were looked at"
+                    if rows in found or (sizes and _has_smaller(rows, sizes, found)):
+                        continue
+                    if one.network.computations and not self._is_answer(rows):
+                        continue
+                    found[rows] = CORRELATION
+                    if len(found) > limit:
+                        return f"there are more than {limit:,} answers"
+        return ""
+
+    def _is_answer(self, rows: tuple[Row, ...]) -> bool:
+        """The last word on a set that computes; the loops themselves are right for all others."""
+        return self.assigner.least(rows, single=False) is not None
+
+    # The first.
+
+    def first(self) -> Answer | None:
+        """What `any` gives: exact before semantic before sets, the smallest set, the least ids.
+
+        Nothing is computed beyond it: tuples are tried in their order as the least of an answer.
+        """
+        self._problems.clear()
+        for kind in (EXACT, SEMANTIC):
+            rows = self._least([one for one in self.ready(0) if one.network.kind == kind])
+            if rows is not None:
+                return Answer(kind, rows, self.assigner)
+        if self.question.correlate != "never":
+            for size in range(1, self.question.max_set + 1):
+                rows = self._least(self.ready(size))
+                if rows is not None:
+                    return Answer(CORRELATION, rows, self.assigner)
+        return None
+
+    def _least(self, networks: list[Ready]) -> tuple[Row, ...] | None:
+        """The least row of networks of one size.
+
+        Where a network has few tuples at some node all its rows are made; otherwise each tuple in
+        turn is taken for the least of a set, at every node it may stand at, until one is.
+        """
+        best: tuple[Row, ...] | None = None
+        starts: list[tuple[Ready, int]] = []
+        for one in networks:
+            start = one.network.order[0]
+            few = one.compiler.start_rows(start)
+            if one.network.nodes[start].rows < _FEW or (isinstance(few, list) and len(few) < _FEW):
+                best = _less(best, self._sound(one, one.loops(start)(few)))
+            else:
+                starts += [(one, at) for at in range(one.network.size)]
+        if not starts:
+            return best
+        by_form: dict[int, list[tuple[Ready, Loops]]] = {}
+        for one, at in starts:
+            for form in one.compiler.forms(at):
+                by_form.setdefault(form, []).append((one, one.loops(at)))
+        for row in in_turn([self.facts.by_form[form] for form in by_form]):
+            if best is not None and best[0].order < row.order:
+                return best
+            for one, loops in by_form[row.form]:
+                sets = (rows for rows in loops((row,)) if rows[0] is row)
+                best = _less(best, self._sound(one, sets))
+            if best is not None and best[0] is row:
+                return best
+        return best
+
+    def _sound(self, one: Ready, rows: Iterable[tuple[Row, ...]]) -> Iterator[tuple[Row, ...]]:
+        if not one.network.computations:
+            yield from rows
+            return
+        for found in rows:
+            if self._is_answer(found):
+                yield found
+
+    # What one tuple brings.
+
+    def with_row(self, row: Row) -> Iterator[tuple[str, tuple[Row, ...]]]:
+        """The sets, and their kinds, that satisfy the question and hold a tuple, unsorted.
+
+        For whoever waits: a set that was not there before the tuple must hold it. They may repeat,
+        and a larger one may hold a smaller one.
+        """
+        sizes = range(self.question.max_set + 1 if self.question.correlate != "never" else 1)
+        for size in sizes:
+            for one in self.ready(size):
+                for at in range(one.network.size):
+                    if row.form in one.compiler.forms(at):
+                        for rows in self._sound(one, one.loops(at)((row,))):
+                            yield one.network.kind, rows
+
+
+class Ready:
+    """A network with its loops, each made when it is first run."""
+
+    def __init__(self, question: Question, network: Network, facts: Facts) -> None:
+        self.network = network
+        self.compiler = Compiler(question, network, facts)
+        self._loops: dict[int, Loops] = {}
+
+    def loops(self, start: int) -> Loops:
+        """The loops from a start node."""
+        found = self._loops.get(start)
+        if found is None:
+            found = self._loops[start] = self.compiler.loops(start)
+        return found
+
+    def rows(self) -> Iterator[tuple[Row, ...]]:
+        """All its rows, from the node with the fewest tuples."""
+        start = self.network.order[0]
+        return self.loops(start)(self.compiler.start_rows(start))
+
+
+def _has_smaller(
+    rows: tuple[Row, ...], sizes: list[int], found: dict[tuple[Row, ...], str]
+) -> bool:
+    return any(part in found for size in sizes for part in combinations(rows, size))
+
+
+def _less(
+    best: tuple[Row, ...] | None, others: Iterable[tuple[Row, ...]]
+) -> tuple[Row, ...] | None:
+    for rows in others:
+        if best is None or _orders(rows) < _orders(best):
+            best = rows
+    return best
+
+
+def _orders(rows: tuple[Row, ...]) -> list[int]:
+    return [row.order for row in rows]
