@@ -143,8 +143,13 @@ class Facts:
     1
     """
 
-    def __init__(self, ontology: Ontology = PLAIN) -> None:
+    def __init__(self, ontology: Ontology = PLAIN, *, steady: bool = False) -> None:
+        """Begin without tuples. In `steady` facts a shape that was seen stays known.
+
+        Where tuples come and go all the time, plans are good for longer then.
+        """
         self.ontology = ontology
+        self._steady = steady
         self.rows: dict[str, Row] = {}
         self.version = 0
         """Grows when plans made before may miss answers: a new shape, or more sharing."""
@@ -186,6 +191,7 @@ class Facts:
                 keys.append(None)
         known = tuple(shape)
         form = self._forms.get(known)
+        is_new = form is None
         if form is None:
             form = self._forms[known] = len(self.shapes)
             self.shapes.append(known)
@@ -193,7 +199,7 @@ class Facts:
         order = self._order = self._order + 1
         row = Row(id, fields, seen, form, tuple(keys), order)
         of_form = self.by_form[form]
-        if not of_form:
+        if is_new or not (of_form or self._steady):
             self.version += 1  # the first of its shape, or the first again
         of_form[order] = row
         self.rows[id] = row
@@ -293,7 +299,7 @@ class Facts:
             [
                 (shape, len(rows))
                 for shape, rows in zip(self.shapes, self.by_form, strict=True)
-                if rows
+                if rows or self._steady
             ]
         )
         return Known(shapes, dict(self._shared), frozenset(self._varying))
