@@ -53,7 +53,7 @@ class Counter(Outputs):
 
     def serve(self, session: Session, frames: list[bytes], at: int) -> int:
         """Serve what can be at once of the frames from a place on; the place where that ended."""
-        while at < len(frames) and self._has_room(session):
+        while at < len(frames) and frames[at][:2] in _HEADS and self._has_room(session):
             served = self._serve_some(session, frames[at : at + SOME])
             if not served:
                 break

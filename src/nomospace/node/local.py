@@ -165,6 +165,7 @@ class Host:
         silent: Callable[[CompiledLaw], str] | None = None,
         papers: Callable[[], bytes] | None = None,
         believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
+        carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
@@ -206,6 +207,7 @@ class Host:
         self._silent = silent
         self._papers = papers
         self._believes = believes
+        self._carries = carries
         self._recorder = recorder
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
@@ -307,6 +309,7 @@ class Host:
             silent=self._silent,
             papers=self._papers,
             believes=self._believes,
+            carries=self._carries,
             traces=self._recorder is not None,
             loading=self._store is not None,
         )
@@ -330,7 +333,8 @@ class Host:
         except BaseException as error:
             self._broken(error)
             return
-        self._carry(core.handle(Loaded(tuple(rows), more is None), now=self._now()))
+        now = self._now()
+        self._carry(core.handle(Loaded(tuple(rows), more is None), now=now), now)
         if more is not None:
             self._loop.call_soon(self._load, more)
         else:
@@ -609,10 +613,12 @@ class Host:
         self.steps += 1
         if event.__class__ is Call:
             self._count(event)
+        now = self._now()
         try:
-            self._carry(core.handle(event, now=self._now()))
+            self._carry(core.handle(event, now=now), now)
             while self._inbox and self._core is not None:
-                self._carry(core.handle(self._inbox.popleft(), now=self._now()))
+                now = self._now()
+                self._carry(core.handle(self._inbox.popleft(), now=now), now)
         except BaseException as error:
             # A core raises nothing that a caller could mend, and a store that fails leaves the
             # core ahead of the disk: what follows would be seen by others and then forgotten.
@@ -673,7 +679,7 @@ class Host:
         if taken and self._recorder is not None and self._keeper is not None:
             self._set_aside(self._recorder.taken(name, taken, agent, now))
 
-    def _carry(self, effects: list[Effect]) -> None:
+    def _carry(self, effects: list[Effect], now: int) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
         if not effects:
             return
@@ -690,7 +696,7 @@ class Host:
             return
         records: tuple[bytes, ...] = ()
         if self._recorder is not None:
-            records = self._recorder.records(effects, self._now())
+            records = self._recorder.records(effects, now)
             if records and not persists:
                 self._set_aside(records)
         if persists:

@@ -1,8 +1,8 @@
-"""Records of the journal in bundles: those of one step are one row.
+"""Records of the journal in bundles: those of one commit are few rows.
 
-A row costs several times what a record does, and a busy host has thousands of records in a step
-that nobody waits for. A row's number is that of its last record. Records begin with their version,
-which is never 0, so a bundle is told from a single record by its first byte.
+A row costs several times what a record does, and a busy host has thousands of records in a commit.
+A row's number is that of its last record. Records begin with their version, which is never 0, so a
+bundle is told from a single record by its first byte.
 """
 
 from __future__ import annotations

@@ -171,7 +171,8 @@ def test_records_that_are_none() -> None:
 def stored(tmp_path: Path, world: World) -> SqliteStore:
     store = SqliteStore(tmp_path / "ward.db")
     store.begin()
-    store.commit([Step((), (), (record,)) for record in world.records], at=1)
+    for record in world.records:  # each in a row of its own
+        store.commit([Step((), (), (record,))], at=1)
     store.close()
     store.attach()  # as the process does that seals
     return store

@@ -62,8 +62,8 @@ class EnrollingHost(Host):
         with suppress(Closed):
             super()._tell(call)
 
-    def _carry(self, effects: list[Effect]) -> None:
-        super()._carry(effects)
+    def _carry(self, effects: list[Effect], now: int) -> None:
+        super()._carry(effects, now)
         core = self._core
         if core is None:
             return
