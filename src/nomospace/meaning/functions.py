@@ -159,7 +159,8 @@ class Functions:
         if name in _BUILT_IN_NAMES:
             return function.call(*inputs)
         try:
-            return freeze(function.call(*inputs))
+            value = function.call(*inputs)
+            return MISSING if value is MISSING else freeze(value)
         except (NotATerm, TooLarge) as error:
             problem = f"gave no term: {error}"
         except Exception as error:

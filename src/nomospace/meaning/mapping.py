@@ -84,19 +84,30 @@ def join(one: Ontology, other: Ontology, mapping: OntologyMapping) -> Ontology:
     for ontology in (one, other):
         for declared in ontology.classes.values():
             draft.classes.append(_drafted(ontology, declared, renames))
-    draft.same = [*_same_by_name(one, other), *(Same(*pair, keep=True) for pair in mapping.same)]
+    draft.same = [*_same_by_name(one, other)]
+    for pair in mapping.same:
+        left, right = (_canonical(name, one, other, faults) for name in pair)
+        if left is not None and right is not None:
+            draft.same.append(Same(left, right, keep=True))
     by_key = {made.key: made for made in draft.classes}
     for left, right in mapping.under:
-        key = one.canonical(left.text) or other.canonical(left.text)
-        if key is None:
-            faults.add("unknown-class", *_unknown(left, one, other))
-        else:
-            by_key[key].parents.append(right)
+        below = _canonical(left, one, other, faults)
+        if below is not None:
+            by_key[below.text].parents.append(right)
     faults.check()
     joined = close(draft, one.functions.joined(other.functions), faults, renames.kept)
     renames.check(joined)
     faults.check()
     return joined
+
+
+def _canonical(name: Named, one: Ontology, other: Ontology, faults: Faults) -> Named | None:
+    """A name or synonym as the name of its class; a fault where neither ontology knows it."""
+    found = one.canonical(name.text) or other.canonical(name.text)
+    if found is None:
+        faults.add("unknown-class", *_unknown(name, one, other))
+        return None
+    return Named(found, name.place)
 
 
 def _unknown(name: Named, one: Ontology, other: Ontology) -> tuple[str, Place, str]:

@@ -107,7 +107,8 @@ class Depends:
         elif not function.arity_min <= len(formula.arguments) <= function.arity_max:
             given = len(formula.arguments)
             words = f"{function.name} takes {function.arity}, not {given}"
-            self._report("arity", words, text, formula.name_span)
+            help = "leave some out, give more, or take another function"
+            self._report("arity", words, text, formula.name_span, help)
         arguments = []
         for part in formula.arguments:
             operand = self._operand(part, text)

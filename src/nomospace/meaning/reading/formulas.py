@@ -35,12 +35,13 @@ _TOKEN: Final = re.compile(
 )
 _VALUES: Final = ("true", "false", "null")
 _REFUSED: Final = ("or", "not", "in")
+_FORM: Final = "a function is f(Class.property, 5), a tie is Class.property = Other.property"
 
 
 class NotAFormula(Exception):  # caught by `closing`, which knows the place
     """A text is no function or no `when`; internal to this folder."""
 
-    def __init__(self, message: str, span: Span, help: str = "") -> None:
+    def __init__(self, message: str, span: Span, help: str = _FORM) -> None:
         super().__init__(message)
         self.message, self.span, self.help = message, span, help
 
@@ -157,7 +158,7 @@ class _Reader:
     def sees(self, text: str) -> bool:
         return self.here.text == text and self.here.kind in ("mark", "word")
 
-    def unexpected(self, wanted: str, help: str = "") -> NotAFormula:
+    def unexpected(self, wanted: str, help: str = _FORM) -> NotAFormula:
         token = self.here
         found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
         return NotAFormula(f"here should stand {wanted}, not {found}", token.span, help)
@@ -181,7 +182,9 @@ class _Reader:
         if token.kind in ("number", "string") or token.text in _VALUES:
             self.at += 1
             return Part(self.literal(token), token.span)
-        name = self.word("Class.property or a value")
+        if token.kind != "word":
+            raise self.unexpected("Class.property or a value")
+        name = self.next()
         if self.sees("("):
             raise NotAFormula(
                 f"`{name.text}(` is a function in a function",
@@ -208,7 +211,8 @@ class _Reader:
         try:
             read = parse(f"= {token.text}", field=True)
         except FaultyPredicate as error:
-            raise NotAFormula(error.diagnostic.message, token.span, error.diagnostic.help) from None
+            found = error.diagnostic
+            raise NotAFormula(found.message, token.span, found.help or _FORM) from None
         assert isinstance(read, Compare)
         assert isinstance(read.right, Literal)
         return read.right

@@ -48,8 +48,12 @@ def read_graph(source: Source, format: str, faults: Faults) -> Graph:
     except RecursionError:
         raise faults.stop("limit", "it nests too deep", Place(source), "write it flatter") from None
     except Exception as error:  # rdflib raises whatever its parts do
-        words = f"this is no {_CALLED[format]}: {str(error)[:200] or type(error).__name__}"
-        raise faults.stop("syntax", words, Place(source)) from error
+        told = re.match(r"(?:[^:\s]*:(\d+):(\d+): )?(.*)", str(error)[:200], re.DOTALL)
+        assert told is not None
+        place = at(source, int(told[1]), int(told[2])) if told[1] else Place(source)
+        words = f"this is no {_CALLED[format]}: {told[3] or type(error).__name__}"
+        help = "the text is well-formed, but what it says is not RDF"
+        raise faults.stop("syntax", words, place, help) from error
     return graph
 
 
@@ -74,9 +78,8 @@ def _read_turtle(source: Source, graph: Graph, faults: Faults) -> None:
     try:
         graph.parse(data=source.text, format="turtle", publicID=base_of(source.name))
     except BadSyntax as error:
-        # It counts bytes and stops before white space; the fault is at what comes next.
-        read: int = error._i
-        start = len(source.text.encode()[:read].decode(errors="ignore"))
+        # It may stop before white space; the fault is at what comes next.
+        start: int = error._i
         blank = re.compile(r"(?:\s|#[^\n]*\n)*").match(source.text, start)
         start = min(blank.end() if blank else start, max(len(source.text) - 1, 0))
         place = Place(source, start, start + 1)

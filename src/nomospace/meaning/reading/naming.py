@@ -155,17 +155,24 @@ class Groups:
         text = name.text
         problem = _bad_name(text)
         if problem:
-            self.faults.add("name", f"{text[:60]!r} cannot name a class: {problem}", name.place)
+            words = f"{text[:60]!r} cannot name a class: {problem}"
+            self.faults.add("name", words, name.place, "rename it")
             return
         owner = self.by_name.setdefault(text, group)
         if owner is not group:
             before = owner.synonyms.get(text)
             where = owner.place.where if before is None else before.place.where
+            this, that = group.drafts[0], owner.drafts[0]
+            if this.is_owl and that.is_owl:  # their names do not tell them apart, their IRIs do
+                words = f"{what} {text} of <{this.key[:200]}> already means <{that.key[:200]}>"
+            else:
+                words = f"{what} {text} already means {owner.name} ({where})"
             self.faults.add(
                 "duplicate",
-                f"{what} {text} already means {owner.name} ({where})",
+                words,
                 name.place,
-                "a name means one class; if both are one, say so by a synonym or equivalentClass",
+                "a name means one class: rename one; if they are one, make them synonyms or "
+                "equivalent",
             )
         elif text != group.name:
             group.synonyms[text] = name
@@ -182,7 +189,7 @@ class Groups:
             for name, kind in one.properties:
                 if problem := _bad_name(name.text, property=True):
                     words = f"{name.text[:60]!r} cannot name a property: {problem}"
-                    self.faults.add("name", words, name.place)
+                    self.faults.add("name", words, name.place, "rename it")
                 else:
                     self._type(group, name, kind)
         if len(group.types) > PROPERTIES_MAX:

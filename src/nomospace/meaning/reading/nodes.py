@@ -61,7 +61,7 @@ def compose(source: Source, faults: Faults) -> Node | None:
     except yaml.reader.ReaderError as error:
         place = Place(source, error.position, error.position + 1)
         message = f"the character {error.character:#x} may not stand in YAML"
-        raise faults.stop("syntax", message, place) from None
+        raise faults.stop("syntax", message, place, "take it out") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(source) if mark is None else Place(source, mark.index, mark.index + 1)
@@ -116,7 +116,8 @@ class _Composer:
             key = self.node(event, depth + 1)
             value = self.node(next(self.events), depth + 1)
             if not isinstance(key, Text):
-                raise self.faults.stop("form", "a key must be a name", key.place)
+                help = "write name: value"
+                raise self.faults.stop("form", "a key must be a name", key.place, help)
             if key.text in fields:
                 first = fields[key.text][0].place.where
                 self.faults.add(

@@ -114,6 +114,7 @@ class Form:
 
     def name(self, node: Node, what: str = "a name") -> Named:
         if not isinstance(node, Text) or node.empty:
-            self.faults.add("form", f"here should stand {what}", node.place)
+            help = "a text is wanted, in quotes where it has colons or brackets"
+            self.faults.add("form", f"here should stand {what}", node.place, help)
             return Named("", node.place)
         return node.named
