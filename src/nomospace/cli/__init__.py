@@ -36,6 +36,7 @@ COMMANDS = {
     "backup": Command("nomospace.cli.backup", "backup_app", "Write a store into one file."),
     "restore": Command("nomospace.cli.backup", "restore_app", "Make a store of a backup."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
+    "match": Command("nomospace.cli.match", "app", "Find tuples by meaning, and say why."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
     "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),

@@ -219,7 +219,7 @@ def explain_network(network: Network) -> str:
             words += f" holds {' and '.join(held)}"
         if given:
             words += f"{',' if held else ''} gives {', '.join(given)}"
-        parts.append(f"{words} [{network.nodes[at].rows:,} tuples]")
+        parts.append(f"{words} [{_counted(network.nodes[at].rows)}]")
     for need in network.needs:
         if need.hub is not None:
             name = network.hubs[need.hub].class_name
@@ -229,8 +229,11 @@ def explain_network(network: Network) -> str:
         ties = [str(tie) for step in one.steps for tie in step.when]
         when = f" when {' and '.join(dict.fromkeys(ties))}" if ties else ""
         parts.append(f"{one.class_name} is computed: {made}{when}")
-    count = f"{network.size} tuple{'' if network.size == 1 else 's'}"
-    return f"{network.kind}, {count}: {'; '.join(parts)}"
+    return f"{network.kind}, {_counted(network.size)}: {'; '.join(parts)}"
+
+
+def _counted(tuples: int) -> str:
+    return f"{tuples:,} tuple{'' if tuples == 1 else 's'}"
 
 
 def _need_text(need: Need) -> str:
