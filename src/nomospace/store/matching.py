@@ -21,12 +21,14 @@ from sqlglot import exp
 from nomospace.errors import Unavailable
 from nomospace.meaning.answers import Answer, Answers, in_order
 from nomospace.meaning.assign import Assigner
-from nomospace.meaning.facts import Fact, Facts, Known, Shape
+from nomospace.meaning.facts import Fact, Known, Shape
+from nomospace.meaning.facts import Row as FactRow
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.plan import Plan
+from nomospace.meaning.plan import Network, Plan
 from nomospace.meaning.planner import make_plan
 from nomospace.meaning.question import Question
-from nomospace.meaning.sql.building import Builder, Group, groups, is_set, statistics
+from nomospace.meaning.sql import parts
+from nomospace.meaning.sql.building import PASSING, Builder, Group, groups, is_set, statistics
 from nomospace.meaning.sql.coding import unescaped
 from nomospace.meaning.sql.dialects import (
     Dialect,
@@ -34,14 +36,18 @@ from nomospace.meaning.sql.dialects import (
     created,
     prepared,
     rendered,
-    table_of,
 )
 from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Batch, Layout, Row, Table
 from nomospace.meaning.sql.values import Params
+from nomospace.store.remembering import Remembered
 from nomospace.wire.values import unpack_term
 
 CHUNK: Final = 20_000
 """So many tuples are turned into rows before they go to the database."""
+PLANS_MAX: Final = 64
+"""The plans, with their statements, that are kept for questions that are asked again."""
+TUPLES_MAX: Final = 100_000
+"""The tuples of answers that are kept as Python has them."""
 STATEMENT_S: Final = 60.0
 """How long a database may work on one statement."""
 
@@ -85,24 +91,50 @@ class Database(Protocol):
 class Tables:
     """The facts of one space in a database, and what is known of them without asking it.
 
-    `open_paths` names every class of which there is an object, and the paths that may stand in its
-    remainder: where there is none, no statement looks.
+    Two caches stand in front (`remembering`: what was used longest ago goes first). `plans` has
+    questions with their plans and statements, and is emptied when facts come. `rows` has tuples of
+    answers, as the runtime store of the paper does (section 5): the database gives ids, and only
+    tuples that are not at hand are read. Tuples never change, so these are never wrong.
+
+    >>> from nomospace.meaning.ontology import PLAIN
+    >>> from nomospace.meaning.question import parse_template
+    >>> from nomospace.store.matching_sqlite import SqliteDatabase
+    >>> from nomospace.terms import obj
+    >>> tables = Tables(PLAIN, SqliteDatabase())
+    >>> tables.add([
+    ...     Fact("t1", (obj("Car", "A"), obj("Tax", "x"))),
+    ...     Fact("t2", (obj("Car", "A"), obj("Loan", "y"))),
+    ... ])
+    >>> for _ in range(2):
+    ...     for answer in tables.answers(parse_template("(Car, Tax, Loan)")).items:
+    ...         print(answer.tuples, answer.why)
+    ('t1', 't2') t1 and t2 share Car A
+    ('t1', 't2') t1 and t2 share Car A
+    >>> tables.plans.rate, tables.rows.rate
+    (0.5, 0.5)
     """
 
     def __init__(self, ontology: Ontology, database: Database) -> None:
         self.ontology = ontology
         self.layout = Layout(ontology)
         self.database = database
+        self.plans = Remembered[str, Builder](PLANS_MAX)
+        self.rows = Remembered[str, FactRow](TUPLES_MAX)
         self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
+        """Every class of which there is an object, and the paths that its remainder may hold."""
         self.shapes: dict[Shape, int] = {}
         self._made: dict[str, Table] = {}
         self._known: Known | None = None
+        self._order = 0
         for table in (*COMMON, _CHOSEN):
             self._make(table)
+
+    # -- facts ---------------------------------------------------------------------------------
 
     def add(self, facts: Iterable[Fact]) -> None:
         """Put facts into the tables, chunk by chunk."""
         self._known = None
+        self.plans.clear()
         pending = iter(facts)
         while chunk := list(islice(pending, CHUNK)):
             batch = Batch()
@@ -117,13 +149,9 @@ class Tables:
             for name, rows in batch.rows.items():
                 self.database.put(name, self._made[name].columns, rows)
 
-    def clear(self) -> None:
-        """Take all facts out; the tables stay, for those that come next."""
-        for name in self._made:
-            self._run(exp.delete(table_of(name)))
-        self.open_paths.clear()
-        self.shapes.clear()
-        self._known = None
+    def drop(self) -> None:
+        """Take all tables out of the database, which then can have others."""
+        self._drop(list(self._made))
 
     def known(self) -> Known:
         """What a planner has to know; the database counts."""
@@ -131,11 +159,11 @@ class Tables:
             shared: dict[str, int] = {}
             varying: dict[str, None] = {}
             for class_name in self.open_paths:
-                sql = prepared(statistics(self.layout.table(class_name)), self.dialect, Params())
-                ((most, kinds),) = self.database.ask(sql)
+                counts = prepared(statistics(self.layout.table(class_name)), self.dialect, Params())
+                ((most, forms),) = self.database.ask(counts)
                 if most > 1:
                     shared[class_name] = most
-                if kinds > 1:
+                if forms > 1:
                     varying[class_name] = None
             self._known = Known(tuple(self.shapes.items()), shared, frozenset(varying))
         return self._known
@@ -145,63 +173,110 @@ class Tables:
         """What the database speaks."""
         return self.database.dialect
 
-    # -- answering -----------------------------------------------------------------------------
+    # -- answers -------------------------------------------------------------------------------
 
     def plan(self, question: Question) -> Plan:
         """The plan of a question for the facts that are there."""
-        return make_plan(question, self.ontology, self.known())
+        return self._builder(question).plan
 
-    def answers(self, plan: Plan) -> Answers:
+    def answers(self, question: Question) -> Answers:
         """Every answer to a question, sorted by the ids of its tuples."""
-        return self._answers(plan, any_one=False)
+        builder = self._builder(question)
+        found = self._found(builder, question.limit + 1, any_one=False)
+        cut = "the plan has more networks than it may" if builder.plan.cut else ""
+        if len(found) > question.limit:
+            cut = f"there are more than {question.limit:,} answers"
+        return Answers(in_order(self._dressed(question, found[: question.limit])), cut)
 
-    def first(self, plan: Plan) -> Answer | None:
-        """The answer that `any` gives, if there is one."""
-        found = self._answers(plan, any_one=True).items
-        return found[0] if found else None
+    def first(self, question: Question) -> Answer | None:
+        """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
+        found = self._found(self._builder(question), 1, any_one=True)
+        return self._dressed(question, found)[0] if found else None
 
-    def _answers(self, plan: Plan, *, any_one: bool) -> Answers:
-        builder = Builder(plan, self.layout, self.open_paths, self.dialect)
-        question = plan.question
-        limit = 1 if any_one else question.limit
+    def _builder(self, question: Question) -> Builder:
+        known = repr(question)  # terms in it: 1 and 1.0 are two questions
+        found = self.plans.get(known)
+        if found is None:
+            plan = make_plan(question, self.ontology, self.known())
+            found = Builder(plan, self.layout, self.open_paths, self.dialect)
+            self.plans.put(known, found)
+        return found
+
+    def _found(self, builder: Builder, limit: int, *, any_one: bool) -> list[tuple[Group, Row]]:
+        """The sets of answers, as the database finds them, smaller ones first."""
         found: list[tuple[Group, Row]] = []
         filled: list[Group] = []
-        for group in groups(plan):
-            single = bool(found) and not is_set(found[0][0])
-            if any_one and found:
-                break
-            if single and is_set(group) and question.correlate == "auto":
+        there: dict[str, bool] = {}
+        for group in groups(builder.plan):
+            if found and (any_one or (is_set(group) and _sets_are_extra(builder, found))):
                 break
             self._make(group.table)
-            for statement in builder.gather(group):
-                self.database.run(statement)
+            for network in group.networks:
+                if self._may_have_rows(builder, network, there):
+                    self._gather(builder, group, network)
             if not self.database.ask(builder.any_row(group)):
                 continue
-            rows = self.database.ask(builder.answers(group, filled, limit + 1))
+            smaller = () if any_one else filled
+            rows = self.database.ask(builder.answers(group, smaller, limit))
             filled.append(group)
             found += [(group, row) for row in rows]
-        for group in filled:
-            self._run(exp.delete(table_of(group.table.name)))
-        cut = plan.cut or (not any_one and len(found) > limit)
-        items = self._dressed(plan, found)
-        return Answers(items[:limit], "limit" if cut else "")
+        self._drop([name for name in self._made if name.startswith(PASSING)])
+        return found
 
-    def _dressed(self, plan: Plan, found: list[tuple[Group, Row]]) -> list[Answer]:
+    def _may_have_rows(self, builder: Builder, network: Network, there: dict[str, bool]) -> bool:
+        for statement in builder.candidates(network):
+            known = repr(statement)
+            if known not in there:
+                there[known] = bool(self.database.ask(statement))
+            if not there[known]:
+                return False
+        return True
+
+    def _gather(self, builder: Builder, group: Group, network: Network) -> None:
+        gathering = builder.gather(group, network)
+        for table, filling in gathering.sources:
+            if table.name not in self._made:  # no network before has asked for it
+                self._make(table)
+                self.database.run(filling)
+        self.database.run(gathering.rows)
+
+    def _dressed(self, question: Question, found: Sequence[tuple[Group, Row]]) -> list[Answer]:
         """Answers with their tuples, which only now come out of the database."""
-        ids = dict.fromkeys(one for _, row in found for one in row)
-        self.database.put(_CHOSEN.name, _CHOSEN.columns, [(one,) for one in ids])
-        bodies = self.database.ask(prepared(_bodies(), self.dialect, Params()))
-        self._run(exp.delete(table_of(_CHOSEN.name)))
-        facts = Facts.of(
-            [Fact(unescaped(one), unpack_term(bytes(body))) for one, body in bodies],
-            self.ontology,
-        )
-        assigner = Assigner(plan.question, self.ontology)
+        rows = self._rows_of(dict.fromkeys(one for _, row in found for one in row))
+        assigner = Assigner(question, self.ontology)
         items: list[Answer] = []
         for group, row in found:
-            rows = tuple([facts.rows[unescaped(one)] for one in row])
-            items.append(Answer(group.kind, rows, assigner))
-        return in_order(items)
+            tuples = tuple([rows[one] for one in row])
+            computed = any(network.computations for network in group.networks)
+            if not computed or assigner.least(tuples, single=False) is not None:
+                items.append(Answer(group.kind, tuples, assigner))
+            # Otherwise numbers ran past what doubles hold, and the last word is Python's.
+        return items
+
+    def _rows_of(self, ids: Iterable[str]) -> dict[str, FactRow]:
+        found: dict[str, FactRow] = {}
+        missing: list[tuple[str]] = []
+        for one in ids:
+            row = self.rows.get(one)
+            if row is None:
+                missing.append((one,))
+            else:
+                found[one] = row
+        if missing:
+            self.database.put(_CHOSEN.name, _CHOSEN.columns, missing)
+            for one, body in self.database.ask(prepared(_bodies(), self.dialect, Params())):
+                found[one] = self._read(one, bytes(body))
+                self.rows.put(one, found[one])
+            self._run(exp.Delete(this=parts.table(_CHOSEN.name)))
+        return found
+
+    def _read(self, known: str, body: bytes) -> FactRow:
+        fields = unpack_term(body)
+        seen = tuple([self.ontology.translated(field) for field in fields])
+        self._order += 1
+        return FactRow(unescaped(known), fields, seen, form=0, keys=(), order=self._order)
+
+    # -- tables --------------------------------------------------------------------------------
 
     def _make(self, table: Table) -> None:
         if table.name in self._made:
@@ -210,8 +285,18 @@ class Tables:
             self._run(statement)
         self._made[table.name] = table
 
+    def _drop(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._run(exp.Drop(tables=[parts.table(name)], kind="TABLE"))
+            del self._made[name]
+
     def _run(self, statement: exp.Expr) -> None:
         self.database.run(Statement(rendered(statement, self.database.dialect)))
+
+
+def _sets_are_extra(builder: Builder, found: Sequence[tuple[Group, Row]]) -> bool:
+    """Whether a single tuple has answered a question that asks for sets only where none does."""
+    return builder.plan.question.correlate == "auto" and not is_set(found[0][0])
 
 
 _CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
@@ -219,11 +304,7 @@ _CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
 
 
 def _bodies() -> exp.Select:
-    made = exp.select(exp.column("tuple", "w"), exp.column("body", "w"))
-    made.from_(exp.alias_(table_of(TUPLES), "w", table=True), copy=False)
-    return made.join(
-        exp.alias_(table_of(_CHOSEN.name), "c", table=True),
-        on=exp.column("tuple", "c").eq(exp.column("tuple", "w")),
-        join_type="inner",
-        copy=False,
-    )
+    mine = parts.equal(parts.column("tuple", "c"), parts.column("tuple", "w"))
+    columns = [parts.column("tuple", "w"), parts.column("body", "w")]
+    joins = [parts.inner(parts.table(_CHOSEN.name, "c"), mine)]
+    return parts.select(columns, parts.table(TUPLES, "w"), joins=joins)

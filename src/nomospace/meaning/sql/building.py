@@ -11,19 +11,23 @@ engine as for all others, and for answers only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlglot import exp
 
 from nomospace.meaning.plan import CORRELATION, Network, Plan
-from nomospace.meaning.question import TypeField
-from nomospace.meaning.sql.dialects import Dialect, Statement, prepared, table_of
+from nomospace.meaning.question import ClassField, TypeField
+from nomospace.meaning.sql import parts
+from nomospace.meaning.sql.dialects import Dialect, Statement, prepared
 from nomospace.meaning.sql.layout import TEXT, TUPLES, ClassTable, Layout, Table
 from nomospace.meaning.sql.networks import selected
-from nomospace.meaning.sql.sources import Path, Sources
-from nomospace.meaning.sql.values import Params
+from nomospace.meaning.sql.sources import Path, Sources, Wanted
+from nomospace.meaning.sql.values import Params, all_of, both
+
+PASSING: Final = ("found_", "source_")
+"""How the names of tables begin that last no longer than a question."""
 
 
 class Group(NamedTuple):
@@ -48,6 +52,14 @@ def groups(plan: Plan) -> tuple[Group, ...]:
     return tuple([Group(*key, tuple(networks)) for key, networks in found.items()])
 
 
+class Gathering(NamedTuple):
+    """How a network's rows get into the table of its group."""
+
+    sources: tuple[tuple[Table, Statement], ...]
+    """Tables that must be there first, and what fills each."""
+    rows: Statement
+
+
 class Builder:
     """Makes the statements of a plan for one database."""
 
@@ -59,77 +71,108 @@ class Builder:
         dialect: Dialect,
     ) -> None:
         self.plan = plan
-        self.layout = layout
-        self.open_paths = open_paths
         self.dialect = dialect
+        self.sources = Sources(layout, open_paths, Params(), plan.question.fields)
+        self._candidates: dict[object, Statement] = {}
+        self._filling: dict[str, tuple[Table, Statement]] = {}
+        self._gathering: dict[int, Gathering] = {}
 
-    def gather(self, group: Group) -> list[Statement]:
-        """What puts the rows of a group's networks into its table, one statement a network."""
-        made: list[Statement] = []
-        for network in group.networks:
-            params = Params()
-            select = self.select(network, params)
-            into = exp.Insert(this=table_of(group.table.name), expression=select)
-            made.append(prepared(into, self.dialect, params))
-        return made
+    def gather(self, group: Group, network: Network) -> Gathering:
+        """What puts the rows of a network into its group's table; made once."""
+        found = self._gathering.get(id(network))
+        if found is None:
+            self.sources.used.clear()
+            select = self.select(network)
+            for name, source in self.sources.used.items():
+                if name not in self._filling:
+                    into = exp.Insert(this=parts.table(name), expression=source.query)
+                    self._filling[name] = source.table, self._prepared(into)
+            rows = exp.Insert(this=parts.table(group.table.name), expression=select)
+            sources = tuple([self._filling[name] for name in self.sources.used])
+            found = self._gathering[id(network)] = Gathering(sources, self._prepared(rows))
+        return found
 
-    def select(self, network: Network, params: Params) -> exp.Select:
+    def _prepared(self, statement: exp.Expr) -> Statement:
+        return prepared(statement, self.dialect, self.sources.params)
+
+    def select(self, network: Network) -> exp.Select:
         """The rows of one network."""
-        fields = self.plan.question.fields
-        sources = Sources(self.layout, self.open_paths, params, fields)
         if self.plan.question.positional:
-            return self._positional(sources)
-        return selected(network, sources)
+            return self._positional(self.sources)
+        return selected(network, self.sources)
+
+    def candidates(self, network: Network) -> Iterator[Statement]:
+        """Whether there is anything for each need of a network; without it, it has no rows.
+
+        Asked before the network is turned into SQL, and once for each thing that is asked for.
+        """
+        for need in network.needs:
+            if self.plan.question.positional:
+                return
+            known = need.asks, need.classes
+            if known not in self._candidates:
+                query: exp.Query
+                if isinstance(need.asks, ClassField):
+                    query = self.sources.object_query(Wanted(need.classes, [need.asks]))
+                else:
+                    query = self.sources.plain_query(need.asks)
+                made = parts.select([parts.number(1)], parts.below(query, "q"))
+                made.set("limit", exp.Limit(expression=parts.number(1)))
+                self._candidates[known] = self._prepared(made)
+            yield self._candidates[known]
 
     def _positional(self, sources: Sources) -> exp.Select:
         """A plain Linda template: as long as the tuple, and compared position by position."""
         fields = self.plan.question.fields
-        width = exp.EQ(this=exp.column("width", "w"), expression=exp.Literal.number(len(fields)))
-        id_ = exp.Alias(this=exp.column("tuple", "w"), alias=exp.to_identifier("m0"))
-        made = exp.select(id_).from_(exp.alias_(table_of(TUPLES), "w", table=True), copy=False)
-        for pos, field in enumerate(fields):
-            if field == TypeField("any"):
-                continue  # an object will do as well
-            alias = f"a{pos}"
-            made.join(
-                exp.Subquery(
-                    this=sources.plain(field),
-                    alias=exp.TableAlias(this=exp.to_identifier(alias)),
+        width = parts.equal(parts.column("width", "w"), parts.number(len(fields)))
+        joins = [
+            parts.inner(
+                sources.plain(field, f"a{pos}"),
+                both(
+                    parts.equal(parts.column("tuple", f"a{pos}"), parts.column("tuple", "w")),
+                    parts.equal(parts.column("pos", f"a{pos}"), parts.number(pos)),
                 ),
-                on=exp.And(
-                    this=exp.column("tuple", alias).eq(exp.column("tuple", "w")),
-                    expression=exp.column("pos", alias).eq(exp.Literal.number(pos)),
-                ),
-                join_type="inner",
-                copy=False,
             )
-        return made.where(width, copy=False)
+            for pos, field in enumerate(fields)
+            if field != TypeField("any")  # an object will do as well
+        ]
+        ids = [parts.named(parts.column("tuple", "w"), "m0")]
+        return parts.select(ids, parts.table(TUPLES, "w"), joins=joins, where=width)
 
     def answers(self, group: Group, smaller: Sequence[Group], limit: int) -> Statement:
         """The sets of a group that hold none of smaller groups, in order, up to a limit."""
-        params = Params()
         names = [f"m{at}" for at in range(group.size)]
-        mine = [exp.column(name, "s") for name in names]
-        made = exp.select(*mine).distinct()
-        made.from_(exp.alias_(table_of(group.table.name), "s", table=True), copy=False)
-        for other in smaller:
-            for chosen in combinations(names, other.size):
-                made.where(self._without(other, chosen), copy=False)
-        made.order_by(*(exp.column(name) for name in names), copy=False).limit(limit, copy=False)
-        return prepared(made, self.dialect, params)
+        tests = [
+            self._without(other, chosen)
+            for other in smaller
+            for chosen in combinations(names, other.size)
+        ]
+        made = parts.select(
+            [parts.column(name, "s") for name in names],
+            parts.table(group.table.name, "s"),
+            where=all_of(tests),
+            distinct=True,
+        )
+        ordered = [exp.Ordered(this=parts.column(name), nulls_first=True) for name in names]
+        made.set("order", exp.Order(expressions=ordered))
+        made.set("limit", exp.Limit(expression=parts.number(limit)))
+        return prepared(made, self.dialect, Params())
 
     def _without(self, other: Group, chosen: Sequence[str]) -> exp.Expr:
-        part = exp.select(exp.Literal.number(1))
-        part.from_(exp.alias_(table_of(other.table.name), "p", table=True), copy=False)
-        for at, name in enumerate(chosen):
-            equal = exp.EQ(this=exp.column(f"m{at}", "p"), expression=exp.column(name, "s"))
-            part.where(equal, copy=False)
-        return exp.Not(this=exp.Exists(this=part))
+        tests: list[exp.Expr] = [
+            parts.equal(parts.column(f"m{at}", "p"), parts.column(name, "s"))
+            for at, name in enumerate(chosen)
+        ]
+        one = [parts.number(1)]
+        return parts.missing(
+            parts.select(one, parts.table(other.table.name, "p"), where=all_of(tests))
+        )
 
     def any_row(self, group: Group) -> Statement:
         """Whether a group has rows at all."""
-        made = exp.select(exp.Literal.number(1)).from_(table_of(group.table.name), copy=False)
-        return prepared(made.limit(1, copy=False), self.dialect, Params())
+        made = parts.select([parts.number(1)], parts.table(group.table.name))
+        made.set("limit", exp.Limit(expression=parts.number(1)))
+        return prepared(made, self.dialect, Params())
 
 
 def is_set(group: Group) -> bool:
@@ -142,18 +185,19 @@ def statistics(table: ClassTable) -> exp.Select:
 
     An object has several forms where it was seen with different properties, or under two names.
     """
-    form = exp.DPipe(
-        this=exp.DPipe(this=exp.column("name"), expression=exp.Literal.string("\t")),
-        expression=exp.column("props"),
+    mark = exp.DPipe(this=parts.column("name"), expression=exp.Literal.string("\t"))
+    form = exp.DPipe(this=mark, expression=parts.column("props"))
+    counts = parts.select(
+        [
+            parts.named(_distinct(parts.column("tuple")), "holders"),
+            parts.named(_distinct(form), "forms"),
+        ],
+        parts.table(table.name),
     )
-    counts = exp.select(
-        exp.alias_(_distinct(exp.column("tuple")), "holders"), exp.alias_(_distinct(form), "forms")
-    )
-    counts.from_(table_of(table.name), copy=False).group_by(exp.column("same"), copy=False)
-    most = [exp.Max(this=exp.column(name)) for name in ("holders", "forms")]
-    zeros = [exp.Coalesce(this=one, expressions=[exp.Literal.number(0)]) for one in most]
-    below = exp.Subquery(this=counts, alias=exp.TableAlias(this=exp.to_identifier("q")))
-    return exp.select(*zeros).from_(below, copy=False)
+    counts.set("group", exp.Group(expressions=[parts.column("same")]))
+    most = [exp.Max(this=parts.column(name)) for name in ("holders", "forms")]
+    zeros = [exp.Coalesce(this=one, expressions=[parts.number(0)]) for one in most]
+    return parts.select(zeros, parts.below(counts, "q"))
 
 
 def _distinct(value: exp.Expr) -> exp.Count:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.layout import TEXT, Table
 from nomospace.meaning.sql.values import Params
 
@@ -56,7 +57,7 @@ def created(table: Table, dialect: Dialect, *, temporary: bool) -> list[exp.Expr
     kinds = [exp.TemporaryProperty()] if temporary else []
     made: list[exp.Expr] = [
         exp.Create(
-            this=exp.Schema(this=table_of(table.name), expressions=columns),
+            this=exp.Schema(this=parts.table(table.name), expressions=columns),
             kind="TABLE",
             properties=exp.Properties(expressions=kinds),
         )
@@ -70,7 +71,7 @@ def created(table: Table, dialect: Dialect, *, temporary: bool) -> list[exp.Expr
 
 def rendered(statement: exp.Expr, dialect: Dialect) -> str:
     """A statement as the database reads it; every name in quotes, so that none is a word of SQL."""
-    return statement.sql(dialect.name, identify=True, comments=False)
+    return statement.sql(dialect.name, identify=True, comments=False, copy=False)
 
 
 class Statement(NamedTuple):
@@ -87,11 +88,6 @@ def prepared(statement: exp.Expr, dialect: Dialect, params: Params) -> Statement
     return Statement(rendered(statement, dialect), given)
 
 
-def table_of(name: str) -> exp.Table:
-    """A table by its name."""
-    return exp.Table(this=exp.to_identifier(name))
-
-
 def _collated(dialect: Dialect) -> list[exp.ColumnConstraint]:
     if not dialect.collation:
         return []
@@ -104,17 +100,9 @@ def _index(table: str, names: tuple[str, ...], *, unique: bool) -> exp.Create:
     return exp.Create(
         this=exp.Index(
             this=exp.to_identifier("_".join((table, *names))),
-            table=table_of(table),
+            table=parts.table(table),
             params=exp.IndexParameters(columns=columns),
         ),
         kind="INDEX",
         unique=unique,
     )
-
-
-def ordered(text: exp.Expr, dialect: Dialect) -> exp.Expr:
-    """A text that no column gives, with the order of code points."""
-    if not dialect.collation:
-        return text
-    name = exp.to_identifier(dialect.collation, quoted=True)
-    return exp.Collate(this=text, expression=name)

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT, ORDERED, coded
-from nomospace.meaning.sql.values import FALSE, SIGNS, Params, Place, all_of, any_of
+from nomospace.meaning.sql.values import SIGNS, Params, Place, all_of, any_of
 from nomospace.terms import Term
 
 PARTS: Final = ("kind", "num", "ext", "text")
@@ -33,12 +34,12 @@ class Flat(NamedTuple):
     @classmethod
     def at(cls, prefix: str) -> Flat:
         """The value in the columns with a prefix."""
-        return cls(*(exp.column(f"{prefix}_{part}") for part in PARTS))
+        return cls(*(parts.column(f"{prefix}_{part}") for part in PARTS))
 
     def columns(self, prefix: str) -> list[exp.Alias]:
         """The four columns, with a prefix to their names."""
         return [
-            exp.Alias(this=value.copy(), alias=exp.to_identifier(f"{prefix}_{part}"))
+            parts.named(value.copy(), f"{prefix}_{part}")
             for part, value in zip(PARTS, self, strict=True)
         ]
 
@@ -55,9 +56,9 @@ class Flat(NamedTuple):
     def place(self) -> Place:
         """The value for predicates, which expect NULL where there is none."""
         absent = exp.Nullif(this=self.kind.copy(), expression=string(MISSING_KIND))
-        number = exp.Case().when(self.is_kind("n"), self.num.copy(), copy=False)
-        text = exp.Case().when(self.is_kind("n"), exp.null(), copy=False)
-        return Place(absent, number, self.ext.copy(), text.else_(self.text.copy(), copy=False))
+        number = parts.case(self.is_kind("n"), self.num.copy())
+        text = parts.case(self.is_kind("n"), exp.Null(), self.text.copy())
+        return Place(absent, number, self.ext.copy(), text)
 
 
 def constant(value: Term, params: Params) -> Flat:
@@ -89,10 +90,8 @@ def chosen(cases: Sequence[tuple[exp.Expr, Flat]], otherwise: Flat) -> Flat:
     """The value beside the first condition that holds."""
     made: list[exp.Expr] = []
     for part in range(len(PARTS)):
-        case = exp.Case()
-        for test, value in cases:
-            case.when(test.copy(), value[part].copy(), copy=False)
-        made.append(case.else_(otherwise[part].copy(), copy=False))
+        ifs = [exp.If(this=test.copy(), true=value[part].copy()) for test, value in cases]
+        made.append(exp.Case(ifs=ifs, default=otherwise[part].copy()))
     return Flat(*made)
 
 
@@ -108,9 +107,10 @@ def compare(left: Flat, sign: str, right: Flat) -> exp.Expr:
     number = left.is_kind("n")
     kind = left.kind.copy()
     if sign == "!=":
-        other: exp.Expr = exp.Not(this=kind.isin(string("n"), string(MISSING_KIND)))
+        nothing_else = exp.In(this=kind, expressions=[string("n"), string(MISSING_KIND)])
+        other: exp.Expr = exp.Not(this=nothing_else)
     else:
-        other = kind.isin(*(string(letter) for letter in ORDERED))
+        other = exp.In(this=kind, expressions=[string(letter) for letter in ORDERED])
     texts = SIGNS[sign](this=left.text.copy(), expression=right.text.copy())
     return all_of(
         [alike, any_of([all_of([number, numbers(left, sign, right)]), all_of([other, texts])])]
@@ -134,7 +134,7 @@ def flattened(value: Sequence[Place]) -> Flat:
     columns: dict[str, list[exp.Expr]] = {"num": [], "ext": [], "text": []}
     for place in value:
         if isinstance(place.kind, str):
-            kinds.append(exp.Case().when(place.there, string(place.kind), copy=False))
+            kinds.append(parts.case(place.there, string(place.kind)))
         else:
             kinds.append(place.kind.copy())
         for part, found in columns.items():
@@ -157,12 +157,15 @@ def _filled(columns: list[exp.Expr], otherwise: exp.Expr) -> exp.Expr:
 
 def string(text: str) -> exp.Literal:
     """A text that we write ourselves."""
-    return exp.Literal.string(text)
+    return exp.Literal(this=text, is_string=True)
 
 
-def zero() -> exp.Expr:
+def zero() -> exp.Literal:
     """A double; a bare 0 would be a whole number to some."""
-    return exp.cast(exp.Literal.number(0), "double")
+    return double(0.0)
 
 
-NEVER: Final = FALSE
+def double(value: float) -> exp.Literal:
+    """A number that we write ourselves; without an exponent it would be a decimal to some."""
+    text = repr(value)
+    return exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)

@@ -16,8 +16,9 @@ from typing import ClassVar, Final
 from sqlglot import exp
 
 from nomospace.errors import CallerError
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT
-from nomospace.meaning.sql.flat import Flat, chosen, nothing, numbers, string, zero
+from nomospace.meaning.sql.flat import Flat, chosen, double, nothing, numbers, string, zero
 from nomospace.meaning.sql.values import SIGNS, all_of, any_of
 
 _FAR: Final = 1e300
@@ -75,7 +76,7 @@ def _within(value: Flat, power: float) -> exp.Expr:
     return any_of(
         [
             exp.EQ(this=value.num.copy(), expression=zero()),
-            exp.Between(this=size, low=_double(least), high=_double(most)),
+            exp.Between(this=size, low=double(least), high=double(most)),
         ]
     )
 
@@ -83,8 +84,8 @@ def _within(value: Flat, power: float) -> exp.Expr:
 def _number(test: exp.Expr, value: exp.Expr) -> Flat:
     """A number where a condition holds. The value is asked for only there: it might overflow."""
     return Flat(
-        exp.Case().when(test, string("n"), copy=False).else_(string(""), copy=False),
-        exp.Case().when(test.copy(), value, copy=False).else_(zero(), copy=False),
+        parts.case(test, string("n"), string("")),
+        parts.case(test.copy(), value, zero()),
         string(EXACT),
         string(""),
     )
@@ -127,10 +128,10 @@ def _concat(inputs: Sequence[Flat]) -> Flat:
         found = exp.DPipe(this=found, expression=value.text.copy())
     test = all_of([value.is_kind("s") for value in inputs])
     return Flat(
-        exp.Case().when(test, string("s"), copy=False).else_(string(""), copy=False),
+        parts.case(test, string("s"), string("")),
         zero(),
         string(EXACT),
-        exp.Case().when(test.copy(), found, copy=False).else_(string(""), copy=False),
+        parts.case(test.copy(), found, string("")),
     )
 
 
@@ -140,7 +141,7 @@ def _round(inputs: Sequence[Flat]) -> Flat:
     tests = [value.is_kind("n"), _within(value, 1.0)]
     found: exp.Expr = _rounded(value.num, 0)
     if len(inputs) == 2:
-        digits = [_double(float(number)) for number in range(_DIGITS_MAX + 1)]
+        digits = [double(float(number)) for number in range(_DIGITS_MAX + 1)]
         tests += [inputs[1].is_kind("n"), inputs[1].num.copy().isin(*digits)]
         cases = exp.Case(this=inputs[1].num.copy())
         for number, wanted in enumerate(digits):
@@ -152,18 +153,14 @@ def _round(inputs: Sequence[Flat]) -> Flat:
 
 
 def _rounded(number: exp.Expr, digits: int) -> exp.Expr:
-    scale = _double(10.0**digits)
+    scale = double(10.0**digits)
     scaled = exp.Mul(this=exp.Abs(this=number.copy()), expression=scale)
-    above = exp.Floor(this=exp.Add(this=scaled, expression=_double(0.5)))
+    above = exp.Floor(this=exp.Add(this=scaled, expression=double(0.5)))
     found = exp.Div(this=above, expression=scale.copy())
     case = exp.Case()
-    case.when(exp.GTE(this=scaled.copy(), expression=_double(_WHOLE)), number.copy(), copy=False)
+    case.when(exp.GTE(this=scaled.copy(), expression=double(_WHOLE)), number.copy(), copy=False)
     case.when(exp.LT(this=number.copy(), expression=zero()), exp.Neg(this=found), copy=False)
     return case.else_(found.copy(), copy=False)
-
-
-def _double(value: float) -> exp.Expr:
-    return exp.cast(exp.Literal.number(repr(value)), "double")
 
 
 _BUILT_IN: Final[dict[str, Callable[[Sequence[Flat]], Flat]]] = {

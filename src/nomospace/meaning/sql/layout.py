@@ -28,11 +28,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
-from sqlglot import exp
-
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
 from nomospace.meaning.sql.values import Place, Value
 from nomospace.terms import Term, encode, is_object
@@ -140,13 +139,13 @@ class ClassTable(NamedTuple):
         found: list[Place] = []
         column = self.columns.get(path)
         if column is not None:
-            place = exp.column(column.name, table=row)
+            place = parts.column(column.name, row)
             found.append(
                 Place("n", num=place) if column.kind == "n" else Place(column.kind, text=place)
             )
         if rest is not None:
             kind, num, ext, text = (
-                exp.column(name, table=rest) for name in ("kind", "num", "ext", "text")
+                parts.column(name, rest) for name in ("kind", "num", "ext", "text")
             )
             found.append(Place(kind, num, ext, text))
         return tuple(found)

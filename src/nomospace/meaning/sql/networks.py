@@ -25,7 +25,7 @@ from sqlglot import exp
 from nomospace.meaning.ontology import Dependence, Input, Operand
 from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, Network
 from nomospace.meaning.question import ClassField
-from nomospace.meaning.sql.dialects import table_of
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.flat import Flat, chosen, compare, constant, first, nothing
 from nomospace.meaning.sql.functions import NotInDatabases, applied
 from nomospace.meaning.sql.layout import TUPLES
@@ -50,7 +50,7 @@ class Atom:
 
     def column(self, name: str) -> exp.Column:
         """A column of its source."""
-        return exp.column(name, self.alias)
+        return parts.column(name, self.alias)
 
 
 def selected(network: Network, sources: Sources) -> exp.Select:
@@ -105,43 +105,38 @@ class _Builder:
 
     def whole(self) -> exp.Select:
         layers = list(self._layers())  # first: they say which values they need
-        made = self._join()
+        stack = parts.Stack(self._join())
         for columns, test in layers:
-            made = _over(made)
-            for column in columns:
-                made.select(column, copy=False)
-            if test != TRUE:
-                made.where(test, copy=False)
-        return _in_order(made, self.network.size)
+            stack.put(parts.select([exp.Star(), *columns], stack.top, where=test))
+        _put_in_order(stack, self.network.size)
+        return stack.whole()
 
     def _join(self) -> exp.Select:
         ordered = self._in_join_order()
         firsts: dict[int, Atom] = {}
         for atom in ordered:
             firsts.setdefault(atom.node, atom)
-        columns = [_named(firsts[node].column("tuple"), f"t{node}") for node in sorted(firsts)]
-        made = exp.select(*columns)
-        joined: dict[int, None] = {}
+        columns: list[exp.Expr] = [
+            parts.named(firsts[node].column("tuple"), f"t{node}") for node in sorted(firsts)
+        ]
         conditions = [*self._links(firsts), *self._differences(firsts), *self._tie_links()]
-        for at, atom in enumerate(ordered):
+        joined: dict[int, None] = {id(ordered[0]): None}
+        joins: list[exp.Join] = []
+        for atom in ordered[1:]:
             joined[id(atom)] = None
-            source = exp.Subquery(this=self._source(atom), alias=_table_alias(atom.alias))
-            if at == 0:
-                made.from_(source, copy=False)
-                continue
             ready = [
-                test for parts, test in conditions if id(atom) in parts and parts <= joined.keys()
+                test for about, test in conditions if id(atom) in about and about <= joined.keys()
             ]
-            made.join(source, on=all_of(ready), join_type="inner", copy=False)
-        alone = [test for parts, test in conditions if parts <= {id(ordered[0])}]
-        for test in [*alone, *self._absences(firsts), *self._widths(firsts)]:
-            made.where(test, copy=False)
+            joins.append(parts.inner(self._source(atom), all_of(ready)))
         for atom in ordered:
             for number in range(len(atom.wanted.paths) if atom.wanted is not None else 0):
-                for part in Flat.at(f"v{number}"):
-                    column = atom.column(part.name)
-                    made.select(_named(column, f"{atom.alias}_{part.name}"), copy=False)
-        return made
+                columns += [
+                    parts.named(atom.column(part.name), f"{atom.alias}_{part.name}")
+                    for part in Flat.at(f"v{number}")
+                ]
+        source = self._source(ordered[0])
+        tests = [*self._absences(firsts), *self._widths(firsts)]
+        return parts.select(columns, source, joins=joins, where=all_of(tests))
 
     def _in_join_order(self) -> list[Atom]:
         """Node by node as the plan says, what ties a node to those before it first."""
@@ -159,11 +154,11 @@ class _Builder:
             seen.add(node)
         return found
 
-    def _source(self, atom: Atom) -> exp.Query:
+    def _source(self, atom: Atom) -> exp.Table:
         if atom.wanted is not None:
-            return self.sources.objects(atom.wanted)
+            return self.sources.objects(atom.wanted, atom.alias)
         assert atom.need is not None
-        return self.sources.plain(atom.need.asks)
+        return self.sources.plain(atom.need.asks, atom.alias)
 
     def _links(self, firsts: dict[int, Atom]) -> Iterator[tuple[set[int], exp.Expr]]:
         for atom in self.atoms:
@@ -235,10 +230,9 @@ class _Builder:
             if not self.sources.has(wanted):
                 continue
             for atom in firsts.values():
-                there = exp.Subquery(this=self.sources.objects(wanted), alias=_table_alias("w"))
-                mine = exp.EQ(this=exp.column("tuple", "w"), expression=atom.column("tuple"))
-                found = exp.select(exp.Literal.number(1)).from_(there, copy=False)
-                yield exp.Not(this=exp.Exists(this=found.where(mine, copy=False)))
+                there = self.sources.objects(wanted, "w")
+                mine = parts.equal(parts.column("tuple", "w"), atom.column("tuple"))
+                yield parts.missing(parts.select([parts.number(1)], there, where=mine))
 
     def _accepted(self, class_name: str) -> tuple[str, ...]:
         ontology = self.sources.layout.ontology
@@ -255,14 +249,11 @@ class _Builder:
         """An exact answer has no further fields."""
         if self.network.kind != EXACT:
             return
-        width = exp.EQ(
-            this=exp.column("width", "w"), expression=exp.Literal.number(len(self.network.needs))
-        )
-        mine = exp.EQ(this=exp.column("tuple", "w"), expression=firsts[0].column("tuple"))
-        found = exp.select(exp.Literal.number(1)).from_(
-            exp.alias_(table_of(TUPLES), "w", table=True), copy=False
-        )
-        yield exp.Exists(this=found.where(mine, width, copy=False))
+        width = parts.equal(parts.column("width", "w"), parts.number(len(self.network.needs)))
+        mine = parts.equal(parts.column("tuple", "w"), firsts[0].column("tuple"))
+        one = [parts.number(1)]
+        found = parts.select(one, parts.table(TUPLES, "w"), where=all_of([mine, width]))
+        yield exp.Exists(this=found)
 
     # -- computing -----------------------------------------------------------------------------
 
@@ -384,36 +375,16 @@ def _test(one: Atom, sign: str, other: Atom, column: str) -> Iterator[tuple[set[
     yield {id(one), id(other)}, test
 
 
-def _in_order(made: exp.Select, size: int) -> exp.Select:
+def _put_in_order(stack: parts.Stack, size: int) -> None:
     """Ids in ascending order: pairs are swapped, layer by layer, until none is out of order."""
     for layer in range(size if size > 2 else size - 1):
-        columns: dict[int, exp.Expr] = {at: exp.column(f"t{at}") for at in range(size)}
+        columns: dict[int, exp.Expr] = {at: parts.column(f"t{at}") for at in range(size)}
         for at in range(layer % 2, size - 1, 2):
-            low, high = exp.column(f"t{at}"), exp.column(f"t{at + 1}")
+            low, high = parts.column(f"t{at}"), parts.column(f"t{at + 1}")
             fine = exp.LT(this=low, expression=high)
-            columns[at] = _either(fine, low, high)
-            columns[at + 1] = _either(fine, high, low)
-        below = exp.Subquery(this=made, alias=_table_alias("q"))
-        named = [_named(column, f"t{at}") for at, column in columns.items()]
-        made = exp.select(*named).from_(below, copy=False)
-    below = exp.Subquery(this=made, alias=_table_alias("q"))
-    named = [_named(exp.column(f"t{at}"), f"m{at}") for at in range(size)]
-    return exp.select(*named).distinct().from_(below, copy=False)
-
-
-def _either(test: exp.Expr, one: exp.Expr, other: exp.Expr) -> exp.Case:
-    case = exp.Case().when(test.copy(), one.copy(), copy=False)
-    return case.else_(other.copy(), copy=False)
-
-
-def _over(made: exp.Select) -> exp.Select:
-    below = exp.Subquery(this=made, alias=_table_alias("q"))
-    return exp.select(exp.Star()).from_(below, copy=False)
-
-
-def _named(value: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=value, alias=exp.to_identifier(name))
-
-
-def _table_alias(name: str) -> exp.TableAlias:
-    return exp.TableAlias(this=exp.to_identifier(name))
+            columns[at] = parts.case(fine, low.copy(), high.copy())
+            columns[at + 1] = parts.case(fine.copy(), high.copy(), low.copy())
+        named = [parts.named(column, f"t{at}") for at, column in columns.items()]
+        stack.put(parts.select(named, stack.top))
+    named = [parts.named(parts.column(f"t{at}"), f"m{at}") for at in range(size)]
+    stack.put(parts.select(named, stack.top, distinct=True))

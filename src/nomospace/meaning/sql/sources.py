@@ -1,4 +1,4 @@
-"""Where the fields that a network asks for come from: one SELECT over the tables of classes.
+"""Where the fields that networks ask for come from: tables of candidates, made once a question.
 
 A source is the union, over the classes that are accepted and of which there are objects, of the
 rows for which some conditions hold. It gives
@@ -8,24 +8,33 @@ rows for which some conditions hold. It gives
 where the further columns are the values (`flat`) of the paths that were asked for. The conditions
 are applied inside, class by class, where the columns of the class are known; so no class pays for
 what only another one has. A source of plain fields has the same first columns.
+
+The networks of a plan ask for few sources, again and again. So each is put into a table of its own
+(`source_…`) before the first network that needs it, with indexes where the database has them. What
+is asked for without conditions, of one class, is the table of that class itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from nomospace.meaning.question import ClassField, Field, LiteralField, TypeField, field_text
+from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import escaped, identity
-from nomospace.meaning.sql.dialects import table_of
-from nomospace.meaning.sql.flat import flattened, string
+from nomospace.meaning.sql.flat import PARTS, flattened, string
 from nomospace.meaning.sql.functions import NotInDatabases
 from nomospace.meaning.sql.layout import (
+    NUMBER,
     PLAIN_FIELDS,
+    TEXT,
+    WHOLE,
     ClassTable,
     Layout,
+    Table,
     checked_path,
     path_text,
     properties,
@@ -52,8 +61,18 @@ class Wanted:
         return self.paths.setdefault(checked_path(path), len(self.paths))
 
 
+class Source(NamedTuple):
+    """A table of candidates, and the query that fills it."""
+
+    table: Table
+    query: exp.Query
+
+
 class Sources:
-    """Makes sources over the classes that have objects."""
+    """The sources of one question, over the classes that have objects.
+
+    `used` are those that were asked for since somebody last emptied it.
+    """
 
     def __init__(
         self,
@@ -66,14 +85,42 @@ class Sources:
         self.params = params
         self.fields = fields
         """The template's."""
+        self.used: dict[str, Source] = {}
+        self._made: dict[str, Source] = {}
         self._open = open_paths
+
+    def objects(self, wanted: Wanted, alias: str) -> exp.Table:
+        """The source of objects, to be joined under an alias."""
+        there = tuple([name for name in wanted.classes if name in self._open])
+        if len(there) == 1 and not wanted.paths and not any(map(_asks_more, wanted.asks)):
+            return parts.table(self.layout.table(there[0]).name, alias)
+        asks = tuple([ask for ask in wanted.asks if _asks_more(ask)])
+        known = str((there, asks, tuple(wanted.paths)))  # as a text: 1 and 1.0 are two
+        made = self._made.get(known) or self._add(known, self.object_query(wanted), wanted.paths)
+        self.used[made.table.name] = made
+        return parts.table(made.table.name, alias)
+
+    def plain(self, asks: Field, alias: str) -> exp.Table:
+        """The source of plain fields, to be joined under an alias."""
+        made = self._made.get(str(asks)) or self._add(str(asks), self.plain_query(asks), ())
+        self.used[made.table.name] = made
+        return parts.table(made.table.name, alias)
+
+    def _add(self, known: str, query: exp.Query, paths: Iterable[Path]) -> Source:
+        columns = [("tuple", TEXT), ("pos", WHOLE), ("same", TEXT)]
+        for number, _ in enumerate(paths):
+            columns += [(f"v{number}_{part}", NUMBER if part == "num" else TEXT) for part in PARTS]
+        name = f"source_{len(self._made)}"
+        table = Table(name, tuple(columns), indexes=(("tuple",), ("same",)))
+        made = self._made[known] = Source(table, query)
+        return made
 
     def has(self, wanted: Wanted) -> bool:
         """Whether there is any object of the classes that are wanted."""
         return any(name in self._open for name in wanted.classes)
 
-    def objects(self, wanted: Wanted) -> exp.Query:
-        """The source of objects; an empty one where there are none of its classes."""
+    def object_query(self, wanted: Wanted) -> exp.Query:
+        """What fills a source of objects; an empty one where there are none of its classes."""
         there = [name for name in wanted.classes if name in self._open]
         arms = [self._arm(wanted, self.layout.table(name)) for name in there]
         if not arms:
@@ -84,11 +131,10 @@ class Sources:
         return found
 
     def _empty(self, wanted: Wanted) -> exp.Select:
-        made = exp.select(exp.column("tuple"), exp.column("pos"), exp.column("same"))
+        columns: list[exp.Expr] = [_o("tuple"), _o("pos"), _o("same")]
         for number in range(len(wanted.paths)):
-            for column in flattened(()).columns(f"v{number}"):
-                made.select(column, copy=False)
-        return made.from_(table_of(PLAIN_FIELDS), copy=False).where(FALSE.copy(), copy=False)
+            columns += flattened(()).columns(f"v{number}")
+        return parts.select(columns, parts.table(PLAIN_FIELDS, "o"), where=FALSE.copy())
 
     def _arm(self, wanted: Wanted, table: ClassTable) -> exp.Select:
         trees = [parse(ask.predicate, field=False) for ask in wanted.asks if ask.predicate]
@@ -100,57 +146,59 @@ class Sources:
         def look(path: Path) -> Value:
             return table.places(path, "o", rests.get(path))
 
-        made = exp.select(_o("tuple"), _o("pos"), _o("same")).from_(
-            exp.alias_(table_of(table.name), "o", table=True), copy=False
-        )
-        for path, rest in rests.items():
-            made.join(
-                exp.alias_(table_of(table.rest), rest, table=True),
-                on=all_of(
+        joins = [
+            parts.left(
+                parts.table(table.rest, rest),
+                all_of(
                     [
-                        exp.column("tuple", rest).eq(_o("tuple")),
-                        exp.column("pos", rest).eq(_o("pos")),
-                        exp.column("path", rest).eq(self.params.add(path_text(path))),
+                        parts.equal(parts.column("tuple", rest), _o("tuple")),
+                        parts.equal(parts.column("pos", rest), _o("pos")),
+                        parts.equal(parts.column("path", rest), self.params.add(path_text(path))),
                     ]
                 ),
-                join_type="left",
-                copy=False,
             )
+            for path, rest in rests.items()
+        ]
+        columns: list[exp.Expr] = [_o("tuple"), _o("pos"), _o("same")]
         for path, number in wanted.paths.items():
-            for column in flattened(look(path)).columns(f"v{number}"):
-                made.select(column, copy=False)
+            columns += flattened(look(path)).columns(f"v{number}")
         tests = [condition(tree, look, self.params) for tree in trees]
         for ask in wanted.asks:
             tests += self._known(ask, table)
-        test = all_of(tests)
-        return made if test == TRUE else made.where(test, copy=False)
+        from_ = parts.table(table.name, "o")
+        return parts.select(columns, from_, joins=joins, where=all_of(tests))
 
     def _known(self, ask: ClassField, table: ClassTable) -> list[exp.Expr]:
         """What is asked of an object as a whole."""
         tests: list[exp.Expr] = []
         if ask.id is not MISSING:
             same = f"{escaped(table.class_name)}\t{identity(ask.id)}"
-            tests.append(_o("same").eq(self.params.add(same)))
+            tests.append(parts.equal(_o("same"), self.params.add(same)))
         if ask.equal is not None:
-            tests.append(_o("props").eq(self.params.add(properties(ask.equal))))
+            tests.append(parts.equal(_o("props"), self.params.add(properties(ask.equal))))
         return tests
 
-    def plain(self, asks: Field) -> exp.Select:
-        """The source of plain fields that meet what is asked."""
-        made = exp.select(_o("tuple"), _o("pos"), _o("same")).from_(
-            exp.alias_(table_of(PLAIN_FIELDS), "o", table=True), copy=False
-        )
+    def plain_query(self, asks: Field) -> exp.Select:
+        """What fills a source of plain fields."""
         match asks:
             case LiteralField(value):
-                return made.where(_o("same").eq(self.params.add(identity(value))), copy=False)
+                test: exp.Expr = parts.equal(_o("same"), self.params.add(identity(value)))
             case TypeField("any"):
-                return made
+                test = TRUE.copy()
             case TypeField("number"):
-                return made.where(_o("kind").isin(string("int"), string("float")), copy=False)
+                test = exp.In(this=_o("kind"), expressions=[string("int"), string("float")])
             case TypeField(kind) if kind in KINDS:
-                return made.where(_o("kind").eq(string(kind)), copy=False)
-        raise NotInDatabases(what=f"the pattern {field_text(asks)[:80]}")
+                test = parts.equal(_o("kind"), string(kind))
+            case _:
+                raise NotInDatabases(what=f"the pattern {field_text(asks)[:80]}")
+        columns = [_o("tuple"), _o("pos"), _o("same")]
+        return parts.select(columns, parts.table(PLAIN_FIELDS, "o"), where=test)
+
+
+def _asks_more(ask: ClassField) -> bool:
+    """Whether a field asks for more than its class."""
+    return bool(ask.predicate) or ask.id is not MISSING or ask.equal is not None
 
 
 def _o(name: str) -> exp.Column:
-    return exp.column(name, "o")
+    return parts.column(name, "o")

@@ -62,7 +62,7 @@ class Place(NamedTuple):
         if isinstance(self.kind, str):
             return self.there if self.kind in kinds else FALSE.copy()
         letters = [exp.Literal.string(letter) for letter in kinds]
-        return known(self.kind.copy().isin(*letters))
+        return known(exp.In(this=self.kind.copy(), expressions=letters))
 
     @property
     def there(self) -> exp.Expr:
@@ -110,7 +110,7 @@ def is_something(value: Value) -> exp.Expr:
         if isinstance(place.kind, str):
             tests.append(FALSE.copy() if place.kind == "z" else place.there)
         else:
-            tests.append(known(place.kind.copy().neq(exp.Literal.string("z"))))
+            tests.append(known(exp.NEQ(this=place.kind.copy(), expression=exp.Literal.string("z"))))
     return any_of(tests)
 
 
@@ -144,7 +144,7 @@ def _ext(place: Place) -> exp.Expr:
         return exp.Literal.string(EXACT)
     if isinstance(place.ext, exp.Placeholder):
         return place.ext.copy()
-    return exp.func("COALESCE", place.ext.copy(), exp.Literal.string(EXACT))
+    return exp.Coalesce(this=place.ext.copy(), expressions=[exp.Literal.string(EXACT)])
 
 
 def _texts(left: Place, sign: str, right: Place) -> exp.Expr:
@@ -161,12 +161,12 @@ def _texts(left: Place, sign: str, right: Place) -> exp.Expr:
         if ordered and fixed[0] not in ORDERED:
             return FALSE.copy()
         for kind in varying:
-            test = both(test, kind.copy().eq(exp.Literal.string(fixed[0])))
+            test = both(test, exp.EQ(this=kind.copy(), expression=exp.Literal.string(fixed[0])))
         return known(test)
-    test = both(test, varying[0].copy().eq(varying[1].copy()))
+    test = both(test, exp.EQ(this=varying[0].copy(), expression=varying[1].copy()))
     if ordered:
         letters = [exp.Literal.string(kind) for kind in ORDERED]
-        test = both(test, varying[0].copy().isin(*letters))
+        test = both(test, exp.In(this=varying[0].copy(), expressions=letters))
     return known(test)
 
 
@@ -221,4 +221,4 @@ def _chain(kind: type[exp.Connector], tests: list[exp.Expr]) -> exp.Expr:
 
 
 def _is_there(column: exp.Expr) -> exp.Expr:
-    return column.copy().is_(exp.null()).not_()
+    return exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))

@@ -100,7 +100,7 @@ def some_predicate(chance: random.Random, depth: int = 0) -> Predicate:
 def asked(tables: Tables, text: str) -> list[tuple[str, int]]:
     params = Params()
     sources = Sources(tables.layout, tables.open_paths, params)
-    select = sources.objects(Wanted(("Car", "SportsCar"), [ClassField("Car", predicate=text)]))
+    select = sources.object_query(Wanted(("Car", "SportsCar"), [ClassField("Car", predicate=text)]))
     rows = tables.database.ask(prepared(select, tables.database.dialect, params))
     return sorted((row[0], row[1]) for row in rows)
 
