@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 ENGINES: Final = {
     "memory": "nomospace.cli.match:open_memory",
+    "sqlite": "nomospace.cli.match_engines:open_sqlite",
+    "postgres": "nomospace.cli.match_engines:open_postgres",
+    "duckdb": "nomospace.cli.match_engines:open_duckdb",
 }
 """Where each engine is opened, as `module:function`."""
 
@@ -112,7 +115,13 @@ def match(
     ],
     tuples: Annotated[
         str, typer.Option(metavar="FILE.jsonl", help="The tuples, one a line; - is stdin.")
-    ],
+    ] = "",
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="Instead: the store that has the tuples.")
+    ] = "",
+    space: Annotated[
+        str, typer.Option(metavar="NAME", help="The space of the store's tuples.")
+    ] = "",
     template: Annotated[
         str,
         typer.Option(
@@ -157,7 +166,7 @@ def match(
 
     known = load_ontology(ontology)
     question = parse_template(template, known, correlate=correlate, max_set=max_set, limit=limit)
-    opened = opener(engine)(known, _facts(tuples), url)
+    opened = opener(engine)(known, _given(tuples, store, space), url)
     try:
         plan = opened.plan(question)
         if explain:
@@ -209,6 +218,17 @@ def _cut(why: str) -> None:
 def _print(answers: Iterable[Answer]) -> None:
     for answer in answers:
         print(json.dumps(answer.to_data(), ensure_ascii=False))
+
+
+def _given(tuples: str, store: str, space: str) -> Iterator[Fact]:
+    """The tuples, from a file or from a space of a store."""
+    if bool(tuples) == bool(store) or bool(store) != bool(space):
+        raise Unusable(what="the tuples", why="give --tuples FILE, or --store URL and --space NAME")
+    if tuples:
+        return _facts(tuples)
+    from nomospace.cli.match_engines import stored
+
+    return stored(store, space)
 
 
 def _facts(name: str) -> Iterator[Fact]:

@@ -183,7 +183,7 @@ class Tables:
         """Every answer to a question, sorted by the ids of its tuples."""
         builder = self._builder(question)
         found = self._found(builder, question.limit + 1, any_one=False)
-        cut = "the plan has more networks than it may" if builder.plan.cut else ""
+        cut = builder.plan.cut
         if len(found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
         return Answers(in_order(self._dressed(question, found[: question.limit])), cut)
