@@ -11,6 +11,7 @@ A pure core by direct calls: a host puts, finds and removes, and is told what th
 ("bob's", ('job', 17), 0)
 """
 
+from nomospace.space.asking import Ask, Gathering
 from nomospace.space.engine import (
     FIRINGS_MAX,
     NameTaken,
@@ -19,7 +20,17 @@ from nomospace.space.engine import (
     SpaceFull,
 )
 from nomospace.space.leases import Lease
-from nomospace.space.outcomes import Dead, Expired, Failed, Fired, Lapsed, Outcome, Ranaway, Woken
+from nomospace.space.outcomes import (
+    Dead,
+    Expired,
+    Failed,
+    Fired,
+    Gathered,
+    Lapsed,
+    Outcome,
+    Ranaway,
+    Woken,
+)
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
 from nomospace.space.seen import Seen
@@ -33,10 +44,13 @@ __all__ = [
     "ONCE_PER_TUPLE",
     "READ",
     "TAKE",
+    "Ask",
     "Dead",
     "Expired",
     "Failed",
     "Fired",
+    "Gathered",
+    "Gathering",
     "Lapsed",
     "Lease",
     "Mode",

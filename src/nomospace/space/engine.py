@@ -5,7 +5,9 @@ registers or enables a reaction starts a step. First all it brings is in place. 
 to the fixed point: until no enabled reaction finds a tuple that it has not met. Only then waiters
 are served, of the tuples still there, in the order these came: every `READ` that matches, then the
 first `TAKE`, which has the tuple; if nobody took it, every `OFFER` that is awake. A waiter that
-came earlier goes first. What happened is returned in the order it happened.
+came earlier goes first. If the tuple is still there, those follow who wait for several tuples
+together and whose set it completes: a `TAKE` then has all of them. What happened is returned in the
+order it happened.
 
 A listener may call the space: what it does joins the running step, and its outcomes are among
 those of the step. Listeners that keep each other firing are stopped: see `FIRINGS_MAX`.
@@ -17,15 +19,17 @@ and never wakes anyone, even before `lapse` has swept it out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from gc import collect
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
+from nomospace.space.asking import Ask, Gathering
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import (
@@ -33,6 +37,7 @@ from nomospace.space.outcomes import (
     Expired,
     Failed,
     Fired,
+    Gathered,
     Lapsed,
     Outcome,
     Ranaway,
@@ -45,6 +50,9 @@ from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.space.correlating import Correlating
 
 FIRINGS_MAX: Final = 10_000
 """Firings in one step on what listeners themselves brought; past it, the busiest is disabled.
@@ -341,6 +349,59 @@ class Space:
         """What the space speaks."""
         return self._speech.ontology
 
+    def gather(self, ask: Ask, *, now: int) -> Gathering | None:
+        """The set of tuples that answers a question together before all others, if one does.
+
+        Only sets: a single tuple that answers is for `find`. None of them is lent out, or past its
+        expiry at `now`. Raises `BadQuestion` for one that means nothing.
+        """
+        sets = self._correlating()
+        return self._settled(sets, lambda: sets.first(ask), now)
+
+    def gather_all(self, ask: Ask, *, now: int) -> list[Gathering]:
+        """All sets that answer a question together, in the order of their tuples' ids."""
+        sets = self._correlating()
+        while True:
+            found = sets.all(ask)
+            late = [
+                one for each in found for id in each.ids if self._is_late(one := self._at(id), now)
+            ]
+            for record in late:
+                sets.drop(record)
+            if not late:
+                return found
+
+    def _correlating(self) -> Correlating:
+        """The tuples as facts; they are gathered when they are first asked for."""
+        sets = self._store.sets
+        if sets is None:
+            from nomospace.space.correlating import Correlating  # the planner with it: on use
+
+            sets = Correlating(self.ontology, self._store.objects.everything())
+            self._store.sets = sets
+        return sets
+
+    def _settled(
+        self, sets: Correlating, ask: Callable[[], Gathering | None], now: int
+    ) -> Gathering | None:
+        """What is answered once tuples past their expiry are left out."""
+        while (found := ask()) is not None:
+            late = [one for id in found.ids if self._is_late(one := self._at(id), now)]
+            for record in late:
+                sets.drop(record)
+            if not late:
+                break
+        return found
+
+    def _at(self, id: TupleId) -> Record:
+        record = self._store.get(id)
+        assert record is not None, "facts are what lies in the space"
+        return record
+
+    @staticmethod
+    def _is_late(record: Record, now: int) -> bool:
+        return 0 < record.expires <= now
+
     def get(self, id: TupleId) -> Record | None:
         """The tuple of that id, unless it is lent out or not here."""
         return self._store.get(id)
@@ -395,8 +456,11 @@ class Space:
         *,
         at: str | None = None,
         dest: str | None = None,
+        ask: Ask | None = None,
     ) -> None:
         """Register a blocked operation. It is served by tuples yet to come: look with `find` first.
+
+        With `ask` it is also served by several tuples together: look with `gather` before, too.
 
         A `READ` or a `TAKE` is served once. An `OFFER` falls asleep when it is told of a tuple,
         and `rearm` wakes it.
@@ -407,7 +471,9 @@ class Space:
             raise SpaceFull(space=self.name, what="waiters", limit=self.waiters_max)
         if template.meant:
             template = self._speech.read(template).template
-        waiter = Waiter(ticket, template, how, at, dest, self._next_order)
+        order = self._next_order
+        sets = None if ask is None else self._correlating().wait(ask, order, ticket)
+        waiter = Waiter(ticket, template, how, at, dest, order, True, sets)
         self._next_order += 1
         self._waiters[ticket] = waiter
         self._watchers(how).add(waiter)
@@ -646,6 +712,34 @@ class Space:
             for waiter in [one for one in self._offers.of(record) if watches(one, record)]:
                 self.hush(waiter.ticket)
                 self._told.append(Woken(waiter.ticket, record))
+            if self._store.sets is not None:
+                self._serve_sets(self._store.sets, record, now)
+
+    def _serve_sets(self, sets: Correlating, record: Record, now: int) -> None:
+        """Serve those who wait for several tuples together, and whose set a tuple completes."""
+        waiting = [
+            (self._waiters[ticket], group)
+            for group in sets.touched(record)
+            for ticket in group.waiters.values()
+        ]
+        waiting.sort(key=_by_turn)
+        for waiter, group in waiting:
+            if not waiter.awake:
+                continue
+            found = self._settled(sets, partial(sets.completed, group, record), now)
+            if found is None:
+                continue
+            records = tuple([self._at(id) for id in found.ids])
+            if waiter.how == OFFER:
+                self.hush(waiter.ticket)
+            else:
+                self._dismiss(waiter)
+            if waiter.how == TAKE:
+                for one in records:
+                    self.remove(one)
+            self._told.append(Gathered(waiter.ticket, records, found))
+            if waiter.how == TAKE:
+                return
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -714,9 +808,19 @@ class Space:
         del self._waiters[waiter.ticket]
         if waiter.awake:
             self._watchers(waiter.how).drop(waiter)
+        if waiter.sets is not None:
+            self._correlating().cancel(waiter.sets, waiter.order)
 
     def _reaction(self, id: Hashable) -> Reaction:
         reaction = self._reactions.get(id)
         if reaction is None:
             raise NotInSpace(space=self.name, what=f"reaction {id!r}")
         return reaction
+
+
+_TURNS: Final = {READ: 0, TAKE: 1, OFFER: 2}
+
+
+def _by_turn(waiting: tuple[Waiter, object]) -> tuple[int, int]:
+    """Those who read go before those who take, and these before those who are offered."""
+    return _TURNS[waiting[0].how], waiting[0].order

@@ -159,6 +159,13 @@ class Objects:
         self._by_own = {key: many for key, many in self._by_own.items() if many.size}
         self._room = max(CLASSES_MIN, 2 * len(self._by_own))
 
+    def everything(self) -> Iterator[Record]:
+        """All tuples that hold an object, oldest first."""
+        for number in sorted(self._segments):
+            segment = self._segments[number]
+            for order in sorted(segment):
+                yield segment[order]
+
     # -- search ------------------------------------------------------------------------------
 
     def candidates(self, meant: Meant, *, exact: bool) -> Iterable[Record]:

@@ -10,6 +10,7 @@ import msgspec
 from nomospace.space.records import Record
 
 if TYPE_CHECKING:
+    from nomospace.space.asking import Gathering
     from nomospace.space.reactions import Reaction
 
 
@@ -18,6 +19,17 @@ class Woken(msgspec.Struct, frozen=True):
 
     ticket: Hashable
     record: Record
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """A waiter is served by several tuples together.
+
+    For a `TAKE` all of them have left the space, in this step; else they still lie there.
+    """
+
+    ticket: Hashable
+    records: tuple[Record, ...]
+    gathering: Gathering
 
 
 class Fired(msgspec.Struct, frozen=True):
@@ -61,4 +73,4 @@ class Dead(msgspec.Struct, frozen=True):
     record: Record
 
 
-Outcome: TypeAlias = Woken | Fired | Failed | Ranaway | Lapsed | Expired | Dead
+Outcome: TypeAlias = Woken | Gathered | Fired | Failed | Ranaway | Lapsed | Expired | Dead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from nomospace.errors import CallerError
 from nomospace.space.composites import Composite
@@ -13,6 +13,9 @@ from nomospace.space.meant import Speech
 from nomospace.space.objects import Objects
 from nomospace.space.records import Record, TupleId
 from nomospace.space.shelves import SEGMENT, SHRINK_AT, Shelf
+
+if TYPE_CHECKING:
+    from nomospace.space.correlating import Correlating
 
 
 @dataclass(eq=False, kw_only=True)
@@ -37,7 +40,7 @@ class Store:
     A search goes to the shelf of its width; one that names a class goes to `objects`.
     """
 
-    __slots__ = ("_ids", "_name", "objects", "shelves", "size")
+    __slots__ = ("_ids", "_name", "objects", "sets", "shelves", "size")
 
     def __init__(self, name: str, speech: Speech | None = None) -> None:
         self._name = name
@@ -46,6 +49,8 @@ class Store:
         self._ids: dict[str, dict[int, dict[int, Record]]] = {}
         self.shelves: dict[int, Shelf] = {}
         self.objects = Objects(speech or Speech())
+        self.sets: Correlating | None = None
+        """The same as facts, from when it is first asked which tuples answer together."""
 
     def get(self, id: TupleId) -> Record | None:
         """The record of an id."""
@@ -73,6 +78,8 @@ class Store:
             shelf = self.shelves[width] = Shelf(width)
         if shelf.add(record):
             self.objects.add(record)
+            if self.sets is not None:
+                self.sets.add(record)
         self.size += 1
 
     def drop(self, record: Record) -> bool:
@@ -94,6 +101,8 @@ class Store:
         shelf = self.shelves[width]
         if shelf.drop(record):
             self.objects.drop(record)
+            if self.sets is not None:
+                self.sets.drop(record)
         if not shelf.segments:
             del self.shelves[width]
         self.size -= 1

@@ -18,6 +18,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from nomospace.space.asking import Name
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.slots import Slots
@@ -59,6 +60,8 @@ class Waiter(msgspec.Struct, eq=False):
     dest: str | None
     order: int
     awake: bool = True
+    sets: Name | None = None
+    """The question that it waits with for several tuples together, if it does."""
 
 
 W = TypeVar("W", bound=Watcher)

@@ -1,0 +1,250 @@
+"""Sets of tuples that answer a template together, found now or waited for.
+
+What counts as such a set, and how it is found, is said in `nomospace.meaning`; here the tuples of a
+space are its facts. They are gathered when the space is first asked for sets, once, and kept up to
+date from then on: a space that is never asked pays nothing.
+
+A question that waits is not planned anew as tuples come. Its networks stand ready, and a new tuple
+is taken for each place in them where it could be; the rest is joined from there, outwards, through
+the indexes. A set that was not there before must hold the new tuple, so none is missed.
+
+Nor are all questions looked at for each tuple. One that names an object by its id can be answered
+only by tuples that hang together with that object. So the objects within its *reach* are noted: the
+one it names, those that stand in a tuple with it, and so on; and a tuple that holds none of them is
+none of its business. Past `REACH_MAX` objects, without an id, or where values are computed, a
+question is looked at for every tuple that holds an object.
+
+Those who ask the same question share all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final
+
+from nomospace.meaning.answers import Answer
+from nomospace.meaning.facts import Facts, Row, id_key
+from nomospace.meaning.memory import Matcher
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.plan import CORRELATION
+from nomospace.meaning.question import ClassField, Question
+from nomospace.space.asking import Ask, Gathering, Name
+from nomospace.space.records import Record, TupleId
+from nomospace.terms import MISSING, is_object
+
+MATCHERS_MAX: Final = 256
+"""Questions whose plans are kept ready while nobody waits with them."""
+REACH_MAX: Final = 256
+"""Objects that one waiting question notes."""
+SHAPES_MIN: Final = 1_024
+"""Shapes of tuples that are remembered even when no tuple has them."""
+
+
+class Group:
+    """All who wait with one question."""
+
+    __slots__ = ("anchor", "matcher", "name", "reach", "waiters")
+
+    def __init__(self, name: Name, matcher: Matcher) -> None:
+        self.name = name
+        self.matcher = matcher
+        self.anchor = _anchor(matcher.question, matcher.facts.ontology)
+        self.reach: dict[Hashable, None] = {}
+        self.waiters: dict[int, Hashable] = {}  # tickets by the order in which they came
+
+
+class Correlating:
+    """The facts of one space, and the questions that wait for sets of them."""
+
+    def __init__(self, ontology: Ontology, records: Iterable[Record]) -> None:
+        self._ontology = ontology
+        self._facts = Facts(ontology, steady=True)
+        self._shapes_max = SHAPES_MIN
+        self._matchers: dict[Name, Matcher] = {}
+        self._groups: dict[Name, Group] = {}
+        self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
+        self._watched: dict[Hashable, dict[Name, Group]] = {}
+        for record in records:
+            self.add(record)
+
+    # -- facts -------------------------------------------------------------------------------
+
+    def add(self, record: Record) -> None:
+        """A tuple lies in the space, or lies there again."""
+        if any(map(is_object, record.fields)):
+            self._facts.add(_fact_id(record.id), record.fields)
+            if len(self._facts.shapes) > self._shapes_max:
+                self._refresh()
+
+    def drop(self, record: Record) -> None:
+        """A tuple is gone, or cannot be part of an answer any more."""
+        id = _fact_id(record.id)
+        if id in self._facts.rows:
+            self._facts.remove(id)
+
+    def _refresh(self) -> None:
+        """Forget shapes that no tuple has: anyone may make up classes."""
+        fresh = Facts(self._ontology, steady=True)
+        for row in self._facts.rows.values():
+            fresh.add(row.id, row.fields)
+        self._facts = fresh
+        self._shapes_max = max(SHAPES_MIN, 2 * len(fresh.shapes))
+        self._matchers.clear()
+        for group in self._groups.values():
+            group.matcher = Matcher(group.matcher.question, fresh)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def first(self, ask: Ask) -> Gathering | None:
+        """The set that answers before all others, if one does."""
+        found = self._matcher(ask).first()
+        return None if found is None or found.kind != CORRELATION else _gathered(found)
+
+    def all(self, ask: Ask) -> list[Gathering]:
+        """All sets that answer; for a question that is auto, only where no single tuple does."""
+        found = self._matcher(ask).all().items
+        return [_gathered(one) for one in found if one.kind == CORRELATION]
+
+    def _matcher(self, ask: Ask) -> Matcher:
+        name = ask.name
+        group = self._groups.get(name)
+        if group is not None:
+            return group.matcher
+        found = self._matchers.pop(name, None)
+        if found is None:
+            found = Matcher(ask.question(), self._facts)
+            if len(self._matchers) >= MATCHERS_MAX:
+                del self._matchers[next(iter(self._matchers))]
+        self._matchers[name] = found  # the last in use stands last
+        return found
+
+    # -- waiting -----------------------------------------------------------------------------
+
+    def wait(self, ask: Ask, order: int, ticket: Hashable) -> Name:
+        """Let someone wait for a set, in the turn that a number gives; raises `BadQuestion`."""
+        name = ask.name
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = Group(name, self._matcher(ask))
+            self._matchers.pop(name, None)
+            if group.anchor is None:
+                self._open[name] = group
+            else:
+                self._watch(group, group.anchor)
+                self._extend(group, self._holding(group.anchor))
+        group.waiters[order] = ticket
+        return name
+
+    def cancel(self, name: Name, order: int) -> None:
+        """Let someone wait no longer."""
+        group = self._groups[name]
+        del group.waiters[order]
+        if not group.waiters:
+            del self._groups[name]
+            self._let_go(group)
+            self._matchers[name] = group.matcher
+
+    def _let_go(self, group: Group) -> None:
+        """Look at a question for nothing any more."""
+        self._open.pop(group.name, None)
+        for key in group.reach:
+            watching = self._watched[key]
+            del watching[group.name]
+            if not watching:
+                del self._watched[key]
+        group.reach.clear()
+
+    def touched(self, record: Record) -> Iterator[Group]:
+        """The questions that a tuple, just come, may complete, those first that waited first."""
+        row = self._facts.rows.get(_fact_id(record.id))
+        if row is None or not self._groups:
+            return
+        found = dict(self._open)
+        for key in self._keys(row):
+            found.update(self._watched.get(key, {}))
+        for group in sorted(found.values(), key=_turn):
+            if group.name not in self._open:
+                self._extend(group, (row,))
+            yield group
+
+    def completed(self, group: Group, record: Record) -> Gathering | None:
+        """The least set with a tuple in it that answers a waiting question."""
+        row = self._facts.rows.get(_fact_id(record.id))
+        if row is None:
+            return None
+        matcher = group.matcher
+        best: tuple[Row, ...] | None = None
+        for kind, rows in matcher.with_row(row):
+            if best is not None and len(rows) > len(best):
+                break  # they come by size
+            if kind == CORRELATION and (best is None or _orders(rows) < _orders(best)):
+                best = rows
+        return None if best is None else _gathered(Answer(CORRELATION, best, matcher.assigner))
+
+    # -- reach -------------------------------------------------------------------------------
+
+    def _watch(self, group: Group, key: Hashable) -> None:
+        group.reach[key] = None
+        self._watched.setdefault(key, {})[group.name] = group
+
+    def _keys(self, row: Row) -> Iterator[Hashable]:
+        """What the objects of a tuple are noted by: each by its class and key, and by its id."""
+        for class_name, key in zip(self._facts.shapes[row.form], row.keys, strict=True):
+            if key is not None:
+                yield class_name, key
+                yield key
+
+    def _holding(self, anchor: Hashable) -> list[Row]:
+        """The tuples that hold an object of an id, of whatever class."""
+        return [row for name in self._facts.objects for row in self._facts.holding(name, anchor)]
+
+    def _extend(self, group: Group, rows: Iterable[Row]) -> None:
+        """Note what hangs together with tuples that a question reaches."""
+        todo = list(rows)
+        while todo:
+            row = todo.pop()
+            for class_name, key in zip(self._facts.shapes[row.form], row.keys, strict=True):
+                if key is None or (class_name, key) in group.reach:
+                    continue
+                if len(group.reach) >= REACH_MAX:
+                    self._let_go(group)
+                    self._open[group.name] = group
+                    return
+                self._watch(group, (class_name, key))
+                todo += self._facts.holding(str(class_name), key)
+
+
+def _anchor(question: Question, ontology: Ontology) -> Hashable | None:
+    """The id that a question hangs on; none when it names none, or when values are computed."""
+    fields = [field for field in question.fields if isinstance(field, ClassField)]
+    for field in fields:
+        if any(ontology.depends(name) for name in sorted(ontology.accepted(field.class_name))):
+            return None
+    return next((id_key(field.id) for field in fields if field.id is not MISSING), None)
+
+
+def _gathered(answer: Answer) -> Gathering:
+    ids = tuple([_tuple_id(row.id) for row in answer.rows])
+    return Gathering(ids, answer.fields, answer.why)
+
+
+def _fact_id(id: TupleId) -> str:
+    """A tuple's id as facts have it: with explanations in mind.
+
+    >>> _fact_id(("ann@ward", 3)), _tuple_id("ann@ward/3")
+    ('ann@ward/3', ('ann@ward', 3))
+    """
+    return f"{id[0]}/{id[1]}"
+
+
+def _tuple_id(id: str) -> TupleId:
+    writer, _, count = id.rpartition("/")
+    return writer, int(count)
+
+
+def _turn(group: Group) -> int:
+    return next(iter(group.waiters))
+
+
+def _orders(rows: tuple[Row, ...]) -> list[int]:
+    return [row.order for row in rows]
