@@ -8,8 +8,9 @@ session (`sessions`). A connection without an agent may ask an operator's questi
 
 Limits: a frame past `TALK_BYTES_MAX`, garbage, or more calls than the window cost the connection
 and nothing else; so does silence of `SILENT_S`, as clients give a sign of life every few seconds.
-All that one read brings is answered in one write. When a client does not take what it is sent, its
-session keeps it, and calls it no longer begins (see `sessions`); the transport holds little.
+What one read brings is answered in few writes (see `counter`). When a client does not take what it
+is sent, its session keeps it, and calls it no longer begins (see `sessions`); the transport holds
+little.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.node.counter import SOME
 from nomospace.node.principals import Door, NotLetIn, Principal
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
@@ -276,11 +278,13 @@ class ClientLink(asyncio.Protocol):
     # -- what sessions do with it (`sessions.Link`) -------------------------------------------
 
     def send(self, body: bytes) -> bool:
-        """Send a frame, with all others of this turn; false when the connection is clogged."""
+        """Send a frame, with others of this turn; false when the connection is clogged."""
         if self._clogged or not self._open:
             return False
         self._out.append(body)
-        if not self._busy and not self._flushing:
+        if len(self._out) >= SOME:  # the client has work, while the next are made
+            self._flush()
+        elif not self._busy and not self._flushing:
             self._flushing = True
             self.loop.call_soon(self._flush)
         return True

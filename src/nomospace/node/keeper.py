@@ -113,19 +113,18 @@ class Keeper:
 
     def put(self, step: Step) -> int:
         """Take a step over; `kept` is called with its number, or a later one, once it is safe."""
-        self.last += 1
+        self.last = number = self.last + 1
+        if self.state is IDLE and self.store.immediate:
+            self._keep_now(step)
+            return number
         self._waiting.append(step)
         if self.state is IDLE:
             self._idle.clear()
-            if self.store.immediate:
-                self.state = WRITING
-                self._begin()
-            else:
-                self._gather()
+            self._gather()
         elif self.state is WAITING and len(self._waiting) == self._crowd:
             self._vain = 0
             self._go()
-        return self.last
+        return number
 
     async def drain(self, timeout_s: float) -> bool:
         """Wait until everything put so far is on disk; whether it is."""
@@ -153,6 +152,25 @@ class Keeper:
         self.store.close()
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _keep_now(self, step: Step) -> None:
+        """Keep a step in a store without a disk: there is nothing to share, and nobody to wait."""
+        try:
+            self._stage([step])
+            self.store.flush()
+        except BaseException as error:
+            self._idle.clear()
+            self._group = [step]
+            self._done(error)
+            return
+        self.kept += 1
+        self.groups += 1
+        self._on_kept(self.kept)
+
+    def _stage(self, steps: list[Step]) -> None:
+        mark = self._now()
+        self.store.note_clock((mark.at, mark.kernel, mark.boot))
+        self.store.stage(steps, at=mark.at)
 
     def _gather(self) -> None:
         """Begin the next group when the crowd is there, or has had its time."""
@@ -188,15 +206,13 @@ class Keeper:
         if not self._group:
             self._group, self._waiting = self._waiting[:GROUP_MAX], self._waiting[GROUP_MAX:]
         try:
-            mark = self._now()
-            self.store.note_clock((mark.at, mark.kernel, mark.boot))
-            self.store.stage(self._group, at=mark.at)
+            self._stage(self._group)
             if self.store.immediate:
                 self.store.flush()
         except BaseException as error:
             self._done(error)
             return
-        if self.store.immediate:
+        if self.store.immediate:  # it was in trouble, and is not any more
             self._done(None)
             return
         if self._thread is None:

@@ -745,6 +745,8 @@ class Host:
         desk = self._desk
         for effect in effects:
             kind = effect.__class__
+            if kind in _DONE:
+                continue
             if kind is Outgoing:
                 assert self._sessions is not None
                 self._sessions.release(effect)  # type: ignore[arg-type]
@@ -757,7 +759,7 @@ class Host:
                 self._left(effect.agent)
             elif isinstance(effect, Came):
                 self._came(effect)
-            elif kind not in _DONE:
+            else:
                 desk.take_in(cast("Effect", effect))
 
     def _look(self) -> None:
@@ -813,7 +815,7 @@ def _named(request: Asked) -> str:
     return str(how) or type(request).__name__.lower()
 
 
-_DONE: Final = (Persist, Ruled, Traced)
+_DONE: Final = frozenset({Persist, Ruled, Traced})
 """Effects that are done when a step is kept: what must survive, and what the journal is told."""
 
 
