@@ -83,7 +83,7 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
     @property
     def forwards(self) -> bool:
         """Whether something goes out to others."""
-        return any(op.__class__ is Compound and op.name in _OUTGOING for op in self.operations)
+        return goes_out(self.operations)
 
     @property
     def refused(self) -> bool:
@@ -97,6 +97,14 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
 
 
 _OUTGOING: Final = ("forward", "multicast", "release")
+
+
+def goes_out(operations: tuple[Term, ...]) -> bool:
+    """Whether operations send something to others."""
+    for operation in operations:
+        if operation.__class__ is Compound and operation.name in _OUTGOING:
+            return True
+    return False
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):

@@ -142,6 +142,18 @@ class Membership:
         found = sorted((due, place) for place, (due, _) in self._due.items())
         return [(due, self._due[place][1]) for due, place in found]
 
+    def owed_by(self, until: int) -> list[tuple[int, int, Term]]:
+        """What is due until a moment, soonest first: due time, place and obligation."""
+        heap, todo = self._heap, [0]
+        found: dict[tuple[int, int], None] = {}
+        while todo:  # what lies below an entry is due no sooner
+            at = todo.pop()
+            if at < len(heap) and heap[at][0] <= until:
+                if heap[at][1] in self._due:
+                    found[heap[at]] = None
+                todo += (2 * at + 1, 2 * at + 2)
+        return [(due, place, self._due[place][1]) for due, place in sorted(found)]
+
     # -- events ----------------------------------------------------------------------------
 
     def handle(self, event: Event | Tick, *, now: int) -> list[Effect]:

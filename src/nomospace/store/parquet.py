@@ -23,7 +23,7 @@ from nomospace.store.journal import (
     decode_record,
 )
 from nomospace.terms import Compound, Term, show
-from nomospace.wire.packing import pack, pack_deep
+from nomospace.wire.rulings import pack_operations
 from nomospace.wire.segments import JOURNAL_VERSION, TABLES
 from nomospace.wire.values import pack_term
 
@@ -67,7 +67,7 @@ def event_row(ruling: Ruling, record: EventRecord) -> dict[str, Any]:
         "message_text": show(message[0]) if message else None,
         "rule": ruling.rule,
         "stopped": ruling.stopped,
-        "ruling": _pack_operations(ruling.operations),
+        "ruling": pack_operations(ruling.operations),
         "ruling_text": show(ruling.operations),
         "delta": pack_term(ruling.delta),
         "hops": record.hops,
@@ -82,14 +82,6 @@ def _message(kind: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], str |
         peer = args[2] if kind == "sent" else args[0]
         return args[1:2], peer if peer.__class__ is str else None
     return (args[:1] if kind == "obligationDue" else ()), None
-
-
-def _pack_operations(operations: tuple[Term, ...]) -> bytes:
-    """Operations as they are, with variables that the law left unbound."""
-    try:
-        return pack(operations)
-    except (OverflowError, RecursionError):
-        return pack_deep(operations)
 
 
 def law_row(record: LawRecord) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -72,7 +72,7 @@ class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": 
     """
 
     name: str
-    args: tuple[Any, ...]
+    args: tuple[Part, ...]
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -96,6 +96,15 @@ class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": 
 
         return f"term({show(self)!r})"
 
+
+if TYPE_CHECKING:
+    Part: TypeAlias = Any
+else:
+    # What native code reads an argument as: a term without bytes and huge integers, and without
+    # lists in lists in lists. It can be told no more; what it refuses is read another way.
+    _PLAIN = None | bool | int | float | str | Compound
+    _LIST = _PLAIN | tuple[_PLAIN, ...]
+    Part = _PLAIN | tuple[_LIST, ...]
 
 FORMAL: Final = "formal"
 """The functor of a formal: a ground term that stands for a hole in a template."""

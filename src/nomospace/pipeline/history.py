@@ -1,0 +1,558 @@
+"""One membership's history told again to a controller, under the law that was or under another.
+
+`Replay` is told the rows of one membership in their order (`agent_seq`; a checkpoint after the
+ruling of its number) and keeps a real `control.Membership` beside the record. Replay is open-loop:
+what came from outside (`sent`, `arrived`, `certified`, …) is told as it was recorded, whatever the
+other law might have made of its causes. What came from inside is not told but made:
+
+| recorded | replayed |
+| --- | --- |
+| an event from outside | told to the controller, at its recorded moment |
+| an obligation that fell due | fires at its recorded moment, if the replayed state owes it then |
+| an exception of a ruling that stopped | follows of itself, or does not |
+
+What the replayed state owes and the record never saw fire fires at the moment it is due, before the
+next recorded event. So under the recorded law every ruling comes out as it was, byte for byte, and
+under another one differs where the laws do, and where an earlier difference leads to it.
+
+Rows that are missing are not guessed: the gap is noted, and the replay goes on from the next
+checkpoint. Rows before the first checkpoint, of a journal whose beginning was dropped, are passed
+over and counted. An agent that moved brought its obligations as time left; the checkpoint that its
+new host wrote tells by how much they were shifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from nomospace.control import Explanation, Membership, Record, Ruling, Snapshot, explain
+from nomospace.control.events import goes_out
+from nomospace.control.explain import verdict_on
+from nomospace.law import CompiledLaw
+from nomospace.terms import Compound, show
+from nomospace.terms.values import same
+from nomospace.wire.changes import BadRecord, decode_ruling, decode_snapshot, encode_ruling
+from nomospace.wire.packing import unpack
+from nomospace.wire.rulings import (
+    NOTHING,
+    Recorded,
+    event_of,
+    operations_of,
+    pack_operations,
+    read_recorded,
+)
+
+FIRED_MAX: Final = 10_000
+"""How many obligations may fire between two recorded events that the record does not have."""
+GAPS_MAX: Final = 100
+"""How many gaps of one history are told one by one; the rest is counted."""
+TEXT_MAX: Final = 500
+"""How much is shown of an event or a ruling."""
+
+Kind: TypeAlias = Literal["same", "forwards", "refuses", "differs", "arises", "lapses", "ended"]
+"""What became of a recorded event: it would now be forwarded, be refused, or get other operations;
+`arises` is a ruling that the record does not have, `lapses` one that it has and that now is not,
+`ended` an event after the membership now has quit."""
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """One event: what was ruled, and what would be. `seq` is its number in the record, or 0."""
+
+    seq: int
+    at: int
+    kind: Kind
+    event: str
+    rule_before: str | None
+    rule_now: str | None
+    before: str
+    now: str
+    reason: str = ""
+
+
+class RuleCount(msgspec.Struct, gc=False):
+    """How often a rule ruled in the record, how often now, and how many of its rulings changed."""
+
+    before: int = 0
+    now: int = 0
+    changed: int = 0
+
+
+class History(msgspec.Struct):
+    """What a replay found of one membership."""
+
+    agent: str
+    law: str
+    events: int = 0
+    same: int = 0
+    changed: int = 0
+    kinds: dict[str, int] = {}
+    forwarded_before: int = 0
+    forwarded: int = 0
+    refused_before: int = 0
+    refused: int = 0
+    rules: dict[str, RuleCount] = {}
+    passed_over: int = 0
+    """Recorded rulings that could not be replayed: before a checkpoint, or after a gap."""
+    gaps: list[tuple[int, int]] = []
+    gap_count: int = 0
+    doubled: int = 0
+    """Rulings that are in the journal twice, and not alike."""
+    unreadable: int = 0
+    """Rows whose bytes are no ruling and no state."""
+    first: Verdict | None = None
+
+
+class Replay:
+    """The replay of one membership: `ruling` and `checkpoint` tell rows, `end` what was found.
+
+    `recorded_law` is the law that was in force, where it is known: a member begins with what its
+    host gave it besides the law's own first state. `on_verdict` hears of every event.
+    """
+
+    def __init__(
+        self,
+        law: CompiledLaw,
+        *,
+        recorded_law: CompiledLaw | None = None,
+        on_verdict: Callable[[Verdict], None] | None = None,
+    ) -> None:
+        self._law = law
+        self._recorded_law = recorded_law
+        self._on_verdict = on_verdict
+        self._member: Membership | None = None
+        self._exact = False
+        self._found = History("", "")
+        self._last = -1  # the number of the last row; -1 before the first
+        self._last_body = b""
+        self._derived = False  # whether the next row is the exception of the last one
+        self._dues: dict[int, int] = {}  # what the record owed at its last checkpoint, and where
+        self._owing: list[bytes] = []  # how that changed since; read only when it is asked for
+        self._run: list[tuple[Recorded, bytes]] = []  # firings since the last event from outside
+        self._later: dict[int, None] = {}  # imposed in this run: they wait for the next one
+        self._ensued: list[Ruling] = []  # exceptions that followed now
+        self._now = 0
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    def ruling(self, seq: int, body: bytes) -> None:
+        """A recorded ruling."""
+        found = self._found
+        if seq == self._last and self._last_body:
+            found.doubled += body != self._last_body
+            return
+        try:
+            recorded = read_recorded(body)
+        except BadRecord:  # it is missed by the rows that follow, as if it were not there
+            found.unreadable += 1
+            return
+        if not found.agent:
+            found.agent, found.law = recorded.home, recorded.law
+            self._exact = recorded.law == self._law.hash
+        member = self._member
+        if member is None and seq == 1 and self._last == -1:
+            member = self._begin(Snapshot(recorded.home, recorded.law, 0, 0, 0, (), (), False))
+        elif member is not None and seq != self._last + 1:
+            self._gap(seq)
+            member = None
+        self._last, self._last_body = seq, body
+        if member is None:
+            found.passed_over += 1
+            return
+        derived = self._derived
+        kind = recorded.event[0]
+        self._derived = recorded.stopped is not None and kind != "exception"
+        if kind == "obligationDue" or (derived and self._run):
+            self._run.append((recorded, body))
+        elif derived:
+            self._follow(recorded, body)
+        else:
+            self._settle(recorded.at)
+            self._tell(member, recorded, body)
+        delta = bytes(recorded.delta)
+        if b"due" in delta:
+            self._owing.append(delta)
+
+    def checkpoint(self, seq: int, body: bytes) -> None:
+        """A recorded state, as it was after ruling `seq`."""
+        found = self._found
+        try:
+            snapshot = decode_snapshot(body)
+        except BadRecord:
+            found.unreadable += 1
+            return
+        if not found.agent:
+            found.agent, found.law = snapshot.home, snapshot.law
+            self._exact = snapshot.law == self._law.hash
+        if self._member is not None and seq == self._last:
+            self._flush()
+            self._shift(snapshot)
+        else:
+            if self._member is not None:
+                self._gap(seq + 1)
+            self._begin(snapshot)
+            self._last, self._last_body, self._derived = seq, b"", False
+        self._dues = {place: due for place, _, due in snapshot.obligations}
+        self._owing.clear()
+
+    def end(self) -> History:
+        """What was found."""
+        self._flush()
+        return self._found
+
+    # -- beginnings --------------------------------------------------------------------------------
+
+    def _begin(self, snapshot: Snapshot) -> Membership:
+        """A member as it was at a checkpoint; one that was just born, as the law has it born."""
+        law, before = self._law, self._recorded_law
+        if snapshot.seq == 0 and (before is not None or not snapshot.state):
+            own = len(before.initial) if before is not None else 0
+            given = [term for _, term in snapshot.state[own:]]
+            member = Membership(law, snapshot.home, state=(*law.initial, *given))
+        else:
+            member = Membership.restore(law, msgspec.structs.replace(snapshot, law=law.hash))
+        self._member = member
+        self._run, self._later, self._ensued = [], {}, []
+        return member
+
+    def _gap(self, found: int) -> None:
+        """Rows are missing: nothing is known until the next checkpoint."""
+        self._flush()
+        self._found.gap_count += 1
+        if len(self._found.gaps) < GAPS_MAX:
+            self._found.gaps = [*self._found.gaps, (self._last, found)]
+        self._member = None
+
+    def _shift(self, snapshot: Snapshot) -> None:
+        """The agent has come to another host, whose clock its obligations now follow."""
+        member = self._member
+        assert member is not None
+        if not snapshot.obligations:
+            return
+        for delta in self._owing:
+            for kind, place, _, due in unpack(delta):
+                if kind == "due":
+                    self._dues[place] = due
+        for place, _, due in snapshot.obligations:
+            before = self._dues.get(place)
+            if before is not None and before != due:
+                moved = member.snapshot().shifted(due - before)
+                self._member = Membership.restore(self._law, moved)
+                return
+
+    # -- telling -----------------------------------------------------------------------------------
+
+    def _tell(self, member: Membership, recorded: Recorded, body: bytes) -> None:
+        """An event from outside."""
+        self._later.clear()
+        if member.ended:
+            self._without(recorded, body, "ended")
+            return
+        self._now = recorded.at
+        effects = member.rule_on(event_of(recorded), now=recorded.at)
+        first = effects[0]
+        assert isinstance(first, Record)
+        self._compare(recorded, body, first.ruling)
+        if first.ruling.stopped is not None:
+            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
+
+    def _follow(self, recorded: Recorded, body: bytes) -> None:
+        """An exception that followed of a ruling, and perhaps follows now."""
+        if self._ensued:
+            self._compare(recorded, body, self._ensued.pop(0))
+        else:
+            self._without(recorded, body, "lapses")
+
+    def _settle(self, until: int) -> None:
+        """All that fires before an event from outside: what the record has, and what it has not."""
+        if self._run:
+            self._flush(until)
+        member = self._member
+        assert member is not None
+        due = member.next_deadline()
+        if due is not None and due <= until:
+            self._fire_unrecorded(until, [])
+        if self._ensued:
+            self._drop_ensued()
+
+    def _flush(self, until: int | None = None) -> None:
+        """The firings that the record has, each at its moment."""
+        run, self._run = self._run, []
+        member = self._member
+        if member is None:
+            return
+        for index, (recorded, body) in enumerate(run):
+            if recorded.event[0] != "obligationDue":
+                self._follow(recorded, body)
+                continue
+            self._drop_ensued()
+            due = None if self._exact else member.next_deadline()
+            if due is not None and due < recorded.at:
+                self._fire_unrecorded(recorded.at, [one.event[1][0] for one, _ in run[index:]])
+            place = self._owed(member, recorded)
+            if place is None:
+                self._without(recorded, body, "ended" if member.ended else "lapses")
+                continue
+            self._now = recorded.at
+            before = member.obligations.next_place
+            self._fire(member, place, recorded.at, recorded, body)
+            for new in range(before, member.obligations.next_place):
+                self._later[new] = None
+        if until is None:
+            self._drop_ensued()
+
+    def _owed(self, member: Membership, recorded: Recorded) -> int | None:
+        """The obligation that a recorded firing is of, if it is owed by now."""
+        if member.ended:
+            return None
+        term = recorded.event[1][0]
+        best: tuple[bool, int, int] | None = None
+        for due, place, owed in member.owed_by(recorded.at):
+            if same(owed, term):
+                rank = (due != recorded.due_at, due, place)
+                best = rank if best is None else min(best, rank)
+        return None if best is None else best[2]
+
+    def _fire_unrecorded(self, until: int, ahead: Iterable[object]) -> None:
+        """What is owed until a moment and the record never saw, each when it is due."""
+        member = self._member
+        assert member is not None
+        waiting = list(ahead)
+        passed: dict[int, None] = dict(self._later)
+        for _ in range(FIRED_MAX):
+            if member.ended:
+                return
+            owed = member.owed_by(until)
+            chosen = None
+            for due, place, term in owed:
+                if place in passed:
+                    continue
+                if term in waiting:  # the record has its firing, at a moment to come
+                    waiting.remove(term)
+                    passed[place] = None
+                    continue
+                chosen = due, place
+                break
+            if chosen is None:
+                return
+            self._now = max(self._now, chosen[0])
+            self._fire(member, chosen[1], self._now, None, b"")
+            self._drop_ensued()
+
+    def _fire(
+        self, member: Membership, place: int, now: int, recorded: Recorded | None, body: bytes
+    ) -> None:
+        rulings = [e.ruling for e in member.fire(place, now=now) if isinstance(e, Record)]
+        if recorded is None:
+            self._arise(rulings[0])
+        else:
+            self._compare(recorded, body, rulings[0])
+        self._ensued += rulings[1:]
+
+    def _drop_ensued(self) -> None:
+        """Exceptions that follow now, and that the record does not have."""
+        ensued, self._ensued = self._ensued, []
+        for ruling in ensued:
+            self._arise(ruling)
+
+    # -- comparing ---------------------------------------------------------------------------------
+
+    def _compare(self, recorded: Recorded, body: bytes, ruling: Ruling) -> None:
+        """A recorded ruling beside the one that is made now."""
+        found = self._found
+        found.events += 1
+        operations, outgoing = ruling.operations, recorded.event[0] == "sent"
+        forwards = goes_out(operations)
+        refuses = outgoing and not forwards and not ruling.delta
+        found.forwarded += forwards
+        found.refused += refuses
+        rules = found.rules
+        name = ruling.rule or ""
+        count = rules.get(name)
+        if count is None:
+            count = rules[name] = RuleCount()
+        count.now += 1
+        if self._exact:
+            same = encode_ruling(ruling) == body
+        else:
+            same = (
+                pack_operations(operations) == bytes(recorded.operations)
+                and ruling.stopped == recorded.stopped
+            )
+        before = recorded.rule or ""
+        if before != name:
+            count = rules.get(before)
+            if count is None:
+                count = rules[before] = RuleCount()
+        count.before += 1
+        if same:
+            found.same += 1
+            found.forwarded_before += forwards
+            found.refused_before += outgoing and not forwards and bytes(recorded.delta) == NOTHING
+            if self._on_verdict is not None:
+                self._hear(recorded, body, "same", ruling)
+            return
+        count.changed += 1
+        found.changed += 1
+        forwarded, refused = self._count_before(recorded)
+        kind: Kind = "differs"
+        if forwards and not forwarded:
+            kind = "forwards"
+        elif refuses and not refused:
+            kind = "refuses"
+        self._hear(recorded, body, kind, ruling)
+
+    def _count_before(self, recorded: Recorded) -> tuple[bool, bool]:
+        """Whether a recorded ruling forwarded something, and whether it refused."""
+        forwarded = goes_out(operations_of(recorded))
+        sent = recorded.event[0] == "sent"
+        refused = sent and not forwarded and bytes(recorded.delta) == NOTHING
+        self._found.forwarded_before += forwarded
+        self._found.refused_before += refused
+        return forwarded, refused
+
+    def _without(self, recorded: Recorded, body: bytes, kind: Kind) -> None:
+        """A recorded ruling that has no counterpart now."""
+        found = self._found
+        found.events += 1
+        found.changed += 1
+        self._count_before(recorded)
+        count = found.rules.setdefault(recorded.rule or "", RuleCount())
+        count.before += 1
+        count.changed += 1
+        self._hear(recorded, body, kind, None)
+
+    def _arise(self, ruling: Ruling) -> None:
+        """A ruling that the record does not have."""
+        found = self._found
+        found.changed += 1
+        found.forwarded += ruling.forwards
+        found.rules.setdefault(ruling.rule or "", RuleCount()).now += 1
+        self._hear(None, b"", "arises", ruling)
+
+    def _hear(
+        self, recorded: Recorded | None, body: bytes, kind: Kind, ruling: Ruling | None
+    ) -> None:
+        """Note a verdict; the first one that differs with its reason."""
+        found = self._found
+        if kind != "same":
+            found.kinds[kind] = found.kinds.get(kind, 0) + 1
+        first = kind != "same" and found.first is None
+        if not first and self._on_verdict is None:
+            return
+        was = decode_ruling(body) if recorded is not None else None
+        verdict = Verdict(
+            0 if recorded is None else recorded.seq,
+            self._now if recorded is None else recorded.at,
+            kind,
+            _shown((was or ruling).event.term),  # type: ignore[union-attr]
+            None if was is None else was.rule,
+            None if ruling is None else ruling.rule,
+            "nothing was ruled" if was is None else _told(was),
+            "nothing is ruled" if ruling is None else _told(ruling),
+        )
+        if first:
+            verdict = msgspec.structs.replace(verdict, reason=self._reason(kind, was, ruling))
+            found.first = verdict
+        if self._on_verdict is not None:
+            self._on_verdict(verdict)
+
+    def _reason(self, kind: Kind, was: Ruling | None, ruling: Ruling | None) -> str:
+        """Why it is otherwise now, as far as the two rulings and the law tell."""
+        member = self._member
+        assert member is not None
+        if kind == "ended":
+            return "under this law the agent has quit before"
+        if kind == "lapses":
+            assert was is not None
+            if was.event.kind == "obligationDue":
+                return "under this law the obligation is not owed by then"
+            return "under this law the ruling before it does not stop"
+        assert ruling is not None
+        if kind == "arises":
+            if ruling.event.kind == "obligationDue":
+                return f"an obligation that the record never saw fall due; {verdict_on(ruling)}"
+            return f"under this law the ruling before it stops; {verdict_on(ruling)}"
+        assert was is not None
+        words = f"was {verdict_on(was)}; now {verdict_on(ruling)}"
+        if was.rule is not None and was.rule != ruling.rule:
+            words += _stumble(explain(member, ruling, disclose="all"), was.rule)
+        elif was.operations == ruling.operations:
+            words += "; its operations changed another state"
+        else:
+            words += f"; {_difference(was.operations, ruling.operations)}"
+        return words
+
+
+def _difference(before: Any, now: Any) -> str:
+    """The smallest part in which two terms differ, and what it is in."""
+    inside = ""
+    while True:
+        if isinstance(before, Compound) and isinstance(now, Compound) and before.name == now.name:
+            inside = before.name
+            before, now = before.args, now.args
+        if not isinstance(before, tuple) or not isinstance(now, tuple) or len(before) != len(now):
+            break
+        pairs = [pair for pair in zip(before, now, strict=True) if not same(*pair)]
+        if len(pairs) != 1:
+            break
+        before, now = pairs[0]
+    where = f"in {inside}: " if inside else ""
+    return f"{where}{_shown(before)} became {_shown(now)}"
+
+
+def _stumble(told: Explanation, rule: str) -> str:
+    """Where the rule that ruled before fails now, if the law still has it."""
+    for story in told.rules:
+        if story.rule == rule:
+            if story.failed is None:
+                return f"; {rule}: {story.outcome}"
+            where = f" where {story.failed.with_values}" if story.failed.with_values else ""
+            return f"; {rule} fails at {story.failed.goal}{where}"
+    return f"; this law has no rule {rule}"
+
+
+def _shown(term: object) -> str:
+    text = show(term)
+    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
+
+
+def _told(ruling: Ruling) -> str:
+    if ruling.stopped is not None:
+        return f"stopped: {ruling.stopped}"
+    return _shown(ruling.operations)
+
+
+def replay_history(
+    rows: Iterable[tuple[int, bool, bytes]],
+    law: CompiledLaw,
+    *,
+    recorded_law: CompiledLaw | None = None,
+    on_verdict: Callable[[Verdict], None] | None = None,
+) -> History:
+    """What a law makes of one membership's history.
+
+    Rows are `(agent_seq, whether it is a checkpoint, body)`, in this order.
+
+    >>> from nomospace.control import adopt, sent
+    >>> from nomospace.law import load
+    >>> law = load("law(open). R1. sent(X, M, Y) :- do(forward).")
+    >>> ann, effects = adopt(law, "ann@x", now=0)
+    >>> effects += ann.handle(sent("ann@x", "hi", "bob@x"), now=1)
+    >>> rulings = [effect.ruling for effect in effects if isinstance(effect, Record)]
+    >>> rows = [(ruling.seq, False, encode_ruling(ruling)) for ruling in rulings]
+    >>> replay_history(rows, law).same
+    2
+    >>> mute = load("law(open). R1. sent(X, M, Y) :- loud@CS, do(forward).")
+    >>> replay_history(rows, mute).first.reason
+    'was forwarded by R1; now refused: no rule lets it through; R1 fails at loud@CS'
+    """
+    replay = Replay(law, recorded_law=recorded_law, on_verdict=on_verdict)
+    for seq, is_checkpoint, body in rows:
+        if is_checkpoint:
+            replay.checkpoint(seq, body)
+        else:
+            replay.ruling(seq, body)
+    return replay.end()

@@ -1,0 +1,316 @@
+"""Replay of whole journals: every membership by itself, on Spark or in one process.
+
+Rows are brought together by membership and put in order; then `replay_batches` turns Arrow batches
+of recorded rows into Arrow batches of what was found, one row a membership, or one a verdict. Spark
+runs it in `mapInArrow`, after `repartition` and `sortWithinPartitions`: of all the ways to hand
+groups to Python this one adds least. Without Spark, Arrow sorts in memory, or DuckDB does, which
+spills to the disk; the rest is the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nomospace.errors import CallerError
+from nomospace.pipeline.history import History, Replay, Verdict
+from nomospace.pipeline.laws import LawSource, compiled
+from nomospace.pipeline.segments import BATCH_ROWS, Listing, read_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PROCESS_ROWS_MAX: Final = 20_000_000
+"""How many rows one process sorts in memory: their bodies take some six gigabytes."""
+OUT_ROWS: Final = 2_000
+"""How many rows of findings go out together."""
+
+_compute: Final[Any] = pc  # functions that its stubs do not know
+_STRING: Final[pa.DataType] = pa.string()
+_INT: Final[pa.DataType] = pa.int64()
+HISTORIES: Final = pa.schema(
+    [
+        ("membership", _STRING),
+        ("agent", _STRING),
+        ("law", _STRING),
+        ("events", _INT),
+        ("same", _INT),
+        ("changed", _INT),
+        ("forwarded_before", _INT),
+        ("forwarded", _INT),
+        ("refused_before", _INT),
+        ("refused", _INT),
+        ("passed_over", _INT),
+        ("doubled", _INT),
+        ("unreadable", _INT),
+        ("gap_count", _INT),
+        ("gaps", pa.list_(pa.struct([("after", _INT), ("found", _INT)]))),
+        ("kinds", pa.list_(pa.struct([("kind", _STRING), ("count", _INT)]))),
+        (
+            "rules",
+            pa.list_(
+                pa.struct([("rule", _STRING), ("before", _INT), ("now", _INT), ("changed", _INT)])
+            ),
+        ),
+        (
+            "first",
+            pa.struct(
+                [
+                    ("seq", _INT),
+                    ("at", _INT),
+                    ("kind", _STRING),
+                    ("event", _STRING),
+                    ("rule_before", _STRING),
+                    ("rule_now", _STRING),
+                    ("before", _STRING),
+                    ("now", _STRING),
+                    ("reason", _STRING),
+                ]
+            ),
+        ),
+    ]
+)
+"""What is found of each membership: counts, and the first verdict that differs. `at` is
+microseconds; rules that ruled on nothing are the rule with no name."""
+VERDICTS: Final = pa.schema(
+    [
+        ("membership", _STRING),
+        ("agent_seq", _INT),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("kind", _STRING),
+        ("event", _STRING),
+        ("rule_before", _STRING),
+        ("rule_now", _STRING),
+        ("before", _STRING),
+        ("now", _STRING),
+    ]
+)
+"""What became of each event; `agent_seq` is 0 for a ruling that the record does not have."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """What is tried: a law, or with `None` for each history the one that was in force.
+
+    `recorded` are the laws of the histories to take, by hash.
+    """
+
+    law: LawSource | None
+    recorded: dict[str, LawSource]
+
+
+@dataclass(eq=False, kw_only=True)
+class TooLarge(CallerError):
+    """A journal is too large for one process's memory."""
+
+    code: ClassVar[str] = "pipeline.too-large"
+    rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"the journal has {self.rows:,} rows, and one process sorts {PROCESS_ROWS_MAX:,} in "
+            "memory at most; take --engine duckdb, which uses the disk, or spark"
+        )
+
+
+# -- Arrow to Arrow --------------------------------------------------------------------------------
+
+
+def replay_batches(
+    batches: Iterator[pa.RecordBatch], *, trial: Trial, verdicts: Literal["changed", "all"] | None
+) -> Iterator[pa.RecordBatch]:
+    """What is found of rows `membership, agent_seq, is_checkpoint, body`, in this order."""
+    out: list[dict[str, Any]] = []
+    schema = HISTORIES if verdicts is None else VERDICTS
+    membership = ""
+    replay: Replay | None = None
+
+    def finish() -> None:
+        if replay is not None:
+            found = replay.end()
+            if verdicts is None:
+                out.append(history_row(membership, found))
+
+    def hear(verdict: Verdict) -> None:
+        if verdicts == "all" or verdict.kind != "same":
+            out.append(_verdict_row(membership, verdict))
+
+    for batch in batches:
+        runs = _compute.run_end_encode(batch.column("membership"))
+        numbers: list[Any] = batch.column("agent_seq").to_pylist()
+        states = batch.column("is_checkpoint").to_pylist()
+        bodies: list[Any] = batch.column("body").to_pylist()
+        start = 0
+        for name, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            if name != membership or replay is None:
+                finish()
+                membership = name
+                recorded = trial.recorded[name.rpartition("/")[2]]
+                replay = Replay(
+                    compiled(trial.law or recorded),
+                    recorded_law=compiled(recorded),
+                    on_verdict=None if verdicts is None else hear,
+                )
+            for i in range(start, end):
+                if states[i]:
+                    replay.checkpoint(numbers[i], bodies[i])
+                else:
+                    replay.ruling(numbers[i], bodies[i])
+            start = end
+            if len(out) >= OUT_ROWS:
+                yield pa.RecordBatch.from_pylist(out, schema=schema)
+                out = []
+    finish()
+    if out:
+        yield pa.RecordBatch.from_pylist(out, schema=schema)
+
+
+def history_row(membership: str, found: History) -> dict[str, Any]:
+    """What was found of a membership, as a row of `HISTORIES`."""
+    row: dict[str, Any] = msgspec.to_builtins(found)
+    row["membership"] = membership
+    row["gaps"] = [{"after": after, "found": later} for after, later in found.gaps]
+    row["kinds"] = [{"kind": kind, "count": count} for kind, count in found.kinds.items()]
+    row["rules"] = [{"rule": rule, **count} for rule, count in row["rules"].items()]
+    return row
+
+
+def _verdict_row(membership: str, verdict: Verdict) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(verdict)
+    row["membership"], row["agent_seq"] = membership, row.pop("seq")
+    del row["reason"]
+    return row
+
+
+# -- Spark -----------------------------------------------------------------------------------------
+
+
+def replay(
+    events: DataFrame, checkpoints: DataFrame, trial: Trial, *, partitions: int | None = None
+) -> DataFrame:
+    """What a law makes of recorded histories: a DataFrame of `HISTORIES`, one row a membership.
+
+    `events` and `checkpoints` are the journal's tables (`segments.read_spark`), or whatever part of
+    them: a filter by agent or by community is a matter of the caller. Each partition holds whole
+    histories, and takes little more memory than its longest one's control state.
+    """
+    return _spread(events, checkpoints, trial, HISTORIES, None, partitions)
+
+
+def verdicts(
+    events: DataFrame,
+    checkpoints: DataFrame,
+    trial: Trial,
+    *,
+    every: bool = False,
+    partitions: int | None = None,
+) -> DataFrame:
+    """What becomes of each event that a law changes, or of `every` event: rows of `VERDICTS`."""
+    which: Literal["changed", "all"] = "all" if every else "changed"
+    return _spread(events, checkpoints, trial, VERDICTS, which, partitions)
+
+
+def _spread(
+    events: DataFrame,
+    checkpoints: DataFrame,
+    trial: Trial,
+    schema: pa.Schema,
+    which: Literal["changed", "all"] | None,
+    partitions: int | None,
+) -> DataFrame:
+    from pyspark.sql.functions import col, lit
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    def rows(frame: DataFrame, is_checkpoint: bool) -> DataFrame:
+        return frame.where(col("law").isin(list(trial.recorded))).select(
+            "membership", "agent_seq", lit(is_checkpoint).alias("is_checkpoint"), "body"
+        )
+
+    spark = events.sparkSession
+    count = partitions or int(spark.conf.get("spark.sql.shuffle.partitions"))
+    together = rows(events, False).unionAll(rows(checkpoints, True))
+    ordered = together.repartition(count, "membership").sortWithinPartitions(
+        "membership", "agent_seq", "is_checkpoint"
+    )
+    work = partial(replay_batches, trial=trial, verdicts=which)
+    return ordered.mapInArrow(work, from_arrow_schema(schema))
+
+
+# -- one process -----------------------------------------------------------------------------------
+
+
+def replay_process(
+    listing: Listing, trial: Trial, *, which: Literal["changed", "all"] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """`replay`, or `verdicts`, in this process: Arrow reads and sorts. Raises `TooLarge`."""
+    rows = listing.rows["events"] + listing.rows["checkpoints"]
+    if rows > PROCESS_ROWS_MAX:
+        raise TooLarge(rows=rows)
+    return replay_batches(_sorted(listing, trial.recorded), trial=trial, verdicts=which)
+
+
+def _sorted(listing: Listing, laws: Mapping[str, LawSource]) -> Iterator[pa.RecordBatch]:
+    wanted = pa.array(list(laws), pa.string())
+    parts: list[pa.RecordBatch] = []
+    for table in ("events", "checkpoints"):
+        for batch in read_batches(listing, table, ("law", "membership", "agent_seq", "body")):
+            kept = batch.filter(pc.is_in(batch.column("law"), value_set=wanted))
+            columns = [
+                kept.column("membership"),
+                kept.column("agent_seq"),
+                pa.repeat(pa.scalar(table == "checkpoints"), kept.num_rows),
+                kept.column("body").cast(pa.large_binary()),
+            ]
+            parts.append(pa.RecordBatch.from_arrays(columns, names=_NAMES))
+    if not parts:
+        return
+    rows = pa.Table.from_batches(parts).combine_chunks()
+    del parts
+    # Numbers are sorted several times as fast as names; any order of the names will do.
+    codes = _compute.dictionary_encode(rows.column("membership")).combine_chunks()
+    keys = rows.select(["agent_seq", "is_checkpoint"]).append_column("code", codes.indices)
+    keys = keys.set_column(1, "last", keys.column("is_checkpoint").cast(pa.int8()))
+    order = pc.sort_indices(
+        keys,
+        sort_keys=[("code", "ascending"), ("agent_seq", "ascending"), ("last", "ascending")],
+    )
+    for start in range(0, len(order), BATCH_ROWS):
+        yield from rows.take(order.slice(start, BATCH_ROWS)).to_batches()
+
+
+_NAMES: Final = ["membership", "agent_seq", "is_checkpoint", "body"]
+
+
+def replay_duckdb(
+    listing: Listing, trial: Trial, *, which: Literal["changed", "all"] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """`replay`, or `verdicts`, in this process: DuckDB reads and sorts, with the disk's help."""
+    import duckdb
+
+    parts: list[str] = []
+    given: list[Any] = []
+    for table in ("events", "checkpoints"):
+        if listing.files[table]:
+            flag = "true" if table == "checkpoints" else "false"
+            parts.append(
+                f"SELECT membership, agent_seq, {flag} AS is_checkpoint, body "
+                "FROM read_parquet(?) WHERE list_contains(?, law)"
+            )
+            given += [list(listing.files[table]), list(trial.recorded)]
+    if not parts:
+        return
+    query = " UNION ALL ".join(parts) + " ORDER BY membership, agent_seq, is_checkpoint"
+    with closing(duckdb.connect()) as connection:
+        batches: Any = connection.sql(query, params=given).to_arrow_reader(BATCH_ROWS)
+        yield from replay_batches(iter(batches), trial=trial, verdicts=which)
+
+
+def as_table(batches: Sequence[pa.RecordBatch] | Iterator[pa.RecordBatch]) -> pa.Table:
+    """Findings of a process as one table of `HISTORIES`."""
+    return pa.Table.from_batches(list(batches), schema=HISTORIES)

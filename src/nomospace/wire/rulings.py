@@ -1,0 +1,105 @@
+"""Rulings as a replay reads them: what the controller was told in full, what it said as bytes.
+
+A replay makes the same ruling again, so it need not read the recorded one: two rulings are alike
+when their bytes are. That saves most of the reading, and what is compared is exact. Events are read
+natively; their terms were within all limits when a controller ruled on them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.control import Event
+from nomospace.terms.values import Part, Term
+from nomospace.wire.changes import RECORD_VERSION, decode_ruling
+from nomospace.wire.packing import pack, pack_deep, reader_of, unpack
+from nomospace.wire.values import thaw_operation
+
+NOTHING: Final = b"\x90"
+"""The bytes of no operations, and of no changes."""
+
+
+class Recorded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling"):
+    """The fields of `control.Ruling`, with those that a replay makes itself as bytes."""
+
+    seq: int
+    at: int
+    home: str
+    law: str
+    event: tuple[str, tuple[Part, ...]]
+    rule: str | None
+    operations: msgspec.Raw
+    delta: msgspec.Raw
+    unmet: msgspec.Raw
+    stopped: str | None
+    due_at: int | None
+
+
+_read: Final = reader_of(Recorded)
+
+
+def read_recorded(body: bytes) -> Recorded:
+    """A ruling as it was encoded; raises `BadRecord`.
+
+    >>> from nomospace.control import Ruling, sent
+    >>> from nomospace.wire.changes import encode_ruling
+    >>> ruling = Ruling(1, 0, "ann@x", "4c1f", sent("ann@x", "hi", "bob@x"), None)
+    >>> recorded = read_recorded(encode_ruling(ruling))
+    >>> event_of(recorded) == ruling.event, bytes(recorded.operations) == NOTHING
+    (True, True)
+    """
+    try:
+        if body[0] == RECORD_VERSION:
+            recorded: Recorded = _read(memoryview(body)[1:])
+            return recorded
+    except (ValueError, IndexError, RecursionError):  # damage, or a term that is deep
+        pass
+    ruling = decode_ruling(body)
+    return Recorded(
+        ruling.seq,
+        ruling.at,
+        ruling.home,
+        ruling.law,
+        (ruling.event.kind, ruling.event.args),
+        ruling.rule,
+        msgspec.Raw(pack_operations(ruling.operations)),
+        msgspec.Raw(pack_operations(ruling.delta)),
+        msgspec.Raw(pack(ruling.unmet)),
+        ruling.stopped,
+        ruling.due_at,
+    )
+
+
+def event_of(recorded: Recorded) -> Event:
+    """What the controller was told."""
+    kind, args = recorded.event
+    return Event(kind, args)
+
+
+_read_operations: Final = reader_of(tuple[Part, ...])
+
+
+def operations_of(recorded: Recorded) -> tuple[Term, ...]:
+    """What the controller said."""
+    data = bytes(recorded.operations)
+    if data == NOTHING:
+        return ()
+    try:
+        operations: tuple[Term, ...] = _read_operations(data)
+    except (ValueError, RecursionError):  # unbound variables, deep terms, huge integers
+        operations = tuple([thaw_operation(part) for part in unpack(data)])
+    return operations
+
+
+def pack_operations(operations: tuple[Any, ...]) -> bytes:
+    """Operations or changes as they stand in a record, with variables that were left unbound.
+
+    >>> pack_operations(()) == NOTHING
+    True
+    """
+    try:
+        return pack(operations)
+    except (OverflowError, RecursionError):
+        return pack_deep(operations)
