@@ -119,10 +119,12 @@ class Host:
     string. `papers` are what it shows those it engages with, and `believes` is asked for a law, a
     host and its papers whether what that host says under the law counts. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
-    raises why it is not admitted. `limits` bound the mail that waits. With `traces` the host tells
-    what becomes of every tuple (`effects.Traced`). `revocations` are the certificates known
-    to be revoked when the host begins. A host that is `loading` is told the tuples of earlier lives
-    in `Loaded` events; until the last of them it is alone, and all that it is asked waits.
+    raises why it is not admitted. `carries` is asked for an agent that is packed (`moving.Coming`):
+    why the wires cannot take it, or an empty string. `limits` bound the mail that waits. With
+    `traces` the host tells what becomes of every tuple (`effects.Traced`). `revocations` are the
+    certificates known to be revoked when the host begins. A host that is `loading` is told the
+    tuples of earlier lives in `Loaded` events; until the last of them it is alone, and all that it
+    is asked waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -150,6 +152,7 @@ class Host:
         papers: Callable[[], bytes] | None = None,
         believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
+        carries: Callable[[Any], str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
         revocations: Revocations | None = None,
@@ -172,6 +175,7 @@ class Host:
         self.proven = believes is not None
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
+        self.carries = carries or _admit_all
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, pace, durable)
         self.speaking = Speaking(self)

@@ -243,6 +243,9 @@ class Moving:
             asked.mail,
             tuple([Unread(mail.law, mail.sender, mail.message) for mail in one.mail]),
         )
+        if why := host.carries(coming):  # it would be tried for ever
+            self._goes_back(coming, effect.site, why)
+            return
         host.posting.parcel(effect.site, coming)
 
     def refused(self, agent: str, why: str) -> None:
@@ -350,8 +353,13 @@ class Moving:
         if not host.posting.left_for(coming.agent, peer, coming.ticket):
             host.note("not-sent-there", peer=peer, agent=coming.agent)
             return
+        self._goes_back(coming, peer, body.why)
+
+    def _goes_back(self, coming: Coming, peer: str, why: str) -> None:
+        """Unpack an agent that had left for a host, where it was."""
+        host = self._host
         op = self._away.pop(coming.agent, 0)
-        error = MoveRefused(agent=coming.agent, to=peer, why=body.why)
+        error = MoveRefused(agent=coming.agent, to=peer, why=why)
         self._place(coming, peer, error)
         host.posting.stay(coming.agent)
         host.fail(op, error)

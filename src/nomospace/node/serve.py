@@ -34,6 +34,7 @@ from nomospace.node.principals import Door, OpenDoor
 from nomospace.store import open_store
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
 from nomospace.wire.calls import LawShelf
+from nomospace.wire.frames import too_large
 
 POLL_S: Final = 5.0
 """How often the files of the trust folder are looked at."""
@@ -140,6 +141,7 @@ class Server:
             silent=None if vouching is None else vouching.silent,
             papers=None if vouching is None else vouching.papers,
             believes=None if vouching is None else vouching.believes,
+            carries=too_large,
             recorder=self._journalist,
             on_report=self._report,
         )

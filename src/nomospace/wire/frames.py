@@ -5,8 +5,8 @@ be read is a peer's doing: it raises `BadFrame` and nothing else, in time and me
 bounds, so that a driver may drop it, note it and go on.
 
 An agent that moves goes as one frame. One that carries more than `FRAME_BYTES_MAX` cannot move
-over a wire: `encode_frame` raises `FrameTooLarge`, the agent stays in its parcel at the host that
-packed it, and the driver says so.
+over a wire: `encode_frame` raises `FrameTooLarge`. So a host asks `too_large` first, and an agent
+that is stays where it is, and is told why.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
+from nomospace.protocols.courier import Parcel
 from nomospace.wire.blobs import Newer, seal, unseal
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit
@@ -22,6 +23,8 @@ from nomospace.wire.slots import FRAMES
 
 FRAME_BYTES_MAX: Final = 16 << 20
 """The largest frame between hosts, in bytes."""
+PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
+"""The largest thing that is given to the courier, in bytes: a frame is that and what is around."""
 FRAME_VERSION: Final = 1
 """The version of all frames between hosts that this nomospace sends."""
 
@@ -38,9 +41,10 @@ class FrameTooLarge(CallerError):
     limit: int
 
     def __str__(self) -> str:
+        article = "an" if self.what[:1] in set("aeiouAEIOU") else "a"
         return (
-            f"a {self.what} of {self.size:,} bytes is over the limit of {self.limit:,} for one "
-            "frame; carry less, or send it in parts"
+            f"{article} {self.what} of {self.size:,} bytes is over the limit of {self.limit:,} for "
+            "one frame; carry less, or send it in parts"
         )
 
 
@@ -77,6 +81,30 @@ def encode_frame(frame: Any) -> bytes:
     if len(data) > FRAME_BYTES_MAX:
         raise FrameTooLarge(what=type(frame).__name__, size=len(data), limit=FRAME_BYTES_MAX)
     return data
+
+
+def too_large(what: Any) -> str:
+    """Why something cannot be given to the courier, as its sender is told; empty when it can.
+
+    What goes around it on its way, and what it may come back in, has room left.
+
+    >>> from nomospace.host.calls import Bundle
+    >>> from nomospace.host.moving import Coming
+    >>> from nomospace.protocols.routing import Seat
+    >>> def coming(state):
+    ...     return Coming("ann@a", (), Bundle("ann@a", "a"), Seat(0, "a"), "", "walk", state, None)
+    >>> too_large(coming(b"small"))
+    ''
+    >>> too_large(coming(bytes(FRAME_BYTES_MAX)))
+    'it has 16,777,... bytes with all that it carries, and at most 16,711,680 fit in one frame; ...
+    """
+    size = len(seal(_VERSION, Parcel(0, what)))
+    if size <= PARCEL_BYTES_MAX:
+        return ""
+    return (
+        f"it has {size:,} bytes with all that it carries, and at most {PARCEL_BYTES_MAX:,} fit in "
+        "one frame; carry less, and it may go"
+    )
 
 
 def decode_frame(data: bytes) -> Any:

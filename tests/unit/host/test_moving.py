@@ -360,6 +360,26 @@ def test_a_sender_that_moved_hears_that_its_note_went_to_nobody() -> None:
     holds(world)
 
 
+def test_who_is_too_heavy_for_the_wires_stays_with_all_that_it_has() -> None:
+    world = world_of("a", "b")
+    ann, bob = member(world, "ann@a"), member(world, "bob@b")
+    world.call(ann, Open("jobs"))
+    world.call(ann, Out("jobs", ("job", 1)))
+    core = world.sites["a"].core
+    assert core is not None
+    core.carries = lambda coming: f"{coming.agent} is too heavy"
+    assert refusal(world, ann, Move("b")).why == "ann@a is too heavy"
+    write(world, bob, 1, ann)
+    world.pass_s(3)
+    found = world.ask(ann, Seek("jobs", TAKE_NOWAIT, JOB)).value
+    assert isinstance(found, Found)
+    core.carries = lambda coming: ""
+    moved(world, ann, "b")
+    write(world, bob, 2, ann)
+    world.pass_s(3)
+    holds(world)
+
+
 # -- crashes -----------------------------------------------------------------------------------
 
 
