@@ -165,15 +165,11 @@ did you mean 'join'?
     """
     if len(text) > FILE_BYTES_MAX:
         raise BadConfig(where=where, why=f"longer than {FILE_BYTES_MAX:,} characters")
+    lines = _Lines(text, where)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        shape = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
-        if shape is None:
-            raise BadConfig(where=where, why=f"{error}; mend the file") from None
-        place = f"{where}, line {shape[2]}, column {shape[3]}"
-        raise BadConfig(where=place, why=f"{shape[1]}; mend the file") from None
-    lines = _Lines(text, where)
+        raise _unreadable(error, lines) from None
     _known(data, lines)
     given = {name: value for name, value in flags.items() if value not in (None, (), [], "")}
     host = data.setdefault("host", {})
@@ -190,26 +186,68 @@ did you mean 'join'?
     return config
 
 
+_WORD: Final = r"""(?:[\w\-]+|"[^"]*"|'[^']*')"""
+_PATH: Final = rf"({_WORD}(?:\s*\.\s*{_WORD})*)"
+_HEAD: Final = re.compile(rf"\s*\[\[?\s*{_PATH}\s*\]")
+_KEY: Final = re.compile(rf"\s*{_PATH}\s*=")
+
+
 class _Lines:
-    """Where in a file a key stands."""
+    """Where in a file a table or key stands, however it is written.
+
+    >>> lines = _Lines("host.name = 'ward'\\n[journal]\\nrows = 5\\n", "ward.toml")
+    >>> lines.place("host", "name"), lines.place("journal", "rows"), lines.place("log")
+    ('ward.toml, line 1', 'ward.toml, line 3', 'ward.toml')
+    """
 
     def __init__(self, text: str, where: str) -> None:
-        self._where = where
+        self.where = where
         self._at: dict[tuple[str, str], int] = {}
-        table = ""
+        table: list[str] = []
         for number, line in enumerate(text.splitlines(), 1):
-            if head := re.match(r"\s*\[\s*([\w.\-\"]+)\s*\]", line):
-                table = head[1].strip('"')
-                self._at.setdefault((table, ""), number)
-            elif key := re.match(r"\s*([\w\-\"]+)\s*[.=]", line):
-                self._at.setdefault((table, key[1].strip('"')), number)
+            if head := _HEAD.match(line):
+                table = path = _parts(head[1])
+            elif key := _KEY.match(line):
+                path = [*table, *_parts(key[1])]
+            else:
+                continue
+            for known in ((path[0], ""), (path[0], path[1] if len(path) > 1 else "")):
+                self._at.setdefault(known, number)
 
     def place(self, table: str, key: str = "") -> str:
         """The file, and the line if it is known."""
-        for at in ((table, key), ("", table), (table, "")):
+        for at in ((table, key), (table, "")):
             if at in self._at:
-                return f"{self._where}, line {self._at[at]}"
-        return self._where
+                return f"{self.where}, line {self._at[at]}"
+        return self.where
+
+    def first(self, table: str) -> int:
+        """The first line that has to do with a table; 0 if there is none."""
+        return self._at.get((table, ""), 0)
+
+
+def _parts(path: str) -> list[str]:
+    """The words of a dotted key.
+
+    >>> _parts('host . "listen"')
+    ['host', 'listen']
+    """
+    return [word.strip("\"'") for word in re.findall(_WORD, path)]
+
+
+def _unreadable(error: tomllib.TOMLDecodeError, lines: _Lines) -> BadConfig:
+    """What is wrong with a file that is no TOML: where, and in the words of its writer."""
+    shape = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+    if shape is None:
+        return BadConfig(where=lines.where, why=f"{error}; mend the file")
+    why = f"{shape[1]}; mend the file"
+    if "overwrite a value" in why:
+        why = "this key has a value already; keep one of the two"
+    elif twice := re.search(r"\('([^']*)',.*\)", why):
+        # A table that dotted keys have begun is there, and may not be opened again.
+        table, first = twice[1], lines.first(twice[1])
+        why = f"[{table}] is there already, from line {first} on; put the two together"
+    return BadConfig(where=f"{lines.where}, line {shape[2]}, column {shape[3]}", why=why)
 
 
 _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {

@@ -78,3 +78,24 @@ def test_a_wrong_flag_is_told_by_its_name() -> None:
         read_config(GOOD, "ward.toml", links={"loss_ms": 1})
     with pytest.raises(BadConfig, match=r"^--http: "):
         read_config(GOOD, "ward.toml", services={"http": "a b"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('host.name = "a"\n[host]\ninsecure = true', "line 2, column 6: [host] is there already"),
+        ('[log]\nform = "json"\n[log]\n', "line 3, column 5: [log] is there already, from line 1"),
+        ("journal.rows = 1\n[journal]\nrows = 2", "from line 1 on; put the two together"),
+        ('host = {name = "a"}\nhost.insecure = true', "line 2, column 21: [host] is there already"),
+        ('host.name = "a"\nhost.name = "b"', "line 2, column 16: this key has a value already"),
+        ('host.name = "a"\nhost.jion = []', "line 2: [host] has no key 'jion'"),
+        ('host . "listen" = "bad"\nhost.name = "a"\nhost.insecure = true', "line 1: 'bad' is no"),
+        ('[[host]]\nname = "a"', "line 1: [host] is a table"),
+    ],
+)
+def test_dotted_keys_and_what_is_given_twice_are_told_with_their_line(
+    text: str, words: str
+) -> None:
+    with pytest.raises(BadConfig) as caught:
+        read_config(text, "ward.toml")
+    assert words in str(caught.value)
