@@ -57,6 +57,12 @@ class Answer(msgspec.Struct, gc=False, eq=False):
         """The reasons in one line."""
         return _why(self, self.because)
 
+    def told(self) -> tuple[tuple[Term, ...], str]:
+        """What serves each field, and why, worked out together."""
+        assignment = self.assignment
+        because = list(dict.fromkeys(_reasons(self, assignment)))
+        return tuple([_written(choice) for choice in assignment]), _why(self, because)
+
     def to_data(self) -> dict[str, Any]:
         """What `nomospace match` prints of an answer."""
         assignment = self.assignment
@@ -86,8 +92,10 @@ def in_order(answers: list[Answer]) -> list[Answer]:
     return answers
 
 
-def _tuples(answer: Answer) -> tuple[str, ...]:
-    return answer.tuples
+def _tuples(answer: Answer) -> list[str]:
+    ids = [row.id for row in answer.rows]
+    ids.sort()
+    return ids
 
 
 def _written(choice: Choice) -> Term:
