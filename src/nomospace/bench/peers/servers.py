@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -60,7 +61,7 @@ def postgres(bed: Bed, *settings: str) -> str:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=user, cwd=folder
     )
     bed.stack.callback(server.wait, START_S)
-    bed.stack.callback(server.terminate)
+    bed.stack.callback(server.send_signal, signal.SIGINT)  # whoever is still connected
     import psycopg
 
     url = f"host={folder} user=postgres dbname=postgres"

@@ -224,6 +224,7 @@ def host(run: Run) -> Iterator[Row]:
 
 
 def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
+    from nomospace.bench.peers.lists import RedisLists
     from nomospace.bench.peers.servers import Contents, NatsReplies
 
     run.say("filling spaces and tables")
@@ -232,6 +233,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
     mute = bed.host("mute", "--store", str(bed.folder / "b.db"), "--no-journal")
     unrecorded = Jobs(bed, mute, many, durable=False)
     tables, replies = Contents(bed, many), NatsReplies(bed)
+    lists = RedisLists(bed, run.say)
 
     async def back() -> None:
         await echo.ask(PAYLOAD)
@@ -247,10 +249,11 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
         "unrecorded 32": bed.in_flight(unrecorded.take, unrecorded.refill),
         **tables.samples(),
         **replies.samples(),
+        **lists.samples(),
     }
     run.say("takes")
     best = run.interleave(samples)
-    peers = {name: best[name] / PER_US for name in (*tables.names, *replies.names)}
+    peers = {name: best[name] / PER_US for name in (*tables.names, *replies.names, *lists.names)}
     by_content = Goal(
         "ahead of every peer that matches by content",
         lambda row: (
@@ -264,7 +267,7 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
         ours=best["ours"] / PER_US,
         floor=best["echo"] / PER_US,
         peers=peers,
-        why_null={**tables.why_null, **replies.why_null},
+        why_null={**tables.why_null, **replies.why_null, **lists.why_null},
         goal=times_floor(3) & by_content,
         how=f"durable=False; floor: a bare echo; the best batch of {BATCH}",
     )
