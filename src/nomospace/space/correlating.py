@@ -20,7 +20,7 @@ Those who ask the same question share all of this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from nomospace.meaning.answers import Answer
 from nomospace.meaning.facts import Facts, Row, id_key
@@ -28,12 +28,14 @@ from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import CORRELATION
 from nomospace.meaning.question import ClassField, Question
+from nomospace.space.alike import Alike, without_ids
 from nomospace.space.asking import Ask, Gathering, Name
 from nomospace.space.records import Record, TupleId
 from nomospace.terms import MISSING, is_object
 
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""
+K = TypeVar("K")
 REACH_MAX: Final = 256
 """Objects that one waiting question notes."""
 SHAPES_MIN: Final = 1_024
@@ -61,6 +63,7 @@ class Correlating:
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
         self._matchers: dict[Name, Matcher] = {}
+        self._models: dict[str, Matcher] = {}
         self._groups: dict[Name, Group] = {}
         self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
         self._watched: dict[Hashable, dict[Name, Group]] = {}
@@ -90,8 +93,9 @@ class Correlating:
         self._facts = fresh
         self._shapes_max = max(SHAPES_MIN, 2 * len(fresh.shapes))
         self._matchers.clear()
+        self._models.clear()
         for group in self._groups.values():
-            group.matcher = Matcher(group.matcher.question, fresh)
+            group.matcher = self._made(group.matcher.question)
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -112,11 +116,19 @@ class Correlating:
             return group.matcher
         found = self._matchers.pop(name, None)
         if found is None:
-            found = Matcher(ask.question(), self._facts)
-            if len(self._matchers) >= MATCHERS_MAX:
-                del self._matchers[next(iter(self._matchers))]
-        self._matchers[name] = found  # the last in use stands last
+            found = self._made(ask.question())
+        _keep(self._matchers, name, found)
         return found
+
+    def _made(self, question: Question) -> Matcher:
+        """A matcher; the plan is that of all questions that differ only in ids."""
+        alike, ids = without_ids(question)
+        if not ids:
+            return Matcher(question, self._facts)
+        name = repr(alike)  # which tells 1 from 1.0
+        model = self._models.pop(name, None) or Matcher(alike, self._facts)
+        _keep(self._models, name, model)
+        return Alike(question, self._facts, model, ids)
 
     # -- waiting -----------------------------------------------------------------------------
 
@@ -142,7 +154,7 @@ class Correlating:
         if not group.waiters:
             del self._groups[name]
             self._let_go(group)
-            self._matchers[name] = group.matcher
+            _keep(self._matchers, name, group.matcher)
 
     def _let_go(self, group: Group) -> None:
         """Look at a question for nothing any more."""
@@ -225,7 +237,7 @@ def _anchor(question: Question, ontology: Ontology) -> Hashable | None:
 
 def _gathered(answer: Answer) -> Gathering:
     ids = tuple([_tuple_id(row.id) for row in answer.rows])
-    return Gathering(ids, answer.fields, answer.why)
+    return Gathering(ids, *answer.told())
 
 
 def _fact_id(id: TupleId) -> str:
@@ -240,6 +252,13 @@ def _fact_id(id: TupleId) -> str:
 def _tuple_id(id: str) -> TupleId:
     writer, _, count = id.rpartition("/")
     return writer, int(count)
+
+
+def _keep(matchers: dict[K, Matcher], name: K, matcher: Matcher) -> None:
+    """Have a matcher at hand, as the last in use; the one longest unused makes room."""
+    if len(matchers) >= MATCHERS_MAX:
+        del matchers[next(iter(matchers))]
+    matchers[name] = matcher
 
 
 def _turn(group: Group) -> int:

@@ -126,15 +126,16 @@ class _Shape(Generic[W]):
 class _Meant(Generic[W]):
     """The watchers whose templates name classes."""
 
-    __slots__ = ("_slots", "_sorts", "_speech")
+    __slots__ = ("_keys", "_slots", "_sorts", "_speech")
 
     def __init__(self, speech: Speech, resolve: Callable[[int], W | None]) -> None:
         self._speech = speech
+        self._keys: dict[int, tuple[str, str, Hashable]] = {}
         self._slots: Slots[W] = Slots(resolve)
         self._sorts = {_BY_CLASS: 0, _BY_ID: 0, _BY_VALUE: 0}
 
     def __len__(self) -> int:
-        return sum(self._sorts.values())
+        return len(self._keys)
 
     def _key(self, watcher: W) -> tuple[str, str, Hashable]:
         """What a tuple must show: a class, and the most telling thing beside it."""
@@ -148,12 +149,12 @@ class _Meant(Generic[W]):
         return canonical, _BY_CLASS, None
 
     def add(self, watcher: W) -> None:
-        key = self._key(watcher)
+        key = self._keys[watcher.order] = self._key(watcher)
         self._sorts[key[1]] += 1
         self._slots.add(key, watcher)
 
     def drop(self, watcher: W) -> None:
-        key = self._key(watcher)
+        key = self._keys.pop(watcher.order)
         self._sorts[key[1]] -= 1
         self._slots.drop(key, watcher)
 

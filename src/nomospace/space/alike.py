@@ -1,0 +1,108 @@
+"""Questions that differ only in the ids they name share one plan, and its loops.
+
+A thousand agents may each wait for the papers of a car of their own. What is planned and compiled
+for one of them is right for all but for the ids, which loops look up by name; so a question is
+planned with places for its ids, and each matcher has the same code with ids of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final
+
+from nomospace.meaning.facts import Facts, id_key
+from nomospace.meaning.memory.compiling import Loops
+from nomospace.meaning.memory.matcher import Matcher, Ready
+from nomospace.meaning.plan import Network
+from nomospace.meaning.planner import Planner
+from nomospace.meaning.question import ClassField, Field, Question
+from nomospace.terms import MISSING, Compound, Term
+
+PLACE: Final = "place of an id"
+"""The name of the term that stands for an id, with its number; no wire carries it."""
+
+
+def without_ids(question: Question) -> tuple[Question, tuple[Term, ...]]:
+    """A question with places instead of ids, and the ids.
+
+    >>> from nomospace.meaning.question import parse_template
+    >>> alike, ids = without_ids(parse_template("(Car = c1, Tax)"))
+    >>> alike == without_ids(parse_template("(Car = c2, Tax)"))[0], ids
+    (True, ('c1',))
+    """
+    ids: list[Term] = []
+    fields: list[Field] = []
+    for field in question.fields:
+        if isinstance(field, ClassField) and field.id is not MISSING:
+            ids.append(field.id)
+            field = field._replace(id=Compound(PLACE, (len(ids) - 1,)))
+        fields.append(field)
+    return question._replace(fields=tuple(fields)), tuple(ids)
+
+
+class Alike(Matcher):
+    """A matcher that has its plan and its loops from another, made for places of ids."""
+
+    def __init__(
+        self, question: Question, facts: Facts, model: Matcher, ids: tuple[Term, ...]
+    ) -> None:
+        super().__init__(question, facts)
+        self._model = model
+        self._ids = ids
+        self._bound: dict[int, list[Ready]] = {}
+        self._bound_version = -1
+
+    @property
+    def planner(self) -> Planner:
+        """The planner of all questions like this one."""
+        return self._model.planner
+
+    def ready(self, size: int) -> list[Ready]:
+        """The networks for sets of a size, with the ids of this question."""
+        models = self._model.ready(size)
+        if self._bound_version != self.facts.version:
+            self._bound_version = self.facts.version
+            self._bound.clear()
+        found = self._bound.get(size)
+        if found is None:
+            found = self._bound[size] = [self._bind(one) for one in models]
+        return found
+
+    def _bind(self, model: Ready) -> Ready:
+        needs = tuple(
+            [
+                need._replace(asks=asks._replace(id=self._ids[asks.id.args[0]]))
+                if isinstance(asks := need.asks, ClassField) and asks.id is not MISSING
+                else need
+                for need in model.network.needs
+            ]
+        )
+        return _Bound(self.question, model.network._replace(needs=needs), self.facts, model)
+
+
+class _Bound(Ready):
+    """A network with ids, whose loops are those of the network with places for them."""
+
+    def __init__(self, question: Question, network: Network, facts: Facts, model: Ready) -> None:
+        super().__init__(question, network, facts)
+        self._from = model
+
+    def loops(self, start: int) -> Loops:
+        """The loops from a start node."""
+        found = self._loops.get(start)
+        if found is None:
+            shared: Any = self._from.loops(start)
+            names = dict(shared.__globals__)
+            for need in self.network.needs:
+                if isinstance(need.asks, ClassField) and need.asks.id is not MISSING:
+                    names[f"I{need.number}"] = id_key(need.asks.id)
+            for node in range(self.network.size):
+                if f"A{node}" in names:
+                    names[f"A{node}"] = self._start(node)
+            made: Any = FunctionType(shared.__code__, names)
+            found = self._loops[start] = made
+        return found
+
+    def _start(self, node: int) -> Callable[[], list[Any]]:
+        return lambda: list(self.compiler.start_rows(node))
