@@ -167,7 +167,7 @@ did you mean 'join'?
         raise BadConfig(where=where, why=f"longer than {FILE_BYTES_MAX:,} characters")
     lines = _Lines(text, where)
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(f"{text}\n")  # else the last line's faults have no line
     except tomllib.TOMLDecodeError as error:
         raise _unreadable(error, lines) from None
     _known(data, lines)
@@ -202,6 +202,7 @@ class _Lines:
 
     def __init__(self, text: str, where: str) -> None:
         self.where = where
+        self.count = len(text.splitlines())
         self._at: dict[tuple[str, str], int] = {}
         table: list[str] = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -239,7 +240,7 @@ def _unreadable(error: tomllib.TOMLDecodeError, lines: _Lines) -> BadConfig:
     """What is wrong with a file that is no TOML: where, and in the words of its writer."""
     shape = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
     if shape is None:
-        return BadConfig(where=lines.where, why=f"{error}; mend the file")
+        return BadConfig(where=f"{lines.where}, line {lines.count}", why=f"{error}; mend the file")
     why = f"{shape[1]}; mend the file"
     if "overwrite a value" in why:
         why = "this key has a value already; keep one of the two"

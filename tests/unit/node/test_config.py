@@ -86,11 +86,13 @@ def test_a_wrong_flag_is_told_by_its_name() -> None:
         ('host.name = "a"\n[host]\ninsecure = true', "line 2, column 6: [host] is there already"),
         ('[log]\nform = "json"\n[log]\n', "line 3, column 5: [log] is there already, from line 1"),
         ("journal.rows = 1\n[journal]\nrows = 2", "from line 1 on; put the two together"),
-        ('host = {name = "a"}\nhost.insecure = true', "[host] is there already, from line 1"),
-        ('host.name = "a"\nhost.name = "b"', "this key has a value already; keep one"),
+        ('host = {name = "a"}\nhost.insecure = true', "ward.toml, line 2"),
+        ('host.name = "a"\nhost.name = "b"', "line 2, column 16: this key has a value already"),
         ('host.name = "a"\nhost.jion = []', "line 2: [host] has no key 'jion'"),
         ('host . "listen" = "bad"\nhost.name = "a"\nhost.insecure = true', "line 1: 'bad' is no"),
         ('[[host]]\nname = "a"', "line 1: [host] is a table"),
+        ('[host]\nname = """a\nb', "ward.toml, line 3"),
+        ('[host]\nname = "a', "ward.toml, line 2"),
     ],
 )
 def test_dotted_keys_and_what_is_given_twice_are_told_with_their_line(
