@@ -258,13 +258,14 @@ class Host:
 
         Its tuples that are not on disk may be read and removed there as a `Call` would do it:
         nothing is written down, and nobody else hears of it. That is so until this host is told
-        something else. `None` says nothing: whatever is asked has to be told as a `Call`.
+        something else. `None` says nothing: whatever is asked has to be told as a `Call`. (An agent
+        to whom the space is durable mostly asks for what is on disk.)
         """
         if self.group.frozen or self.loading:
             return None
         resident = self.holding.residents.get(agent)
         interface = resident.spaces.get(name) if resident is not None else None
-        if interface is None or interface.law or not interface.shared:
+        if interface is None or interface.law or interface.durable or not interface.shared:
             return None
         return self.holding.levels[name].space
 

@@ -51,17 +51,21 @@ def test_it_gives_what_a_call_would(how: str) -> None:
 
 
 def test_what_is_on_disk_is_marked() -> None:
-    space = host(durable=True).at_hand("ann@a", "jobs")
+    made = host()
+    made.handle(Arrive("bob@a"), now=0)
+    for request in (Open("jobs", durable=True), Share(("jobs",)), Out("jobs", ("job", 9))):
+        made.handle(Call(1, "bob@a", request), now=5)
+    space = made.at_hand("ann@a", "jobs")
     assert space is not None
-    record = space.find(JOB, now=5)
-    assert record is not None
-    assert record.kept
+    kept = [record.fields for record in space.find_all(JOB, now=5) if record.kept]
+    assert kept == [("job", 9)]
 
 
 @pytest.mark.parametrize(
     ("made", "agent", "name"),
     [
         (host(shared=False), "ann@a", "jobs"),  # waiting there is an error
+        (host(durable=True), "ann@a", "jobs"),
         (host(), "ann@a", "notes"),
         (host(), "ann@a", "LimeSystem"),
         (host(), "bob@a", "jobs"),

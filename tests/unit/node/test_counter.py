@@ -21,8 +21,6 @@ from nomospace.wire.framing import join, split
 from nomospace.wire.packing import pack
 from tests.serving import ServedHost
 
-HELLO = talk.Hello(talk.VERSION, "k" * 32, "ann")
-
 
 class Pipe:
     """A transport that keeps what is written."""
@@ -50,14 +48,14 @@ class Pipe:
 class Line:
     """A client of a host in this process, frame by frame."""
 
-    def __init__(self, host: ServedHost) -> None:
+    def __init__(self, host: ServedHost, agent: str = "ann", *, durable: str = "kept") -> None:
         self.pipe = Pipe()
         self.link: ClientLink = host.clients.receive()
         self.link.connection_made(cast("asyncio.Transport", self.pipe))
         self.seq = 0
-        self.say(talk.pack_frame(HELLO))
-        self.ask(Open("jobs", None, False))
-        self.ask(Open("kept", None, True))
+        self.say(talk.pack_frame(talk.Hello(talk.VERSION, "k" * 32, agent)))
+        for name in ("jobs", "kept"):
+            self.ask(Open(name, None, name == durable))
         self.ask(Share(("jobs", "kept")))
 
     def say(self, *bodies: bytes) -> list[talk.Frame]:
@@ -177,6 +175,21 @@ def test_a_clogged_connection_is_served_the_long_way() -> None:
         line.link.resume_writing()
 
     run(work)
+
+
+def test_what_another_has_on_disk_is_gone_from_there_too() -> None:
+    store = MemoryStore()
+
+    def work(host: ServedHost) -> None:
+        line = Line(host, durable="")
+        Line(host, "bob").ask(OutMany("kept", (("job", 1),)))
+        assert store.durable.tuples["kept"]
+        assert [frame[3] for frame in line.say(line.seek("take", "job", 1, space="kept"))] == [
+            ["job", 1]
+        ]
+        assert not store.durable.tuples.get("kept")
+
+    run(work, store=store)
 
 
 def _script(line: Line, rng: Random) -> list[list[bytes]]:
