@@ -37,6 +37,7 @@ COMMANDS = {
     "restore": Command("nomospace.cli.backup", "restore_app", "Make a store of a backup."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
     "match": Command("nomospace.cli.match", "app", "Find tuples by meaning, and say why."),
+    "ontology": Command("nomospace.cli.ontology", "app", "Check, show and draw ontologies."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
     "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),

@@ -73,7 +73,7 @@ def check(
             else:
                 print(found.render(source))
     if as_json:
-        _print_json(
+        print_json(
             {
                 "errors": counts["error"],
                 "warnings": counts["warning"],
@@ -82,7 +82,7 @@ def check(
             }
         )
     else:
-        print(", ".join(_counted(n, kind) for kind, n in counts.items() if n or kind != "note"))
+        print(", ".join(counted(n, kind) for kind, n in counts.items() if n or kind != "note"))
     if counts["error"]:
         raise typer.Exit(2)
     if strict and counts["warning"]:
@@ -117,13 +117,13 @@ def _finding_data(found: Diagnostic, source: Source) -> dict[str, Any]:
     return data
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, nouns: str = "") -> str:
     """A number with its noun.
 
-    >>> _counted(1, "error"), _counted(3, "warning")
+    >>> counted(1, "error"), counted(3, "warning")
     ('1 error', '3 warnings')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
 # -- fmt -----------------------------------------------------------------------------------
@@ -162,11 +162,11 @@ def fmt(
                 _write(name, done)
     look_only = check_only or show_diff
     if as_json:
-        _print_json({"changed": changed, "written": not look_only})
+        print_json({"changed": changed, "written": not look_only})
     elif not show_diff and laws != ["-"]:
         for name in changed:
             print(f"would lay out {name}" if look_only else f"laid out {name}")
-        files = _counted(len(laws) - len(changed), "file")
+        files = counted(len(laws) - len(changed), "file")
         print(f"{files} already laid out")
     if look_only and changed:
         raise typer.Exit(1)
@@ -204,7 +204,7 @@ def hash_(laws: LawsArgument, *, as_json: JsonOption = False) -> None:
     found = [(name, _load(name)) for name in laws]
     if as_json:
         rows = [{"file": n, "name": law.name, "hash": law.hash} for n, law in found]
-        _print_json(rows[0] if len(rows) == 1 else rows)
+        print_json(rows[0] if len(rows) == 1 else rows)
         return
     for name, law in found:
         print(law.hash if len(found) == 1 else f"{law.hash}  {name}")
@@ -222,7 +222,7 @@ def diff(
 
     found = diff_laws(_load(old).tree, _load(new).tree)
     if as_json:
-        _print_json(found.to_data())
+        print_json(found.to_data())
     else:
         sys.stdout.write(found.render())
     if not found.same:
@@ -268,7 +268,7 @@ def explain(
     first = True
     for explanation in found:
         if as_json:
-            _print_json(_explanation_data(explanation), indent=None)
+            print_json(_explanation_data(explanation), indent=None)
             continue
         if not first:
             print()
@@ -351,7 +351,7 @@ def run(
     with _lines(events) as lines:
         try:
             for row in going.rows(_flushing(lines) if events == "-" else lines, name):
-                _print_json(row, indent=None)
+                print_json(row, indent=None)
         except (BadLine, Endless) as error:
             _complain(error)
             raise typer.Exit(1 if isinstance(error, Endless) else 2) from None
@@ -400,13 +400,13 @@ def run_scenarios(
         }
         if coverage:
             data["coverage"] = [one.to_data() for one in covered]
-        _print_json(data)
+        print_json(data)
     else:
         if coverage:
             print()
             for one in covered:
                 print(one.render())
-        print(f"\n{_counted(len(results), 'scenario')}, {len(failed)} failed")
+        print(f"\n{counted(len(results), 'scenario')}, {len(failed)} failed")
     if failed:
         raise typer.Exit(1)
 
@@ -473,6 +473,7 @@ def _lines(name: str) -> Iterator[Iterator[bytes]]:
         yield lines(file)
 
 
-def _print_json(data: Any, *, indent: int | None = 2) -> None:
+def print_json(data: Any, *, indent: int | None = 2) -> None:
+    """Data as JSON, in letters where the output can carry them."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     print(json.dumps(data, indent=indent, ensure_ascii=encoding != "utf8"))

@@ -19,7 +19,7 @@ from nomospace.meaning import (
     read_mapping,
     read_ontology,
 )
-from nomospace.meaning.reading import FILE_BYTES_MAX
+from nomospace.meaning.reading import FILE_BYTES_MAX, Examined, examine
 
 
 @dataclass(eq=False, kw_only=True)
@@ -49,6 +49,11 @@ def load_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> 
     nomospace.client.ontologies.OntologyFile: cannot read nowhere.yaml: No such file...
     """
     return read_ontology(_content(path), _name(path), fetch=fetch_file, functions=functions)
+
+
+def examine_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> Examined:
+    """`load_ontology` for tools: faults and warnings are handed back with their places."""
+    return examine(_content(path), _name(path), fetch=fetch_file, functions=functions)
 
 
 def load_mapping(path: str | PurePath) -> OntologyMapping:

@@ -20,7 +20,7 @@ from nomospace.meaning.reading.drafts import Draft, Named, Place
 from nomospace.meaning.reading.faults import Fault, Faults, FaultyOntology
 from nomospace.terms.source import Source
 
-__all__ = ["Fault", "FaultyOntology", "Fetch", "decode", "read_ontology"]
+__all__ = ["Examined", "Fault", "FaultyOntology", "Fetch", "decode", "examine", "read_ontology"]
 
 FILE_BYTES_MAX: Final = 32_000_000
 """The largest file, in bytes."""
@@ -74,9 +74,32 @@ def read_ontology(
         |                                 ^^^^
           help: did you mean Car?
     """
+    found = examine(data, name, fetch=fetch, functions=functions)
+    if found.ontology is None:
+        raise found.faults.error()
+    return found.ontology
+
+
+class Examined(NamedTuple):
+    """What was found in the files of an ontology, which is none when there were faults."""
+
+    ontology: Ontology | None
+    faults: Faults
+
+
+def examine(
+    data: bytes | str,
+    name: str = "<ontology>",
+    *,
+    fetch: Fetch | None = None,
+    functions: Functions = FUNCTIONS,
+) -> Examined:
+    """`read_ontology` for those who want to see warnings and faults with their places."""
     faults = Faults()
-    draft = _Reader(faults, fetch).whole(data, name)
-    return close(draft, functions, faults)
+    try:
+        return Examined(close(_Reader(faults, fetch).whole(data, name), functions, faults), faults)
+    except FaultyOntology:
+        return Examined(None, faults)
 
 
 def decode(data: bytes | str, name: str, faults: Faults) -> Source:

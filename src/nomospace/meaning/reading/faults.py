@@ -74,7 +74,9 @@ class Faults:
         return self.error()
 
     def error(self) -> FaultyOntology:
-        return FaultyOntology(faults=tuple(self.found), more=self.more)
+        """All faults, file by file in the order of their texts."""
+        found = sorted(self.found, key=lambda fault: (fault.place.source.name, fault.place.start))
+        return FaultyOntology(faults=tuple(found), more=self.more)
 
     def check(self) -> None:
         """Raise what was found, if anything was."""

@@ -1,0 +1,310 @@
+"""`nomospace ontology`: the tools of those who write ontologies.
+
+What a command found goes to stdout, why it could not go on to stderr. An ontology with faults is
+exit code 2 wherever it is met; 1 is for warnings under `--strict`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nomospace.cli.law import Unusable, counted, print_json
+
+if TYPE_CHECKING:
+    from nomospace.meaning import Dependence, Ontology
+    from nomospace.meaning.reading import Fault
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,  # plain text for programs
+    help="Check, show and draw ontologies: YAML, Turtle, RDF/XML or JSON-LD.",
+)
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="A .yaml, .ttl, .rdf, .owl or .jsonld file.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SvgOption = Annotated[str, typer.Option("--svg", metavar="OUT", help="Draw it into this file too.")]
+JoinOption = Annotated[
+    str, typer.Option("--join", metavar="FILE", help="Join this ontology to it.")
+]
+MappingOption = Annotated[
+    str, typer.Option("--mapping", metavar="FILE", help="How the two meet (with --join).")
+]
+FunctionsOption = Annotated[
+    str,
+    typer.Option("--functions", metavar="FILE.py", help="Run this first: it registers functions."),
+]
+
+
+@app.command()
+def check(
+    file: FileArgument,
+    *,
+    as_json: JsonOption = False,
+    svg: SvgOption = "",
+    join: JoinOption = "",
+    mapping: MappingOption = "",
+    functions: FunctionsOption = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings too.")] = False,
+) -> None:
+    """Report everything wrong with an ontology, with its place; exit 2 when there is something."""
+    from nomospace.meaning.reading import FaultyOntology
+
+    errors: list[Fault] = []
+    warnings: list[Fault] = []
+    ontology = None
+    try:
+        ontology = _load(file, join, mapping, functions, warnings)
+    except FaultyOntology as error:
+        if not as_json:
+            raise
+        errors += error.faults
+    if as_json:
+        found = [*(("error", one) for one in errors), *(("warning", one) for one in warnings)]
+        print_json(
+            {
+                "errors": len(errors),
+                "warnings": len(warnings),
+                **({} if ontology is None else _summary(ontology)),
+                "findings": [_finding(one, severity) for severity, one in found],
+            }
+        )
+    elif ontology is not None:
+        for warning in warnings:
+            print(warning.render("warning"))
+        told = _summary(ontology)
+        counts = (
+            counted(told["classes"], "class", "classes"),
+            counted(told["functions"], "function"),
+            counted(len(warnings), "warning"),
+        )
+        print(f"{ontology.name}: {', '.join(counts)}, sha256:{ontology.hash}")
+    if ontology is None:
+        raise typer.Exit(2)
+    _draw(ontology, svg)
+    if strict and warnings:
+        raise typer.Exit(1)
+
+
+def _summary(ontology: Ontology) -> dict[str, Any]:
+    functions = sum(len(ways) for c in ontology.classes.values() for ways in c.depends.values())
+    return {
+        "name": ontology.name,
+        "hash": ontology.hash,
+        "classes": len(ontology),
+        "functions": functions,
+    }
+
+
+def _finding(fault: Fault, severity: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"file": fault.place.source.name}
+    if fault.place.span is not None:
+        line, column = fault.place.source.place(fault.place.start)
+        end_line, end_column = fault.place.source.place(fault.place.end)
+        data |= {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+    data |= {"severity": severity, "code": fault.code, "message": fault.message}
+    return data | ({"help": fault.help} if fault.help else {})
+
+
+@app.command()
+def show(
+    file: FileArgument,
+    *,
+    class_name: Annotated[
+        str, typer.Option("--class", metavar="NAME", help="Only this class and its relatives.")
+    ] = "",
+    as_json: JsonOption = False,
+    svg: SvgOption = "",
+    join: JoinOption = "",
+    mapping: MappingOption = "",
+    functions: FunctionsOption = "",
+) -> None:
+    """Show the classes as a tree, with their synonyms, properties and functions."""
+    ontology = _load(file, join, mapping, functions)
+    names = _family(ontology, class_name) if class_name else list(ontology.classes)
+    if as_json:
+        print_json(
+            {
+                "name": ontology.name,
+                "hash": ontology.hash,
+                "classes": [_class_data(ontology, name) for name in names],
+            }
+        )
+    else:
+        print(f"{ontology.name}  sha256:{ontology.hash}")
+        _print_tree(ontology, dict.fromkeys(names))
+    _draw(ontology, svg, names)
+
+
+def _family(ontology: Ontology, class_name: str) -> list[str]:
+    """A class, its ancestors and descendants, and what its functions need."""
+    canonical = _known(ontology, class_name)
+    found = dict.fromkeys(
+        (*ontology.ancestors(canonical), canonical, *ontology.descendants(canonical))
+    )
+    waiting = list(found)
+    for name in waiting:  # grows as it is walked
+        for ways in ontology.classes[name].depends.values():
+            for need in (need for way in ways for need in way.inputs):
+                if need not in found:
+                    found[need] = None
+                    waiting.append(need)
+    return sorted(found)
+
+
+def _known(ontology: Ontology, name: str) -> str:
+    from nomospace.meaning.reading.faults import near
+
+    canonical = ontology.canonical(name)
+    if canonical is None:
+        known = [one for c in ontology.classes.values() for one in c.names]
+        help = near(name, known, "`nomospace ontology show` lists its classes")
+        raise Unusable(what=name, why=f"no class of {ontology.name}; {help}")
+    return canonical
+
+
+def _print_tree(ontology: Ontology, shown: dict[str, None]) -> None:
+    """The classes, parents first; one with several parents is told in full under the first."""
+    told: dict[str, None] = {}
+    roots = [n for n in shown if not any(up in shown for up in ontology.classes[n].parents)]
+    waiting = [(name, "", "", "") for name in reversed(roots)]
+    while waiting:
+        name, lead, branch, below = waiting.pop()
+        one = ontology.classes[name]
+        also = f" ({', '.join(one.synonyms)})" if one.synonyms else ""
+        if name in told:
+            print(f"{lead}{branch}{name}, as above")
+            continue
+        told[name] = None
+        kinds = ", ".join(f"{key}: {kind}" for key, kind in one.properties.items())
+        print(f"{lead}{branch}{name}{also}{f'  [{kinds}]' if kinds else ''}")
+        children = [child for child in ontology.children(name) if child in shown]
+        inner = lead + below
+        for key, ways in one.depends.items():
+            for way in ways:
+                print(f"{inner}{'│ ' if children else '  '}{key} = {_formula(way)}")
+        for child in reversed(children):
+            is_last = child == children[-1]
+            waiting.append((child, inner, "└ " if is_last else "├ ", "  " if is_last else "│ "))
+
+
+def _formula(way: Dependence) -> str:
+    when = " and ".join(str(tie) for tie in way.when)
+    return f"{way.text} when {when}" if when else way.text
+
+
+def _class_data(ontology: Ontology, name: str) -> dict[str, Any]:
+    one = ontology.classes[name]
+    return {
+        "name": one.name,
+        "synonyms": list(one.synonyms),
+        "parents": list(one.parents),
+        "properties": dict(one.properties),
+        "depends": {
+            key: [{"function": way.text, "when": [str(tie) for tie in way.when]} for way in ways]
+            for key, ways in one.depends.items()
+        },
+        "place": one.place,
+    }
+
+
+@app.command()
+def closure(
+    file: FileArgument,
+    classes: Annotated[
+        list[str] | None, typer.Argument(metavar="[CLASS]...", help="Only these classes.")
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+    svg: SvgOption = "",
+    join: JoinOption = "",
+    mapping: MappingOption = "",
+    functions: FunctionsOption = "",
+) -> None:
+    """Say what each class accepts and inherits, once everything is followed to its end."""
+    ontology = _load(file, join, mapping, functions)
+    names = [_known(ontology, name) for name in classes or ()] or list(ontology.classes)
+    if as_json:
+        print_json({name: _closed(ontology, name) for name in names})
+    else:
+        for name in names:
+            told = _closed(ontology, name)
+            print(name)
+            rows = {
+                "accepts": told["accepts"],
+                "is a": told["ancestors"],
+                "has": [f"{key}: {kind}" for key, kind in told["properties"].items()],
+                "computes": [f"{k} = {way}" for k, ways in told["depends"].items() for way in ways],
+            }
+            for what, listed in rows.items():
+                if listed:
+                    print(f"  {what:<8}  {', '.join(listed)}")
+    if svg:
+        family = {one: None for name in names for one in _family(ontology, name)}
+        _draw(ontology, svg, sorted(family))
+
+
+def _closed(ontology: Ontology, name: str) -> dict[str, Any]:
+    return {
+        "accepts": sorted(ontology.accepted(name)),
+        "ancestors": list(ontology.ancestors(name)),
+        "properties": dict(ontology.properties(name)),
+        "depends": {
+            key: [_formula(way) for way in ways] for key, ways in ontology.depends(name).items()
+        },
+    }
+
+
+# -- shared --------------------------------------------------------------------------------
+
+
+def _load(
+    file: str, join: str, mapping: str, functions: str, warnings: list[Fault] | None = None
+) -> Ontology:
+    """The ontology of a file, joined with another's where one is named."""
+    from nomospace.client.ontologies import examine_ontology, load_mapping
+    from nomospace.meaning import OntologyMapping
+
+    if functions:
+        _register(functions)
+    if mapping and not join:
+        raise Unusable(what="--mapping", why="it says how two ontologies meet; add --join FILE")
+    found = []
+    for name in (file, join) if join else (file,):
+        examined = examine_ontology(name)
+        if examined.ontology is None:
+            raise examined.faults.error()
+        if warnings is not None:
+            warnings += examined.faults.warnings
+        found.append(examined.ontology)
+    if not join:
+        return found[0]
+    return found[0].joined(found[1], load_mapping(mapping) if mapping else OntologyMapping(""))
+
+
+def _register(name: str) -> None:
+    """Run a file of the caller's that registers dependence functions."""
+    from runpy import run_path
+
+    try:
+        run_path(name)
+    except Exception as error:
+        raise Unusable(
+            what=name, why=f"running it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def _draw(ontology: Ontology, out: str, names: list[str] | None = None) -> None:
+    from nomospace.meaning.picture import draw
+
+    if out:
+        try:
+            Path(out).write_text(draw(ontology, names), encoding="utf-8")
+        except OSError as error:
+            raise Unusable(what=out, why=f"cannot be written: {error.strerror}") from None
