@@ -47,7 +47,8 @@ def _engine(kind: str) -> None:
     ENGINES[kind] = ask
 
 
-for _kind in ("sqlite", "postgres", "duckdb"):
+DATABASES = ("sqlite", "postgres", "duckdb")
+for _kind in DATABASES:
     _engine(_kind)
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, cast
 
 from sqlglot import exp
 
@@ -40,6 +40,7 @@ from nomospace.meaning.sql.dialects import (
 from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Batch, Layout, Row, Table
 from nomospace.meaning.sql.values import Params
 from nomospace.store.remembering import Remembered
+from nomospace.terms import Term
 from nomospace.wire.values import unpack_term
 
 CHUNK: Final = 20_000
@@ -86,6 +87,32 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""
+
+
+class StoredRow:
+    """A tuple of an answer, as `meaning.facts.Row` has it for whoever looks at answers.
+
+    Its bytes are read when somebody looks into it: most of many answers are only counted.
+    """
+
+    __slots__ = ("_body", "_ontology", "fields", "id", "order")
+
+    fields: tuple[Term, ...]
+
+    def __init__(self, known: str, body: bytes, order: int, ontology: Ontology) -> None:
+        self.id = known
+        self.order = order
+        self._body = body
+        self._ontology = ontology
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "fields":  # not read yet
+            self.fields = unpack_term(self._body)
+            return self.fields
+        if name == "seen":
+            translated = self._ontology.translated
+            return tuple([translated(field) for field in self.fields])
+        raise AttributeError(name)
 
 
 class Tables:
@@ -271,10 +298,8 @@ class Tables:
         return found
 
     def _read(self, known: str, body: bytes) -> FactRow:
-        fields = unpack_term(body)
-        seen = tuple([self.ontology.translated(field) for field in fields])
         self._order += 1
-        return FactRow(unescaped(known), fields, seen, form=0, keys=(), order=self._order)
+        return cast("FactRow", StoredRow(unescaped(known), body, self._order, self.ontology))
 
     # -- tables --------------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ def unescaped(text: str) -> str:
 def identity(value: Term) -> str:
     """A text that equal terms share, and only those: `1`, `1.0` and `True` have three.
 
-    What is short can be read, arrays among it; what is long is a digest.
+    What is short can be read, arrays among it; compounds, and what is long, are a digest.
 
     >>> identity("A"), identity(1), identity(1.0), identity(("a", 2))
     ('sA', 't1', 't1.0', 't[a,2]')
@@ -149,7 +149,7 @@ def identity(value: Term) -> str:
     if value.__class__ is str:
         if len(value) <= _SHORT:
             return "s" + escaped(value)
-    else:
+    elif value.__class__ is not Compound:
         text = show(value)
         if len(text) <= _SHORT:
             return "t" + escaped(text)
