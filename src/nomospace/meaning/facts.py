@@ -26,7 +26,7 @@ from nomospace.terms.objects import MISSING, is_object, property_of
 from nomospace.terms.values import Compound, Term
 
 COLUMNS_MAX: Final = 32
-"""How many indexes by the values of a property are kept; the one made first goes first."""
+"""How many indexes by property are kept of each sort; the one made first goes first."""
 _LISTED_MAX: Final = 16
 """Up to here the rows of an object are a list; beyond, a dict, from which one is quick to leave."""
 
@@ -160,7 +160,11 @@ class Facts:
         self._names: dict[str, str] = {}
         self._shared: dict[str, int] = {}
         self._varying: dict[str, None] = {}
+        self.ids_in_order = True
+        """Whether tuples came in the order of their ids: then the order of rows is that of ids."""
+        self._last = ""
         self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, Row]]] = {}
+        self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term]] = {}
         self._order = 0
 
     @classmethod
@@ -197,6 +201,8 @@ class Facts:
             self.shapes.append(known)
             self.by_form.append({})
         order = self._order = self._order + 1
+        self.ids_in_order = self.ids_in_order and self._last < id
+        self._last = id
         row = Row(id, fields, seen, form, tuple(keys), order)
         of_form = self.by_form[form]
         if is_new or not (of_form or self._steady):
@@ -227,6 +233,9 @@ class Facts:
         rows = held.get(key)
         if rows is None:
             held[key] = [row]
+            for (name, path), values in self._values.items():
+                if name == class_name:
+                    values[key] = value_at(row.seen[at], path)
             return
         first = rows[0] if isinstance(rows, list) else next(iter(rows.values()))
         if class_name not in self._varying:
@@ -265,6 +274,9 @@ class Facts:
                 rows.pop(row.order, None)
             if not rows:
                 del held[row.keys[at]]
+                for (name, _), values in self._values.items():
+                    if name == class_name:
+                        values.pop(row.keys[at], None)
         for (class_name, path), column in self._columns.items():
             for at in _places(shape, class_name):
                 found = column.get(join_key(value_at(row.seen[at], path)))
@@ -286,11 +298,32 @@ class Facts:
         if found is None:
             if len(self._columns) >= COLUMNS_MAX:
                 del self._columns[next(iter(self._columns))]
+                self.version += 1  # nobody may go on using it
             found = self._columns[class_name, path] = {}
             for form, shape in enumerate(self.shapes):
                 for at in _places(shape, class_name):
                     for row in self.by_form[form].values():
                         _into_column(found, row, at, path)
+        return found
+
+    def values(self, class_name: str, path: tuple[str, ...]) -> dict[Term, Term] | None:
+        """The value at a path of every object of a canonical class, by `object_key`.
+
+        Made on first use and kept up to date, as a column is. There is none where one object was
+        seen with different properties.
+        """
+        if class_name in self._varying:
+            return None
+        found = self._values.get((class_name, path))
+        if found is None:
+            if len(self._values) >= COLUMNS_MAX:
+                del self._values[next(iter(self._values))]
+                self.version += 1
+            found = self._values[class_name, path] = {}
+            for key, rows in self.objects.get(class_name, {}).items():
+                row = rows[0] if isinstance(rows, list) else next(iter(rows.values()))
+                at = _place_of(self.shapes[row.form], row, class_name, key)
+                found[key] = value_at(row.seen[at], path)
         return found
 
     def known(self) -> Known:

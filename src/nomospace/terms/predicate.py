@@ -33,7 +33,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
-from nomospace.terms.objects import MISSING, property_of
+from nomospace.terms.objects import MISSING, OBJECT
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.values import INT_BITS_MAX, Compound, Term, same
 
@@ -457,13 +457,20 @@ def _getting(operand: Path | Literal) -> Callable[[Term], Term]:
     names = operand.names
     if not names:
         return lambda subject: subject
-    if len(names) == 1:
-        name = names[0]
-        return lambda subject: property_of(subject, name)
 
-    def walk(subject: Term) -> Term:
+    def walk(subject: Term) -> Term:  # `property_of` at each step, without the calls
         for name in names:
-            subject = property_of(subject, name)
+            if subject.__class__ is not Compound or subject.name != OBJECT:
+                return MISSING
+            parts = subject.args
+            if len(parts) != 3 or parts[0].__class__ is not str or parts[2].__class__ is not tuple:
+                return MISSING
+            for item in parts[2]:
+                if item.__class__ is Compound and item.name == name and len(item.args) == 1:
+                    subject = item.args[0]
+                    break
+            else:
+                return MISSING
         return subject
 
     return walk

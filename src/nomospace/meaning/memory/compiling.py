@@ -12,11 +12,12 @@ question gets into it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import merge
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import Facts, Row, id_key, join_key, value_at
 from nomospace.meaning.ontology import Input
@@ -24,12 +25,20 @@ from nomospace.meaning.plan import CORRELATION, Need, Network
 from nomospace.meaning.planner.placing import placements
 from nomospace.meaning.question import ClassField, Question, object_test, value_test
 from nomospace.terms.objects import MISSING
-from nomospace.terms.predicate import Test
+from nomospace.terms.predicate import Compare, Literal, Path, Test, parse
 from nomospace.terms.values import Term
 
 Loops: TypeAlias = Callable[[Iterable[Row]], Iterator[tuple[Row, ...]]]
 """From tuples for the start node to the rows of the network, each sorted by the order of facts."""
 _Operand: TypeAlias = tuple[str, int, tuple[str, ...]]
+
+
+_PLACE: Final = re.compile(r"\b(?:p[0-9]+|q[0-9]+_[0-9]+)\b")
+"""The names of positions in the source."""
+
+
+_SHORT: Final = re.compile(r"\b[ks][0-9]+\b")
+"""The names of a tuple's keys and values."""
 
 
 class _Tie(NamedTuple):
@@ -50,6 +59,7 @@ class Compiler:
         self.facts = facts
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
+        self.known: dict[str, str] = {}
         self.depth = 1
         self._forms = {shape: form for form, shape in enumerate(facts.shapes)}
 
@@ -87,6 +97,7 @@ class Compiler:
         """The loops from a start node outwards."""
         order = self._order(start)
         self.names = {}
+        self.known = {}
         self.lines = ["def run(rows):"]
         self.depth = 1
         bound_hubs: dict[int, int] = {}
@@ -95,7 +106,7 @@ class Compiler:
             self._node(node, placed, bound_hubs)
             placed.append(node)
         self._yield(order)
-        exec(_code("\n".join(self.lines)), self.names)
+        exec(_code(_without_unused(self.lines)), self.names)
         loops: Loops = self.names["run"]
         return loops
 
@@ -119,6 +130,7 @@ class Compiler:
     # Source.
 
     def _add(self, line: str) -> None:
+        line = _PLACE.sub(lambda found: self.known.get(found.group(), found.group()), line)
         self.lines.append("    " * self.depth + line)
 
     def _loop(self, line: str) -> None:
@@ -127,18 +139,22 @@ class Compiler:
 
     def _node(self, node: int, placed: list[int], bound: dict[int, int]) -> None:
         needs, hubs = self.needs_of(node), self.hubs_of(node)
-        self.names[f"V{node}"] = self._variants(node, needs, hubs)
+        variants = self._variants(node, needs, hubs)
         self._candidates(node, placed, [hub for hub in hubs if hub in bound])
         for other in placed:
             self._add(f"if r{node} is r{other}: continue")
         places = [f"p{need.number}" for need in needs] + [f"q{node}_{hub}" for hub in hubs]
         classes = [f"c{need.number}" for need in needs]
-        named = ", ".join([*places, *classes])
-        self._loop(f"for {named}, in V{node}.get(r{node}.form, ()):" if named else "if True:")
+        if len(variants) == 1 and len(next(iter(variants.values()))) == 1:
+            self._only(node, places, variants)
+        else:
+            self.names[f"V{node}"] = variants
+            named = ", ".join([*places, *classes])
+            self._loop(f"for {named}, in V{node}.get(r{node}.form, ()):")
         self._add(f"k{node} = r{node}.keys")
         self._add(f"s{node} = r{node}.seen")
         for hub in hubs:
-            if hub in bound:
+            if hub in bound and not self._certain(node, hub):
                 self._add(f"if k{node}[q{node}_{hub}] != h{hub}: continue")
         for hub in hubs:
             if hub not in bound:
@@ -150,10 +166,31 @@ class Compiler:
                 bound[hub] = node
                 for need in self.network.needs:
                     if need.hub == hub:
-                        self._test(need, f"s{node}[q{node}_{hub}]", f"h{hub}")
+                        name = self.network.hubs[hub].class_name
+                        self._test(need, f"s{node}[q{node}_{hub}]", f"h{hub}", name)
         for need in needs:
             self._test(need, f"s{node}[p{need.number}]", f"k{node}[p{need.number}]")
         self._different(node, placed, bound)
+
+    def _only(
+        self, node: int, places: list[str], variants: dict[int, list[tuple[Any, ...]]]
+    ) -> None:
+        """A node of one shape in which everything has one place: no loop, and numbers for names."""
+        form, (only,) = next(iter(variants.items()))
+        self._add(f"if r{node}.form != {form}: continue")
+        for name, at in zip(places, only, strict=False):
+            self.known[name] = str(at)
+        for need, class_name in zip(self.needs_of(node), only[len(places) :], strict=True):
+            self.names[f"c{need.number}"] = class_name
+
+    def _certain(self, node: int, hub: int) -> bool:
+        """Whether a tuple found by a hub's object holds it in the one field that can."""
+        name = self.network.hubs[hub].class_name
+        return (
+            f"q{node}_{hub}" in self.known
+            and all(shape.count(name) == 1 for shape in self.network.nodes[node].shapes)
+            and len(self.hubs_of(node)) == 1
+        )
 
     def _variants(
         self, node: int, needs: list[Need], hubs: list[int]
@@ -215,19 +252,50 @@ class Compiler:
 
         return rows
 
-    def _test(self, need: Need, value: str, key: str) -> None:
+    def _test(self, need: Need, value: str, key: str, class_name: str = "") -> None:
         asks = need.asks
         test: Test | None
         if isinstance(asks, ClassField):
             if asks.id is not MISSING:
                 self.names[f"I{need.number}"] = id_key(asks.id)
                 self._add(f"if {key} != I{need.number}: continue")
+            elif class_name and asks.predicate and self._compared(need, key, class_name):
+                return
             test = object_test(asks._replace(id=MISSING))
         else:
             test = value_test(asks)
         if test is not None:
             self.names[f"T{need.number}"] = test
             self._add(f"if not T{need.number}({value}): continue")
+
+    def _compared(self, need: Need, key: str, class_name: str) -> bool:
+        """A comparison of a property with a number or string, by an index of values.
+
+        All tuples that hold a hub's object hold it with the same properties, so its key will do.
+        To walk into the object would cost several times as much, most of it waiting for memory.
+        """
+        assert isinstance(need.asks, ClassField)
+        tree = parse(need.asks.predicate, field=False)
+        if not isinstance(tree, Compare) or not isinstance(tree.left, Path):
+            return False
+        if not isinstance(tree.right, Literal) or need.asks.equal is not None:
+            return False
+        wanted = tree.right.value
+        if wanted.__class__ not in (int, float, str):
+            return False
+        values = self.facts.values(class_name, tree.left.names)
+        if values is None:
+            return False
+        number = need.number
+        self.names[f"G{number}"] = values.get
+        self.names[f"W{number}"] = wanted
+        self.names[f"K{number}"] = (str,) if wanted.__class__ is str else (int, float)
+        sign = "==" if tree.sign == "=" else tree.sign
+        self._add(f"x{number} = G{number}({key})")
+        self._add(
+            f"if x{number}.__class__ not in K{number} or not x{number} {sign} W{number}: continue"
+        )
+        return True
 
     def _different(self, node: int, placed: list[int], bound: dict[int, int]) -> None:
         """Template fields get different objects; a need of this node against those before it."""
@@ -311,6 +379,15 @@ class Compiler:
 def _code(source: str) -> CodeType:
     """Loops made ready; networks of one form, over whatever classes, have the same."""
     return compile(source, "<network>", "exec")
+
+
+def _without_unused(lines: list[str]) -> str:
+    """The source without names that are set and never used."""
+    source = "\n".join(lines)
+    for name in set(_SHORT.findall(source)):
+        if len(re.findall(rf"\b{name}\b", source)) == 1:
+            source = re.sub(rf"\n +{name} = [^\n]*", "", source)
+    return source
 
 
 def _sorted(rows: tuple[Row, ...]) -> tuple[Row, ...]:

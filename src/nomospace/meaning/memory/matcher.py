@@ -20,6 +20,8 @@ ROWS_MAX: Final = 20_000_000
 among them; beyond it the answers are cut."""
 PROBLEMS_MAX: Final = 100
 """How many different problems are reported of one question."""
+_AT_ONCE: Final = 10_000
+"""So many rows are made before limits are looked at."""
 _FEW: Final = 64
 """Where a network has a node with fewer tuples than this, `first` starts there."""
 
@@ -93,10 +95,14 @@ class Matcher:
             cut = self._sets(found) or Plan(question, PLAIN, (), self.planner.complete).cut
         if len(found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
-        kept = islice(found.items(), question.limit)
         assigner = self.assigner
+        kept = islice(found.items(), question.limit)
         answers = [Answer(kind, rows, assigner) for rows, kind in kept]
-        return Answers(in_order(answers), cut, tuple(self._problems))
+        if self.facts.ids_in_order:
+            answers.sort(key=_answer_orders)  # the same, and numbers compare quicker than ids
+        else:
+            in_order(answers)
+        return Answers(answers, cut, tuple(self._problems))
 
     def _sets(self, found: dict[tuple[Row, ...], str]) -> str:
         """Add the sets that are minimal: those of one size come after all that are smaller."""
@@ -105,15 +111,17 @@ class Matcher:
         for size in range(1, self.question.max_set + 1):
             sizes = sorted({len(rows) for rows in found if len(rows) < size})
             for one in self.ready(size):
-                for rows in one.rows():
-                    looked += 1
+                every = one.rows()
+                while some := list(islice(every, _AT_ONCE)):
+                    looked += len(some)
                     if looked > ROWS_MAX:
                         return f"more than {ROWS_MAX:,} ways to join tuples were looked at"
-                    if rows in found or (sizes and _has_smaller(rows, sizes, found)):
-                        continue
-                    if one.network.computations and not self._is_answer(rows):
-                        continue
-                    found[rows] = CORRELATION
+                    if sizes:
+                        some = [rows for rows in some if not _has_smaller(rows, sizes, found)]
+                    if one.network.computations:
+                        new = dict.fromkeys([rows for rows in some if rows not in found])
+                        some = [rows for rows in new if self._is_answer(rows)]
+                    found.update(dict.fromkeys(some, CORRELATION))
                     if len(found) > limit:
                         return f"there are more than {limit:,} answers"
         return ""
@@ -231,6 +239,10 @@ def _less(
         if best is None or _orders(rows) < _orders(best):
             best = rows
     return best
+
+
+def _answer_orders(answer: Answer) -> tuple[int, ...]:
+    return tuple([row.order for row in answer.rows])
 
 
 def _orders(rows: tuple[Row, ...]) -> list[int]:
