@@ -210,6 +210,14 @@ def test_a_class_named_by_a_tie_alone_can_close_a_ring_too() -> None:
     assert fault.code == "ontology.function-cycle"
 
 
+def test_a_function_that_yaml_cut_at_its_comma() -> None:
+    two = "B: {properties: {x: any}}"
+    text = f"classes: {{A: {{properties: {{x: any}}, depends: {{x: plus(B.x, 1)}}}}, {two}}}"
+    fault = faults_of(text)[0]
+    assert fault.message == "here should stand `)` or a comma, not the end"
+    assert "put the function in quotes" in fault.help
+
+
 def test_a_path_through_a_property_of_any_type_is_taken() -> None:
     found = read_ontology(_function("plus(B.z.deep.down, 1)"))
     assert found.depends("A")["x"][0].text == "plus(B.z.deep.down, 1)"

@@ -35,6 +35,7 @@ _TOKEN: Final = re.compile(
 )
 _VALUES: Final = ("true", "false", "null")
 _REFUSED: Final = ("or", "not", "in")
+_QUOTE: Final = "inside [ ] and { } put the function in quotes: YAML ends an item at a comma"
 _FORM: Final = "a function is f(Class.property, 5), a tie is Class.property = Other.property"
 
 
@@ -83,6 +84,8 @@ def parse_function(text: str) -> Formula:
     while reader.sees(","):
         reader.at += 1
         arguments.append(reader.operand())
+    if reader.here.kind == "end":  # cut off at a comma: the commonest slip in YAML
+        raise reader.unexpected("`)` or a comma", _QUOTE)
     reader.skip(")", "or a comma")
     reader.end("nothing stands after a function: its ties go into `when`")
     return Formula(name.text, name.span, tuple(arguments))
