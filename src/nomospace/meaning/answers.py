@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, gc=False, eq=False):
     @property
     def assignment(self) -> Assignment:
         """What serves each field."""
-        found = self.assigner.least(self.rows, single=self.kind != CORRELATION)
+        found = self.assigner.least(self.rows, single=self.kind != CORRELATION, hang=True)
         assert found is not None, [row.id for row in self.rows]
         return found
 

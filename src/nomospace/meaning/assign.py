@@ -53,6 +53,11 @@ class Served(NamedTuple):
         """As questions see it."""
         return self.row.seen[self.at]
 
+    @property
+    def key(self) -> Term:
+        """What makes an object the same as another of its class; `None` for a plain value."""
+        return self.row.keys[self.at]
+
 
 class Made(NamedTuple):
     """A computed object that serves."""
@@ -115,18 +120,18 @@ class Assigner:
             computable=field.id is MISSING and bool(self.ontology.depends(canonical)),
         )
 
-    def least(self, rows: Sequence[Row], *, single: bool) -> Assignment | None:
+    def least(self, rows: Sequence[Row], *, single: bool, hang: bool = False) -> Assignment | None:
         """The least assignment, or none where the tuples are no answer.
 
         `single` is for one tuple by itself, an exact or semantic answer: different fields are
-        enough, where a set needs different objects, and nothing is computed.
+        enough, where a set needs different objects, and nothing is computed. With `hang` the
+        tuples are known to be an answer; then only ties are looked at, which depend on the choice.
         """
         rows = sorted(rows, key=_row_id)
         if self.positional:
             return self._positional(rows[0]) if single and len(rows) == 1 else None
-        if not single and not (
-            self._keyed(rows) if self.question.key is not None else self._may_hang(rows)
-        ):
+        keyed = self.question.key is not None
+        if not single and not hang and not (self._keyed(rows) if keyed else self._may_hang(rows)):
             return None
         choices: list[list[Served] | None] = []
         for asked in self.fields:
@@ -137,8 +142,9 @@ class Assigner:
                 return None
             else:
                 choices.append(None)
+        ties = not single and not keyed and None in choices
         for found in self._complete(choices, rows, [], single):
-            if single or self.question.key is not None or self.hangs(rows, found):
+            if not ties or self.hangs(rows, found):
                 return found
         return None
 
@@ -157,16 +163,17 @@ class Assigner:
         """The fields of tuples, least first, that a template's field accepts."""
         own: list[Served] = []
         other: list[Served] = []
-        test = asked.test
+        names, test = asked.names, asked.test
         for row in rows:
+            keys = row.keys
             for at, value in enumerate(row.seen):
-                if is_object(value):
-                    if value.args[0] not in asked.names or (test is not None and not test(value)):
-                        continue
-                    mine = self._canonical(value.args[0]) == asked.canonical
+                if (keys[at] is None) is bool(names):
+                    continue  # a plain value where an object is asked for, or the other way round
+                if names and value.args[0] not in names:
+                    continue
+                if test is None or test(value):
+                    mine = not names or self._canonical(value.args[0]) == asked.canonical
                     (own if mine else other).append(Served(row, at))
-                elif not asked.names and test is not None and test(value):
-                    own.append(Served(row, at))
         return own + other
 
     def _canonical(self, name: str) -> str:
@@ -205,18 +212,19 @@ class Assigner:
 
     def _differs(self, choice: Served, chosen: list[Choice], single: bool) -> bool:
         """Whether a choice goes with those for the fields before it."""
-        plain = not is_object(choice.value)
-        mine = None if plain or single else self.identity(choice.value)
+        key = choice.key
         for before in chosen:
             if isinstance(before, Made):
                 continue
             if before.row is choice.row:
                 if before.at == choice.at:
                     return False
-                if plain and before.at > choice.at and not is_object(before.value):
+                if key is None and before.at > choice.at and before.key is None:
                     return False
-            if mine is not None and is_object(before.value) and self.identity(before.value) == mine:
-                return False
+            if key is not None and not single and before.key == key:
+                mine, its = choice.value.args[0], before.value.args[0]
+                if self.ontology.same_class(mine, its):
+                    return False
         return True
 
     # Computing.
@@ -276,9 +284,9 @@ class Assigner:
         """The objects that tuples hold, each with those that hold it."""
         held: dict[tuple[str, Term], list[Row]] = {}
         for row in rows:
-            for value in row.seen:
-                if is_object(value):
-                    holders = held.setdefault(self.identity(value), [])
+            for value, key in zip(row.seen, row.keys, strict=True):
+                if key is not None:
+                    holders = held.setdefault((self._canonical(value.args[0]), key), [])
                     if not holders or holders[-1] is not row:
                         holders.append(row)
         return held
