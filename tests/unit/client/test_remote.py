@@ -252,15 +252,18 @@ def test_many_calls_under_way_survive_many_cuts(seed: int) -> None:
                 taken.append(found[1])
 
         trouble = asyncio.create_task(cutting())
-        async with asyncio.TaskGroup() as group:
-            for place in range(5):
-                group.create_task(writer(40 * place))
-                group.create_task(taker())
+        places = 0
+        while not places or scene.proxy.cuts <= 3:  # calls that go out together are cut less often
+            assert places < 100, f"{scene.proxy.cuts} cuts"
+            async with asyncio.TaskGroup() as group:
+                for place in range(places, places + 5):
+                    group.create_task(writer(40 * place))
+                    group.create_task(taker())
+            places += 5
         stop = True
         await trouble
-        assert sorted(taken) == list(range(200))
+        assert sorted(taken) == list(range(40 * places))
         assert await scene.left() == []
-        assert scene.proxy.cuts > 1
 
     in_scene(program)
 
