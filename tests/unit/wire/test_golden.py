@@ -3,8 +3,10 @@
 import msgspec
 import pytest
 
+from nomospace.protocols.messages import Hello
+from nomospace.protocols.pace import LOSS
 from nomospace.protocols.spaces import Row
-from nomospace.wire import BadRecord, decode_row, encode_row
+from nomospace.wire import BadRecord, decode_frame, decode_row, encode_frame, encode_row
 from nomospace.wire.blobs import build
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import SHAPES
@@ -43,3 +45,11 @@ def test_a_field_may_be_added_at_the_end() -> None:
     assert decode_row(b"\1" + pack([*raw, "of tomorrow"])) == row
     with pytest.raises(BadRecord, match="length 5, got 4"):
         decode_row(b"\1" + pack(raw[:4]))
+
+
+def test_a_hello_that_names_no_loss_keeps_the_usual_pace() -> None:
+    """Hosts of a version that could not choose one are in a group with those that can."""
+    hello = Hello("ward", 1, 5, {"lab": 1}, {"lab": 9}, None, 400_000)
+    raw = unpack(encode_frame(hello)[1:])
+    assert raw[-1] == 400_000
+    assert decode_frame(b"\1" + pack(raw[:-1])) == msgspec.structs.replace(hello, loss=LOSS)
