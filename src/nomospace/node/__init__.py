@@ -6,7 +6,8 @@ answers to the programs that asked, and `programs` runs the programs of agents t
 """
 
 from nomospace.node.desk import Desk, Line
-from nomospace.node.local import AgentAway, Host, NotInTime
+from nomospace.node.grouped import NotInTime
+from nomospace.node.local import AgentAway, Host
 from nomospace.node.network import BadLink, NameTaken, Network
 from nomospace.node.programs import NoSuchProgram, RunsAlready, Stage
 from nomospace.store.interface import Store

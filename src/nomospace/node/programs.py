@@ -1,7 +1,7 @@
 """The programs that a host runs: which it may, how they begin and how they end.
 
 A stage is one host's: it is told who comes with which program, and who has left, by whoever drives
-the host's core (`node.local` in real time, a simulated world in virtual time). It runs what the
+the host's core (`node.driver` in real time, a simulated world in virtual time). It runs what the
 host's process has registered under the names that the operator allows. What it does not have it
 takes from bundles of trusted publishers only; each is loaded into a module of its own and known to
 this host alone. Whether a program may come is answered before its agent leaves where it is, and

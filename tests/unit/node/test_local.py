@@ -12,7 +12,7 @@ from nomospace.client import BadName, Closed, Report
 from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.host.problems import Busy
 from nomospace.node import BadLink, Host, MemoryStore, NameTaken, Network, NotInTime
-from nomospace.node import local as local_module
+from nomospace.node import driver as driver_module
 from nomospace.protocols.policy import Announced
 from nomospace.store.interface import Step
 from nomospace.testing.loop import run
@@ -258,7 +258,7 @@ def test_a_network_has_each_name_once_and_no_links_to_oneself() -> None:
 
 
 def test_calls_inside_a_step_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_module, "INBOX_MAX", 5)
+    monkeypatch.setattr(driver_module, "INBOX_MAX", 5)
 
     async def program() -> None:
         reports: list[Report] = []

@@ -1,0 +1,395 @@
+"""The driver of a host's core in an event loop: facts in, effects out, and what has to be on disk.
+
+It tells the core what happens and the time, and carries out its effects in order. It decides
+nothing. What must survive is on disk before anything that stands after it is shown to anyone
+(`keeper`); later steps queue up behind it, because what they show may rest on it. Without a store
+the host forgets all when it ends. While the store cannot take anything (a full disk, a database
+that is away) calls are refused with the reason, and time stands still for the core; a store that
+fails otherwise ends the host: going on, it would show what it has not kept.
+
+The core is never entered twice: what a strong listener asks for inside a step (another reaction,
+say) is told to the core when the step is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, Protocol, cast
+
+from nomospace.client import Closed, Report, check_name
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.host import Host as Core
+from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Seek, Tick
+from nomospace.host.effects import (
+    Answer,
+    Came,
+    Effect,
+    Left,
+    Persist,
+    Ruled,
+    Traced,
+    Transmit,
+)
+from nomospace.host.problems import Busy
+from nomospace.node.clock import Clock, Mark
+from nomospace.node.desk import Desk
+from nomospace.node.keeper import WAITING_MAX, Keeper
+from nomospace.node.links import Links
+from nomospace.node.session import Outgoing
+from nomospace.node.sessions import Sessions
+from nomospace.node.telemetry import Tracing
+from nomospace.protocols.messages import View
+from nomospace.space import Record, Space
+from nomospace.store.interface import Kept, Step, Store
+
+INBOX_MAX: Final = 100_000
+"""How many calls of strong listeners may wait for the end of the step they run in."""
+ASIDE_S: Final = 0.05
+ASIDE_MAX: Final = 2_000
+"""Records of steps that are not durable are kept after so long, or when there are so many."""
+LOAD_ROWS: Final = 2_000
+"""How many tuples of earlier lives are read at a time, between other things."""
+
+_log = logging.getLogger("nomospace.host")
+
+
+class Recorder(Protocol):
+    """Who writes the journal of a host."""
+
+    def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
+        """What the journal says of a step."""
+
+    def taken(
+        self, space: str, records: Sequence[Record], agent: str, now: int
+    ) -> tuple[bytes, ...]:
+        """What it says of tuples that an agent took without one."""
+
+
+class Driver(ABC):
+    """Drives the core of one host, from its start to its end. `local.Host` is the rest of it."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        network: Links | None,
+        store: Store | None,
+        recorder: Recorder | None,
+        on_report: Callable[[Report], None] | None,
+    ) -> None:
+        self.name = check_name("a host", name)
+        self.on_report = on_report
+        self._network = network
+        self._store = store
+        self._recorder = recorder
+        self._core: Core | None = None
+        self._keeper: Keeper | None = None
+        self._behind: deque[tuple[int, list[Effect | Outgoing]]] = deque()
+        """Effects that may be seen once a step is on disk, with the number of that step."""
+        self._aside: list[bytes] = []
+        """Records of steps that nobody waits for."""
+        self._sessions: Sessions | None = None
+        self._clock: Clock | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._time: Callable[[], float]
+        self._origin = 0
+        """What the host's clock shows when the loop's shows 0."""
+        self._desk = Desk(
+            self._tell,
+            connected=lambda _, who: self.connected(who),
+            report=self._report,
+            first=secrets.randbits(30) << 32,
+        )
+        self._tracing = Tracing(self.name)
+        self.steps = 0
+        """How many steps the core has made."""
+        self.calls: dict[type, int] = {}
+        """How many calls agents have made, by kind."""
+        self._stepping = False
+        self._looking = False
+        self._inbox: deque[Event] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = 0
+        self._view: View | None = None
+        self._watchers: list[asyncio.Future[None]] = []
+        """Who waits for another view of the group."""
+
+    # -- what the rest of a host brings --------------------------------------------------------
+
+    @abstractmethod
+    def connected(self, who: str) -> bool:
+        """Whether an agent, or a host, is connected with this host now."""
+
+    @abstractmethod
+    def _left(self, agent: str) -> None:
+        """An agent is on its way to another host: its program here stops."""
+
+    @abstractmethod
+    def _came(self, came: Came) -> None:
+        """An agent came, or was sent back: its program begins."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Stop at once, as a crash would; whoever waits is told."""
+
+    # -- driving the core --------------------------------------------------------------------
+
+    def _running(self) -> Core:
+        if self._core is None:
+            raise Closed(what=f"host {self.name}")
+        return self._core
+
+    def _now(self) -> int:
+        """Microseconds, UTC, that never go back: the clock at the start, and the loop's since."""
+        if self._clock is not None:
+            return self._clock.now()
+        return self._origin + round(self._time() * 1e6)
+
+    def _mark(self) -> Mark:
+        return Mark(self._now()) if self._clock is None else self._clock.mark()
+
+    def _tell(self, event: Event) -> None:
+        """Tell the core one fact and carry out what follows."""
+        core = self._core
+        if core is None:
+            raise Closed(what=f"host {self.name}")
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            self._put_off(event, keeper)
+            return
+        if self._stepping:
+            if len(self._inbox) >= INBOX_MAX:
+                raise Busy(what="calls made inside one step", limit=INBOX_MAX)
+            self._inbox.append(event)
+            return
+        self._stepping = True
+        self.steps += 1
+        if event.__class__ is Call:
+            self._count(event)
+        now = self._now()
+        try:
+            self._carry(core.handle(event, now=now), now)
+            while self._inbox and self._core is not None:
+                now = self._now()
+                self._carry(core.handle(self._inbox.popleft(), now=now), now)
+        except BaseException as error:
+            # A core raises nothing that a caller could mend, and a store that fails leaves the
+            # core ahead of the disk: what follows would be seen by others and then forgotten.
+            self._broken(error)
+            raise
+        finally:
+            self._stepping = False
+        if self._core is None:  # the store broke under it
+            raise Closed(what=f"host {self.name}")
+        if not self._looking:
+            # When it next wants to hear the time is asked once in a turn of the loop: no timer
+            # could ring before the turn is over anyway.
+            self._looking = True
+            self._loop.call_soon(self._look)
+
+    def _count(self, call: Call) -> None:
+        kind = call.request.__class__
+        self.calls[kind] = self.calls.get(kind, 0) + 1
+        if self._tracing.on:
+            space = getattr(call.request, "space", "")
+            self._tracing.begin(call.op, _named(call.request), agent=call.agent, space=space)
+
+    def _close_spans(self, effects: list[Effect]) -> None:
+        """Close the spans of calls that a step answers: so that of a take covers its wait."""
+        for effect in effects:
+            if isinstance(effect, Answer):
+                self._tracing.end(effect.op, effect.error)
+
+    def _put_off(self, event: Event, keeper: Keeper) -> None:
+        """The store can take nothing now: refuse calls, and let all else come again."""
+        if isinstance(event, Call):
+            self._desk.answer(Answer(event.op, None, self._why_not(keeper)))
+        elif not isinstance(event, Heard | Tick):  # those come again by themselves
+            raise self._why_not(keeper)
+
+    def _why_not(self, keeper: Keeper) -> NomospaceError:
+        return keeper.trouble or Busy(what="steps that wait for the disk", limit=WAITING_MAX)
+
+    def _tell_or_raise(self, event: Event) -> None:
+        """Tell the core a fact of a client's; raises why that cannot be just now."""
+        keeper = self._keeper
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            raise self._why_not(keeper)
+        self._tell(event)
+
+    def _at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+        """A space that can be served from without a step, when nothing waits for the disk."""
+        core = self._core
+        if core is None or self._behind or self._stepping or self._tracing.on:
+            return None
+        space = core.at_hand(agent, name)
+        return None if space is None else (space, self._now())
+
+    def _served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        """So many reads and takes were served at hand; the journal learns what was taken."""
+        self.steps += count
+        self.calls[Seek] = self.calls.get(Seek, 0) + count
+        if taken and self._recorder is not None and self._keeper is not None:
+            self._set_aside(self._recorder.taken(name, taken, agent, now))
+
+    def _carry(self, effects: list[Effect], now: int) -> None:
+        """Do what a step orders: now, or when all that it rests on is on disk."""
+        if not effects:
+            return
+        if self._tracing.on:
+            self._close_spans(effects)
+        keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
+        first = effects[0]
+        persists = first.__class__ is Persist
+        kept: tuple[Kept, ...] = ()
+        if self._sessions is not None:
+            kept = self._sessions.outputs(todo, persists)
+        if keeper is None:
+            self._do(todo)
+            return
+        records: tuple[bytes, ...] = ()
+        if self._recorder is not None:
+            records = self._recorder.records(effects, now)
+            if records and not persists:
+                self._set_aside(records)
+        if persists:
+            assert isinstance(first, Persist)
+            if self._aside:
+                records, self._aside = (*self._aside, *records), []
+            self._behind.append((keeper.last + 1, todo))
+            keeper.put(Step(first.changes, kept, records))
+        elif self._behind:
+            self._behind.append((keeper.last, todo))
+        else:
+            self._do(todo)
+
+    def _set_aside(self, records: tuple[bytes, ...]) -> None:
+        """Keep what the journal says of a step that nobody waits for: soon, with others."""
+        if not self._aside:
+            self._loop.call_later(ASIDE_S, self._keep_aside)
+        self._aside.extend(records)
+        if len(self._aside) >= ASIDE_MAX:
+            self._keep_aside()
+
+    def _keep_aside(self) -> None:
+        keeper = self._keeper
+        if self._aside and keeper is not None:
+            records, self._aside = tuple(self._aside), []
+            keeper.put(Step((), (), records))
+
+    def _kept(self, number: int) -> None:
+        """Everything up to a step is on disk: what stands behind it may be seen."""
+        behind = self._behind
+        while behind and behind[0][0] <= number:
+            self._do(behind.popleft()[1])
+
+    def _troubled(self, trouble: Unavailable | None) -> None:
+        if trouble is None:
+            self._report(Report("the store takes steps again", {"host": self.name}))
+            self._ring()
+        else:
+            self._report(Report("the store takes no steps", {"host": self.name}, trouble))
+
+    def _broken(self, error: BaseException) -> None:
+        self._report(Report("a host stopped", {"host": self.name}, error))
+        self._end()
+
+    def _do(self, effects: list[Effect | Outgoing]) -> None:
+        desk = self._desk
+        for effect in effects:
+            kind = effect.__class__
+            if kind in _DONE:
+                continue
+            if kind is Outgoing:
+                assert self._sessions is not None
+                self._sessions.release(effect)  # type: ignore[arg-type]
+            elif kind is Answer:
+                desk.answer(effect)  # type: ignore[arg-type]
+            elif isinstance(effect, Transmit):
+                if self._network is not None:
+                    self._network.transmit(self.name, effect.to, effect.frame)
+            elif isinstance(effect, Left):
+                self._left(effect.agent)
+            elif isinstance(effect, Came):
+                self._came(effect)
+            else:
+                desk.take_in(cast("Effect", effect))
+
+    def _look(self) -> None:
+        """After a turn with events: wake who waits for another view, and set the timer."""
+        self._looking = False
+        core = self._core
+        if core is None:
+            return
+        if core.view is not self._view:
+            self._view = core.view
+            watchers, self._watchers = self._watchers, []
+            for future in watchers:
+                if not future.done():
+                    future.set_result(None)
+        due = core.next_deadline()
+        if due is not None and (self._timer is None or due < self._timer_due):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_due = due
+            delay_s = (due - self._now()) / 1e6
+            self._timer = self._loop.call_later(max(delay_s, 0.0), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        core = self._core
+        if core is None:
+            return
+        due = core.next_deadline()
+        if due is not None and due <= self._now():
+            with suppress(Exception):  # it is reported, and the host has stopped
+                self._tell(Tick())
+        else:  # it has moved since the timer was set
+            self._look()
+
+    def _hear(self, neighbour: str, frame: Any) -> None:
+        if self._core is not None:
+            with suppress(Exception):  # it is reported, and the host has stopped
+                self._tell(Heard(neighbour, frame))
+
+    def _report(self, report: Report) -> None:
+        if self.on_report is None:
+            _log.warning("%s: %s", self.name, report, exc_info=report.error)
+            return
+        try:
+            self.on_report(report)
+        except Exception:
+            _log.exception("%s: on_report failed on %s", self.name, report)
+
+    def _load(self, after: int) -> None:
+        """Tell the core some of the tuples that its earlier lives have kept; the others soon."""
+        core, store = self._core, self._store
+        if core is None or store is None:
+            return
+        try:
+            rows, more = store.rows(after, LOAD_ROWS)
+        except BaseException as error:
+            self._broken(error)
+            return
+        now = self._now()
+        self._carry(core.handle(Loaded(tuple(rows), more is None), now=now), now)
+        if more is not None:
+            self._loop.call_soon(self._load, more)
+        else:
+            self._look()
+
+
+def _named(request: Asked) -> str:
+    """What a request is called in traces and metrics: the way of a seek, else its kind."""
+    how = getattr(request, "how", "")
+    return str(how) or type(request).__name__.lower()
+
+
+_DONE: Final = frozenset({Persist, Ruled, Traced})
+"""Effects that are done when a step is kept: what must survive, and what the journal is told."""

@@ -1,0 +1,76 @@
+"""What sessions of clients ask of their host's driver (`session.Gate`), as a host has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nomospace.client import Report
+from nomospace.host.calls import Event
+from nomospace.node.session import Outgoing
+from nomospace.space import Record, Space
+from nomospace.store.interface import Kept, Step
+
+if TYPE_CHECKING:
+    from nomospace.node.local import Host
+
+
+class HostGate:
+    """What sessions of clients ask of their host's driver (see `sessions.Gate`)."""
+
+    __slots__ = ("_host",)
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def tell(self, event: Event) -> None:
+        self._host._tell_or_raise(event)
+
+    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+        return self._host._at_hand(agent, name)
+
+    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+        self._host._served(name, agent, count, taken, now)
+
+    def seat(self, agent: str) -> None:
+        self._host._seat(agent)
+
+    def keep(self, kept: Sequence[Kept]) -> None:
+        keeper = self._host._keeper
+        if keeper is not None:
+            keeper.put(Step((), tuple(kept)))
+
+    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+        host = self._host
+        keeper = host._keeper
+        if keeper is None:
+            host._do([out])
+        else:
+            host._behind.append((keeper.last + 1, [out]))
+            keeper.put(Step((), tuple(kept)))
+
+    def unreleased(self) -> Iterator[Outgoing]:
+        for _, effects in self._host._behind:
+            for effect in effects:
+                if isinstance(effect, Outgoing):
+                    yield effect
+
+    def trim(self, key: str, number: int) -> None:
+        keeper = self._host._keeper
+        if keeper is not None:
+            keeper.store.trim(key, number)
+
+    def note(self, what: str, facts: dict[str, Any]) -> None:
+        self._host._report(Report(what, facts))
+
+    def here(self, agent: str) -> bool:
+        return self._host._running().has(agent)
+
+    def held(self, agent: str, law: str) -> bool:
+        host = self._host
+        return bool(host._desk.mailboxes.get((agent, law))) or agent in host._stage.running
+
+    def address_of(self, host: str) -> str:
+        links = self._host._network
+        find = getattr(links, "address_of", None)
+        return "" if find is None else str(find(host))
