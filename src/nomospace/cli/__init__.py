@@ -39,6 +39,7 @@ COMMANDS = {
     "match": Command("nomospace.cli.match", "app", "Find tuples by meaning, and say why."),
     "ontology": Command("nomospace.cli.ontology", "app", "Check, show and draw ontologies."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
+    "pipeline": Command("nomospace.cli.pipeline", "app", "Replay whole journals, on Spark or not."),
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
     "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),
     "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),

@@ -2,7 +2,7 @@
 
 A host's latest records are in its store, and `tail` asks the running host for them. Older ones are
 in the Parquet segments of its journal folder, if it seals any; `ls` lists these, and `export` reads
-both. Times are UTC; for programs they are microseconds.
+both. `make` writes a journal to try things on. Times are UTC; for programs they are microseconds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import typer
 
+from nomospace.cli.journal_make import make
 from nomospace.cli.law import Unusable
 from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
 from nomospace.cli.stores import opened
@@ -48,6 +49,9 @@ app = typer.Typer(
     It has four tables: events, tuples, laws and checkpoints (states of members now and then).
     """,
 )
+
+
+app.command()(make)
 
 
 class Table(StrEnum):

@@ -9,8 +9,9 @@ spills to the disk; the rest is the same function.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
@@ -126,6 +127,24 @@ def replay_batches(
     batches: Iterator[pa.RecordBatch], *, trial: Trial, verdicts: Literal["changed", "all"] | None
 ) -> Iterator[pa.RecordBatch]:
     """What is found of rows `membership, agent_seq, is_checkpoint, body`, in this order."""
+    with _calm_collector():
+        yield from _replay_batches(batches, trial, verdicts)
+
+
+@contextmanager
+def _calm_collector() -> Iterator[None]:
+    """Let Python look for cycles seldom: rulings make none, and each look costs."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 1_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _replay_batches(
+    batches: Iterator[pa.RecordBatch], trial: Trial, verdicts: Literal["changed", "all"] | None
+) -> Iterator[pa.RecordBatch]:
     out: list[dict[str, Any]] = []
     schema = HISTORIES if verdicts is None else VERDICTS
     membership = ""

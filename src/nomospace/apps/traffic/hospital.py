@@ -3,7 +3,7 @@
 | who | how many | what they do |
 | --- | --- | --- |
 | mediators | 1 in 400 | pass alarms on to some of their subscribers |
-| facility managers | 1 in 200 | put experts on duty; block laymen now and then |
+| facility managers | 1 in 100 | put experts on duty, three at a time; block laymen now and then |
 | experts | 1 in 8 | publish, subscribe, and, on duty, acknowledge: mostly in time |
 | rogues | 1 in 50 | notify, block and acknowledge without a right to, and publish nonsense |
 | laymen | the rest | publish, the same alarm again and again when they are nervous |
@@ -143,9 +143,9 @@ class Manager(Someone):
     def act(self) -> None:
         rng = self.world.traffic.rng
         if rng.random() < 0.7 and self.world.experts:
-            expert = rng.choice(self.world.experts)
-            duty = t.inspectorOnDuty(t.kind(expert.kind), t.med(self.mediator()))
-            self.send(duty, expert.home)
+            for expert in rng.sample(self.world.experts, min(3, len(self.world.experts))):
+                duty = t.inspectorOnDuty(t.kind(expert.kind), t.med(self.mediator()))
+                self.send(duty, expert.home)
         else:
             self.send(t.blockLay(rng.choice(KINDS)), self.world.anyone())
 
@@ -179,7 +179,7 @@ class Hospital:
         self.traffic = traffic
         self.homes: list[str] = []
         mediators = [Mediator(self, self._home("m")) for _ in range(max(1, agents // 400))]
-        managers = [Manager(self, self._home("f")) for _ in range(max(1, agents // 200))]
+        managers = [Manager(self, self._home("f")) for _ in range(max(1, agents // 100))]
         kinds = (*KINDS, META)
         self.mediators = [one.home for one in mediators]
         self.experts = [

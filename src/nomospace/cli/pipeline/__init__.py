@@ -1,0 +1,31 @@
+"""`nomospace pipeline`: jobs over journals. Each job has a file of its own beside this one.
+
+A job's options that others have too are in `options`. What was asked for is looked at before Spark
+is started; progress goes to stderr, the result to stdout.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from nomospace.cli.pipeline.replay import replay
+from nomospace.cli.remote_options import MARKUP
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    help="""Work through whole journals, on Spark or without it.
+
+    A journal is the folder of a host's segments, or a folder of such folders; `nomospace journal
+    make` writes one to try. The first job in a checkout installs Spark.
+    """,
+)
+
+
+@app.callback()
+def pipeline() -> None:
+    """Keep the name of a job in the command, also while there is only one."""
+
+
+app.command()(replay)

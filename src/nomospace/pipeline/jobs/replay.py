@@ -1,0 +1,144 @@
+"""The job `replay`: a law tried on a journal, on Spark, on DuckDB or in this process.
+
+Everything that can be wrong with what was asked for (the law, the journal, the community, the
+master) is found before Spark is started: a session takes seconds, an answer of no need not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from nomospace.law import CompiledLaw
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
+from nomospace.pipeline.replay import HISTORIES, Trial, as_table, replay, replay_duckdb
+from nomospace.pipeline.replay import replay_process as replay_here
+from nomospace.pipeline.report import FIRST_SHOWN, Report, add_up
+from nomospace.pipeline.segments import (
+    BadSegments,
+    Listing,
+    list_journal,
+    read_batches,
+    read_spark,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLES: Final = ("events", "checkpoints", "laws")
+
+
+class Engine(StrEnum):
+    """Where histories are brought together: on Spark, by DuckDB, or in this process's memory."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+    PROCESS = "process"
+
+
+def run_replay(
+    folders: str | Path | Iterable[str | Path],
+    law: CompiledLaw | None = None,
+    *,
+    community: str = "",
+    engine: Engine = Engine.SPARK,
+    master: str = LOCAL,
+    spark: SparkSession | None = None,
+    skip_bad: bool = False,
+    first: int = FIRST_SHOWN,
+    out: Path | None = None,
+    prepare: Callable[[], None] = lambda: None,
+    say: Say = lambda words: None,
+) -> Report:
+    """Try a law on the histories of its community, or without one each history's own.
+
+    `spark` is a session to use instead of making one; before one is made `prepare` is called, once
+    nothing speaks against it any more. `out` is a Parquet file for what was found of each member.
+    Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`, and what
+    `open_session` does.
+    """
+    if engine is Engine.SPARK and spark is None:
+        check_master(master)
+    listing = list_journal(folders, TABLES, deep=skip_bad).sound(skip_bad=skip_bad)
+    trial, lost = make_trial(listing, law, community)
+    made_here = engine is Engine.SPARK and spark is None
+    if made_here:
+        prepare()
+        spark = open_session(master, say=say)
+    began = monotonic()
+    say(f"replaying {listing.rows['events']:,} rulings")
+    try:
+        if engine is Engine.SPARK:
+            assert spark is not None
+            found = _on_spark(spark, listing, trial)
+        elif engine is Engine.DUCKDB:
+            found = as_table(replay_duckdb(listing, trial))
+        else:
+            found = as_table(replay_here(listing, trial))
+    except BadSegments:
+        raise
+    except Exception:
+        # An engine that stumbles over a damaged page says so in its own words, not in ours.
+        faults = list_journal(folders, TABLES, deep=True).faults
+        if faults and not skip_bad:
+            raise BadSegments(faults=faults) from None
+        raise
+    finally:
+        if made_here and spark is not None:
+            spark.stop()
+    took = monotonic() - began
+    if out is not None:
+        _write(found, out)
+    return add_up(
+        found,
+        law="the recorded law" if law is None else f"{law.name} {law.hash[:12]}",
+        engine=f"spark {master}" if made_here else str(engine),
+        took_s=took,
+        first=first,
+        faults=listing.faults,
+        lost_laws=lost,
+    )
+
+
+def make_trial(
+    listing: Listing, law: CompiledLaw | None, community: str = ""
+) -> tuple[Trial, tuple[str, ...]]:
+    """What to try on a journal, and the hashes of laws whose text it does not have.
+
+    Raises `OtherCommunity` when the journal has no history of the law's community.
+    """
+    told = [
+        (row["law"], row["community"], row["text"])
+        for batch in read_batches(listing, "laws", ("law", "community", "text"))
+        for row in batch.to_pylist()
+    ]
+    wanted = community or (law.name if law is not None else "")
+    names = dict.fromkeys(name for _, name, _ in told)
+    if (wanted and wanted not in names) or not names:
+        raise OtherCommunity(community=wanted, known=tuple(names))
+    recorded, lost = recorded_laws([one for one in told if not wanted or one[1] == wanted])
+    tried: LawSource | None = None if law is None else source_of(law)
+    return Trial(tried, recorded), tuple(lost)
+
+
+def _on_spark(spark: SparkSession, listing: Listing, trial: Trial) -> pa.Table:
+    events, checkpoints = (read_spark(spark, listing, name) for name in ("events", "checkpoints"))
+    found: pa.Table = replay(events, checkpoints, trial).toArrow()
+    return found.cast(HISTORIES)
+
+
+def _write(found: pa.Table, out: Path) -> None:
+    import pyarrow.parquet as pq
+
+    beside = out.with_name(f".{out.name}.new")
+    try:
+        pq.write_table(found, beside, compression="zstd")
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,229 @@
+"""What a replay found, added up over all memberships: for people as text, for programs as JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from nomospace.pipeline.segments import Fault
+
+FIRST_SHOWN: Final = 10
+"""How many first divergences, gaps and lost laws a report names; the rest is counted."""
+_COUNTS: Final = (
+    "events",
+    "same",
+    "changed",
+    "forwarded_before",
+    "forwarded",
+    "refused_before",
+    "refused",
+    "passed_over",
+    "doubled",
+    "unreadable",
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WORDS: Final = {
+    "forwards": "would be forwarded",
+    "refuses": "would be refused",
+    "differs": "have other operations",
+    "arises": "are new: the record has no such event",
+    "lapses": "fall away: what led to them does not happen",
+    "ended": "come after the agent would have quit",
+}
+
+
+class RuleTotal(msgspec.Struct, frozen=True):
+    """A rule over all members; the rule without a name is that no rule applied."""
+
+    rule: str
+    before: int
+    now: int
+    changed: int
+
+
+class Divergence(msgspec.Struct, frozen=True):
+    """Where a member's history first comes out otherwise."""
+
+    agent: str
+    seq: int
+    at: int
+    kind: str
+    event: str
+    rule_before: str | None
+    rule_now: str | None
+    before: str
+    now: str
+    reason: str
+
+
+class MissingRows(msgspec.Struct, frozen=True):
+    """Rulings of a member that the journal lacks: those after one number and before another."""
+
+    agent: str
+    after: int
+    found: int
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A whole replay. Counts are of rulings; `changed` counts those that are new, too."""
+
+    law: str
+    """The name and the hash of the law that was tried, or `recorded`."""
+    engine: str
+    took_s: float
+    members: int
+    diverged: int
+    events: int
+    same: int
+    changed: int
+    kinds: dict[str, int]
+    forwarded_before: int
+    forwarded: int
+    refused_before: int
+    refused: int
+    rules: tuple[RuleTotal, ...]
+    first: tuple[Divergence, ...]
+    gap_count: int
+    gaps: tuple[MissingRows, ...]
+    passed_over: int
+    doubled: int
+    unreadable: int
+    faults: tuple[Fault, ...] = ()
+    lost_laws: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether every ruling came out as it was recorded."""
+        return not (self.changed or self.doubled or self.unreadable)
+
+
+def add_up(
+    histories: pa.Table,
+    *,
+    law: str,
+    engine: str,
+    took_s: float,
+    first: int = FIRST_SHOWN,
+    faults: tuple[Fault, ...] = (),
+    lost_laws: tuple[str, ...] = (),
+) -> Report:
+    """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
+    rows: list[dict[str, Any]] = histories.to_pylist()
+    counts = {name: sum(row[name] for row in rows) for name in _COUNTS}
+    kinds: dict[str, int] = {}
+    rules: dict[str, list[int]] = {}
+    for row in rows:
+        for one in row["kinds"]:
+            kinds[one["kind"]] = kinds.get(one["kind"], 0) + one["count"]
+        for one in row["rules"]:
+            total = rules.setdefault(one["rule"], [0, 0, 0])
+            for i, name in enumerate(("before", "now", "changed")):
+                total[i] += one[name]
+    diverged = [row for row in rows if row["first"] is not None]
+    diverged.sort(key=lambda row: (row["first"]["at"], row["membership"]))
+    gaps = [(row["membership"], row["agent"], gap) for row in rows for gap in row["gaps"]]
+    gaps.sort(key=lambda one: (one[0], one[2]["after"]))
+    return Report(
+        law=law,
+        engine=engine,
+        took_s=round(took_s, 3),
+        members=len(rows),
+        diverged=len(diverged),
+        kinds=dict(sorted(kinds.items())),
+        rules=tuple([RuleTotal(rule, *rules[rule]) for rule in sorted(rules, key=_natural)]),
+        first=tuple([Divergence(row["agent"], **row["first"]) for row in diverged[:first]]),
+        gap_count=sum(row["gap_count"] for row in rows),
+        gaps=tuple([MissingRows(agent, **gap) for _, agent, gap in gaps[:first]]),
+        faults=faults,
+        lost_laws=lost_laws,
+        **counts,
+    )
+
+
+def _natural(rule: str) -> list[tuple[int, str]]:
+    """`R2` before `R10`.
+
+    >>> sorted(["R10", "R2", "R2a"], key=_natural)
+    ['R2', 'R2a', 'R10']
+    """
+    parts: list[str] = []
+    for character in rule:
+        if parts and parts[-1].isdigit() == character.isdigit():
+            parts[-1] += character
+        else:
+            parts.append(character)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def render(report: Report) -> str:
+    """The report for people."""
+    rate = report.events / report.took_s if report.took_s else 0.0
+    lines = [
+        f"{report.events:,} rulings of {report.members:,} members under {report.law}",
+        f"  {report.engine}, {report.took_s:.1f} s, {rate:,.0f} rulings/s",
+        "",
+        f"  same       {report.same:>12,}",
+        f"  changed    {report.changed:>12,}  of {report.diverged:,} members",
+    ]
+    lines += [f"    {count:>12,}  {_WORDS[kind]}" for kind, count in report.kinds.items()]
+    for name, before, now in (
+        ("forwarded", report.forwarded_before, report.forwarded),
+        ("refused", report.refused_before, report.refused),
+    ):
+        lines.append(f"  {name:<10} {now:>12,}  was {before:,}")
+    if report.rules:
+        width = max(len(_named(total.rule)) for total in report.rules)
+        lines += ["", f"  {'rule':<{width}} {'before':>12} {'now':>12} {'changed':>12}"]
+        for rule in report.rules:
+            name = f"{_named(rule.rule):<{width}}"
+            lines.append(f"  {name} {rule.before:>12,} {rule.now:>12,} {rule.changed:>12,}")
+    if report.first:
+        lines += ["", "first divergences"]
+        for one in report.first:
+            number = f"ruling {one.seq}" if one.seq else "not in the record"
+            lines += [
+                f"  {_time(one.at)}  {one.agent}, {number}",
+                f"    {_cut(one.event)}",
+                f"    {one.reason}",
+            ]
+        if report.diverged > len(report.first):
+            lines.append(f"  and of {report.diverged - len(report.first):,} more members")
+    return "\n".join(lines + _wants(report))
+
+
+def _wants(report: Report) -> list[str]:
+    """What is missing or wrong in the journal."""
+    lines: list[str] = []
+    if report.gap_count:
+        lines.append(f"{report.gap_count:,} gaps in histories, {_passed(report)}")
+        lines += [f"  {gap.agent}: {gap.found} after {gap.after}" for gap in report.gaps]
+    elif report.passed_over:
+        lines.append(f"the journal begins late: {_passed(report)}")
+    if report.doubled:
+        lines.append(f"{report.doubled:,} rulings are in the journal twice, and not alike")
+    if report.unreadable:
+        lines.append(f"{report.unreadable:,} rows cannot be read")
+    lines += [
+        f"no text of law {hash[:12]}: its histories were left out" for hash in report.lost_laws
+    ]
+    lines += [f"left out: {fault}" for fault in report.faults]
+    return ["", *lines] if lines else []
+
+
+def _passed(report: Report) -> str:
+    return f"{report.passed_over:,} rulings passed over for want of a checkpoint before them"
+
+
+def _named(rule: str) -> str:
+    return rule or "(none)"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+def _time(us: int) -> str:
+    return f"{_EPOCH + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}"
