@@ -21,7 +21,7 @@ from sqlglot import exp
 from nomospace.errors import Unavailable
 from nomospace.meaning.answers import Answer, Answers, in_order
 from nomospace.meaning.assign import Assigner
-from nomospace.meaning.facts import Fact, Known, Shape
+from nomospace.meaning.facts import Fact, Facts, Known, Shape
 from nomospace.meaning.facts import Row as FactRow
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import Network, Plan
@@ -40,7 +40,6 @@ from nomospace.meaning.sql.dialects import (
 from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Batch, Layout, Row, Table
 from nomospace.meaning.sql.values import Params
 from nomospace.store.remembering import Remembered
-from nomospace.terms import Term
 from nomospace.wire.values import unpack_term
 
 CHUNK: Final = 20_000
@@ -76,6 +75,9 @@ class Database(Protocol):
     def run(self, statement: Statement) -> None:
         """Run a statement that gives nothing back."""
 
+    def script(self, statements: Sequence[str]) -> None:
+        """Run statements that take no values and give nothing back, in one go."""
+
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
 
@@ -90,14 +92,10 @@ class Database(Protocol):
 
 
 class StoredRow:
-    """A tuple of an answer, as `meaning.facts.Row` has it for whoever looks at answers.
+    """A tuple of an answer: a `meaning.facts.Row` to whoever looks at answers.
 
     Its bytes are read when somebody looks into it: most of many answers are only counted.
     """
-
-    __slots__ = ("_body", "_ontology", "fields", "id", "order")
-
-    fields: tuple[Term, ...]
 
     def __init__(self, known: str, body: bytes, order: int, ontology: Ontology) -> None:
         self.id = known
@@ -106,13 +104,13 @@ class StoredRow:
         self._ontology = ontology
 
     def __getattr__(self, name: str) -> Any:
-        if name == "fields":  # not read yet
-            self.fields = unpack_term(self._body)
-            return self.fields
-        if name == "seen":
-            translated = self._ontology.translated
-            return tuple([translated(field) for field in self.fields])
-        raise AttributeError(name)
+        if name not in FactRow.__struct_fields__:
+            raise AttributeError(name)
+        row = Facts(self._ontology).add(self.id, unpack_term(self._body))
+        for field in FactRow.__struct_fields__:
+            if field not in ("id", "order"):
+                setattr(self, field, getattr(row, field))
+        return getattr(row, name)
 
 
 class Tables:
@@ -153,8 +151,7 @@ class Tables:
         self._made: dict[str, Table] = {}
         self._known: Known | None = None
         self._order = 0
-        for table in (*COMMON, _CHOSEN):
-            self._make(table)
+        self._make([*COMMON, _CHOSEN])
 
     # -- facts ---------------------------------------------------------------------------------
 
@@ -171,8 +168,8 @@ class Tables:
                 self.shapes[shape] = self.shapes.get(shape, 0) + count
             for class_name, paths in batch.open_paths.items():
                 self.open_paths.setdefault(class_name, {}).update(paths)
-                for table in self.layout.table(class_name).tables:
-                    self._make(table)
+            classes = [self.layout.table(class_name) for class_name in batch.open_paths]
+            self._make([table for one in classes for table in one.tables])
             for name, rows in batch.rows.items():
                 self.database.put(name, self._made[name].columns, rows)
 
@@ -237,7 +234,7 @@ class Tables:
         for group in groups(builder.plan):
             if found and (any_one or (is_set(group) and _sets_are_extra(builder, found))):
                 break
-            self._make(group.table)
+            self._make([group.table])
             for network in group.networks:
                 if self._may_have_rows(builder, network, there):
                     self._gather(builder, group, network)
@@ -262,8 +259,7 @@ class Tables:
     def _gather(self, builder: Builder, group: Group, network: Network) -> None:
         gathering = builder.gather(group, network)
         for table, filling in gathering.sources:
-            if table.name not in self._made:  # no network before has asked for it
-                self._make(table)
+            if self._make([table]):  # no network before has asked for it
                 self.database.run(filling)
         self.database.run(gathering.rows)
 
@@ -294,7 +290,9 @@ class Tables:
             for one, body in self.database.ask(prepared(_bodies(), self.dialect, Params())):
                 found[one] = self._read(one, bytes(body))
                 self.rows.put(one, found[one])
-            self._run(exp.Delete(this=parts.table(_CHOSEN.name)))
+            self.database.script(
+                [rendered(exp.Delete(this=parts.table(_CHOSEN.name)), self.dialect)]
+            )
         return found
 
     def _read(self, known: str, body: bytes) -> FactRow:
@@ -303,20 +301,22 @@ class Tables:
 
     # -- tables --------------------------------------------------------------------------------
 
-    def _make(self, table: Table) -> None:
-        if table.name in self._made:
-            return
-        for statement in created(table, self.database.dialect, temporary=True):
-            self._run(statement)
-        self._made[table.name] = table
+    def _make(self, tables: Sequence[Table]) -> bool:
+        """Make those tables that are not there; whether there were any."""
+        script: list[str] = []
+        for table in tables:
+            if table.name not in self._made:
+                script += created(table, self.dialect, temporary=True)
+                self._made[table.name] = table
+        if script:
+            self.database.script(script)
+        return bool(script)
 
     def _drop(self, names: Sequence[str]) -> None:
+        drops = [exp.Drop(tables=[parts.table(name)], kind="TABLE") for name in names]
+        self.database.script([rendered(drop, self.dialect) for drop in drops])
         for name in names:
-            self._run(exp.Drop(tables=[parts.table(name)], kind="TABLE"))
             del self._made[name]
-
-    def _run(self, statement: exp.Expr) -> None:
-        self.database.run(Statement(rendered(statement, self.database.dialect)))
 
 
 def _sets_are_extra(builder: Builder, found: Sequence[tuple[Group, Row]]) -> bool:

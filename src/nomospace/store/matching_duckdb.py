@@ -43,6 +43,11 @@ class DuckdbDatabase:
         with self._told() as connection:
             connection.execute(statement.sql, dict(statement.params))
 
+    def script(self, statements: Sequence[str]) -> None:
+        """Run statements that take no values and give nothing back, in one go."""
+        with self._told() as connection:
+            connection.execute("; ".join(statements))
+
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
         with self._told() as connection:

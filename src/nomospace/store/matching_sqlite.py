@@ -39,6 +39,12 @@ class SqliteDatabase:
         with self._told() as connection:
             connection.execute(statement.sql, dict(statement.params))
 
+    def script(self, statements: Sequence[str]) -> None:
+        """Run statements that take no values and give nothing back."""
+        with self._told() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
         with self._told() as connection:

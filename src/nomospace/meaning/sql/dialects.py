@@ -6,13 +6,14 @@ A further database is a further row of `DIALECTS`; nothing else of this room kno
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlglot import exp
 
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.layout import TEXT, Table
+from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Table
 from nomospace.meaning.sql.values import Params
 
 
@@ -29,6 +30,8 @@ class Dialect(NamedTuple):
     """Whether tables have indexes that are worth their making."""
 
 
+_TYPES: Final = {kind: exp.DataType.build(kind) for kind in (BYTES, NUMBER, TEXT, WHOLE)}
+
 DIALECTS: Final = {
     "sqlite": Dialect("sqlite"),
     "postgres": Dialect("postgres", collation="C", calls=False),
@@ -37,19 +40,27 @@ DIALECTS: Final = {
 """The databases that answer questions."""
 
 
-def created(table: Table, dialect: Dialect, *, temporary: bool) -> list[exp.Expr]:
+class Statement(NamedTuple):
+    """A statement in the words of a database, and the values it is given."""
+
+    sql: str
+    params: Mapping[str, float | str] = MappingProxyType({})
+
+
+@lru_cache(maxsize=1_000)
+def created(table: Table, dialect: Dialect, *, temporary: bool) -> tuple[str, ...]:
     """The statements that make a table and its indexes.
 
     >>> table = Table("t", (("tuple", "text"),), ("tuple",))
     >>> for statement in created(table, DIALECTS["postgres"], temporary=True):
-    ...     print(rendered(statement, DIALECTS["postgres"]))
+    ...     print(statement)
     CREATE TEMPORARY TABLE "t" ("tuple" TEXT COLLATE "C")
     CREATE UNIQUE INDEX "t_tuple" ON "t"("tuple")
     """
     columns = [
         exp.ColumnDef(
             this=exp.to_identifier(name),
-            kind=exp.DataType.build(kind),
+            kind=_TYPES[kind].copy(),
             constraints=_collated(dialect) if kind == TEXT else [],
         )
         for name, kind in table.columns
@@ -66,19 +77,12 @@ def created(table: Table, dialect: Dialect, *, temporary: bool) -> list[exp.Expr
         keys = [(True, table.unique)] if table.unique else []
         for unique, names in [*keys, *((False, names) for names in table.indexes)]:
             made.append(_index(table.name, names, unique=unique))
-    return made
+    return tuple([rendered(statement, dialect) for statement in made])
 
 
 def rendered(statement: exp.Expr, dialect: Dialect) -> str:
     """A statement as the database reads it; every name in quotes, so that none is a word of SQL."""
     return statement.sql(dialect.name, identify=True, comments=False, copy=False)
-
-
-class Statement(NamedTuple):
-    """A statement in the words of a database, and the values it is given."""
-
-    sql: str
-    params: Mapping[str, float | str] = MappingProxyType({})
 
 
 def prepared(statement: exp.Expr, dialect: Dialect, params: Params) -> Statement:
