@@ -26,9 +26,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from nomospace import client, node
+from nomospace.client.correlation import Correlation
 from nomospace.client.listening import LISTENER, Run, refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
@@ -363,12 +375,17 @@ class Agent:
         return repr(self._it)
 
     def space(
-        self, name: str, *, shared: bool = False, law: Any = None, durable: bool = True
+        self,
+        name: str,
+        *,
+        shared: bool = False,
+        law: Any = None,
+        durable: bool = True,
+        ontology: Any = None,
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once."""
-        return Space(
-            _background.wait(self._it.space(name, shared=shared, law=law, durable=durable))
-        )
+        it = self._it.space(name, shared=shared, law=law, durable=durable, ontology=ontology)
+        return Space(_background.wait(it))
 
     def share(self, *spaces: Space) -> None:
         """Share several spaces in one atomic step."""
@@ -503,10 +520,11 @@ class Space:
         at: str | None = None,
         dest: str | None = None,
         lease: float | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple:
         """Wait for a tuple and take it. Under a lease, `acknowledge` it, or use `lend`."""
         refuse_waiting("take", self.name)
-        it = self._it.take(*template, timeout=timeout, at=at, dest=dest, lease=lease)
+        it = self._it.take(*template, timeout=timeout, at=at, dest=dest, lease=lease, **sets)
         return _background.wait(it)
 
     @contextmanager
@@ -546,10 +564,12 @@ class Space:
         timeout: float | None = None,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple:
         """Wait for a tuple and leave it there."""
         refuse_waiting("read", self.name)
-        return _background.wait(self._it.read(*template, timeout=timeout, at=at, dest=dest))
+        it = self._it.read(*template, timeout=timeout, at=at, dest=dest, **sets)
+        return _background.wait(it)
 
     def acknowledge(self, taken: Tuple) -> None:
         """Say that a tuple taken under a lease is done with."""
@@ -560,28 +580,44 @@ class Space:
         _background.wait(self._it.give_back(taken))
 
     def take_nowait(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """Take a tuple of this host, or of the place `at`; `None` if none."""
-        return _background.wait(self._it.take_nowait(*template, at=at, dest=dest))
+        return _background.wait(self._it.take_nowait(*template, at=at, dest=dest, **sets))
 
     def read_nowait(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """Read a tuple of this host, or of the place `at`; `None` if none."""
-        return _background.wait(self._it.read_nowait(*template, at=at, dest=dest))
+        return _background.wait(self._it.read_nowait(*template, at=at, dest=dest, **sets))
 
     def take_all(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """Take every tuple that matches on this host, or at the place `at`, in one step."""
-        return _background.wait(self._it.take_all(*template, at=at, dest=dest))
+        return _background.wait(self._it.take_all(*template, at=at, dest=dest, **sets))
 
     def read_all(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """Read every tuple that matches on this host, or at the place `at`, in one step."""
-        return _background.wait(self._it.read_all(*template, at=at, dest=dest))
+        return _background.wait(self._it.read_all(*template, at=at, dest=dest, **sets))
 
     @overload
     def react(

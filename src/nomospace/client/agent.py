@@ -11,8 +11,10 @@ from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
+from nomospace.meaning.canon import written
 from nomospace.terms import freeze
 from nomospace.terms.templates import ANY
+from nomospace.wire.talk import OntologyText, OntologyUnknown
 
 SYSTEM: Final = "LimeSystem"
 """The system space: what hosts, agents and shared spaces there are, written by hosts only."""
@@ -104,13 +106,24 @@ class Agent:
         return f"<agent {self.id}>"
 
     async def space(
-        self, name: str, *, shared: bool = False, law: Any = None, durable: bool = True
+        self,
+        name: str,
+        *,
+        shared: bool = False,
+        law: Any = None,
+        durable: bool = True,
+        ontology: Any = None,
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 
         Asking again gives the same space, as it was left, and shares it when `shared` is true; only
         `unshare` parts it. Under a `law`, which the agent must have adopted, every operation is
         ruled on. What a space that is not `durable` holds is gone when its host ends.
+
+        With an `ontology` (an `Ontology`, or the hash of one that the host knows) templates that
+        name classes match by meaning. Without, the space speaks what the others here speak who
+        share it, or no ontology: then a class accepts itself alone. One name speaks one ontology
+        on a host (`OtherOntology`), and hosts share a space only where both speak the same.
 
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
@@ -121,7 +134,7 @@ class Agent:
         if name == SYSTEM:
             return self.system
         check_name("a space", name)
-        await self._connection.open(name, law, durable)
+        await self._open(name, law, durable, ontology)
         space = self._spaces.get(name)
         if space is None:
             # An agent that is taken up again may have left it shared; the system space knows.
@@ -135,6 +148,21 @@ class Agent:
         if shared and not space.shared:
             await space.share()
         return space
+
+    async def _open(self, name: str, law: Any, durable: bool, ontology: Any) -> None:
+        """Open a space; the text of its ontology goes along only when the host does not know it."""
+        if ontology is None:
+            await self._connection.open(name, law, durable)
+            return
+        if isinstance(ontology, str):
+            await self._connection.open(name, law, durable, OntologyText(ontology))
+            return
+        try:
+            named = OntologyText(ontology.hash, ontology.name)
+            await self._connection.open(name, law, durable, named)
+        except OntologyUnknown:
+            told = OntologyText(ontology.hash, ontology.name, written(ontology))
+            await self._connection.open(name, law, durable, told)
 
     async def share(self, *spaces: Space) -> None:
         """Share several spaces in one atomic step: nobody sees one shared and another not.

@@ -17,6 +17,7 @@ import msgspec
 from nomospace.errors import Unavailable
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+from nomospace.wire.talk import OntologyText, Sets
 
 
 @dataclass(eq=False, kw_only=True)
@@ -88,6 +89,25 @@ class Found(Protocol):
     def deliveries(self) -> int: ...
     @property
     def lease(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def members(self) -> tuple[Part, ...]: ...
+    @property
+    def rows(self) -> tuple[tuple[Term, ...], ...]: ...
+
+
+class Part(Protocol):
+    """One of several tuples that answer together."""
+
+    @property
+    def fields(self) -> tuple[Term, ...]: ...
+    @property
+    def writer(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def source(self) -> str: ...
 
 
 class Firing(Protocol):
@@ -136,7 +156,9 @@ class Connection(Protocol):
     def agent(self) -> str:
         """The agent's id."""
 
-    def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
+    def open(
+        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
+    ) -> Coroutine[Any, Any, None]:
         """Have an interface space of this name; having it already is fine."""
 
     def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
@@ -161,6 +183,7 @@ class Connection(Protocol):
         dest: str,
         lease_us: int,
         timeout_s: float | None,
+        sets: Sets | None = None,
     ) -> Coroutine[Any, Any, Any]:
         """A `Found`, `None`, or a tuple of `Found`; raises `TimedOut`.
 

@@ -134,7 +134,7 @@ class MovedOn(Unavailable):
         )
 
 
-Taking: TypeAlias = tuple[str, str, Template, str, str, int]
+Taking: TypeAlias = tuple[str, str, Template, str, str, int, Any]
 """What a take asks for: space, way, template, place, addressee, lease in microseconds."""
 
 
@@ -522,7 +522,7 @@ class Line:
             )
             return
         for found in taken:  # one by one: a law may let some of them pass and others not
-            self._post(OutMany(space, (found.fields,)), partial(self._undone, taking, found))
+            self._post(OutMany(space, found.rows), partial(self._undone, taking, found))
 
     def _undone(self, taking: Taking, found: Found, _: Any, error: NomospaceError | None) -> None:
         """A tuple is back, or not.

@@ -24,11 +24,14 @@ from nomospace.wire.talk import (
     Cancel,
     InDoubt,
     Move,
+    OntologyText,
     Open,
     OutMany,
     React,
     Request,
     Save,
+    Seek,
+    Sets,
     Settle,
     Share,
     Show,
@@ -57,16 +60,21 @@ class Session(Line):
         dest: str,
         lease_us: int,
         timeout_s: float | None,
+        sets: Sets | None = None,
     ) -> Any:
         if len(self._calls) >= self._window or self._error is not None:
             await self._room()
-        taking = (space, how, template, at, dest, lease_us) if how in TAKING else None
+        taking = (space, how, template, at, dest, lease_us, sets) if how in TAKING else None
         if self._unreturned and taking is not None:
             kept = self._kept_for(taking)
             if kept:
                 return kept
         seq = self._seq + 1
-        body = pack_seek(seq, self._seen, space, how, template, at, dest, lease_us)
+        if sets is None:
+            body = pack_seek(seq, self._seen, space, how, template, at, dest, lease_us)
+        else:
+            seek = Seek(space, how, template, at, dest, lease_us, sets)
+            body = pack_ask(seq, self._seen, seek)
         future = self._loop.create_future()
         call = Pending(body, future, taking)
         self._send(seq, call)
@@ -104,8 +112,10 @@ class Session(Line):
     ) -> Coroutine[Any, Any, None]:
         return self._ask(OutMany(space, rows, to, ttl_us, once))
 
-    def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
-        return self._ask_law(Open(space, law, durable))
+    def open(
+        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
+    ) -> Coroutine[Any, Any, None]:
+        return self._ask_law(Open(space, law, durable, ontology))
 
     def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
         return self._ask(Share(spaces, shared))

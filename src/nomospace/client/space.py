@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Coroutine, Generator, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 from nomospace.client.connection import Connection, Found, Report
+from nomospace.client.correlation import Correlation, sets_of
 from nomospace.client.listening import refuse_waiting
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
@@ -169,6 +170,7 @@ class Space:
         at: str | None = None,
         dest: str | None = None,
         lease: float | None = None,
+        **sets: Unpack[Correlation],
     ) -> Taking:
         """Wait for a tuple that matches, anywhere in the group, and take it: to be awaited.
 
@@ -181,6 +183,11 @@ class Space:
         exception, a crash or `lease` seconds without an exit give it back, for the next taker, who
         sees in `deliveries` how often it was lent. After five it moves to the space named like
         this one with `.dead` added.
+
+        A template that names classes may be answered by several tuples together, if `correlate`,
+        `key` or `max_set` say so (see `nomospace.client.correlation`): then all of them are taken
+        in one step, or none, the answer has what the template asks for, in its order, and `tuples`
+        are those taken. Such a set is looked for on this agent's own host.
 
         Raises `PrivateSpace` while the space is private, `WaitingInListener` inside a listener,
         `Refused` when the law refuses it; while the law holds it, it waits.
@@ -198,7 +205,7 @@ class Space:
         nomospace.client.connection.TimedOut: no tuple for ... in 'jobs' within 0.01 s; ...
         """
         refuse_waiting("take", self.name)
-        return Taking(self, self._one("take", template, timeout, at, dest, lease), lease)
+        return Taking(self, self._one("take", template, timeout, at, dest, lease, sets), lease)
 
     def read(
         self,
@@ -206,10 +213,11 @@ class Space:
         timeout: float | None = None,
         at: str | None = None,
         dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Coroutine[Any, Any, Tuple]:
         """Wait for a tuple that matches, anywhere in the group, and leave it there: to be awaited.
 
-        `at`, `dest`, `timeout` and what it raises are as with `take`.
+        `at`, `dest`, `timeout`, answers of several tuples and what it raises are as with `take`.
 
         >>> from nomospace import sync
         >>> with sync.Host("ward-3") as host:
@@ -219,7 +227,7 @@ class Space:
         True
         """
         refuse_waiting("read", self.name)
-        return self._one("read", template, timeout, at, dest, None)
+        return self._one("read", template, timeout, at, dest, None, sets)
 
     async def _one(
         self,
@@ -229,6 +237,7 @@ class Space:
         at: str | None,
         dest: str | None,
         lease: float | None,
+        sets: Correlation,
     ) -> Tuple:
         found: Found = await self._connection.seek(
             self.name,
@@ -238,6 +247,7 @@ class Space:
             "" if dest is None else agent_id("dest", dest),
             0 if lease is None else micros("lease", lease),
             None if timeout is None else seconds("timeout", timeout, zero=True),
+            sets_of(sets),
         )
         return as_tuple(found)
 
@@ -272,7 +282,11 @@ class Space:
     # -- operations that do not wait ---------------------------------------------------------
 
     async def take_nowait(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """Take a tuple that matches on this host, or at the host or agent `at`; `None` if none.
 
@@ -286,11 +300,15 @@ class Space:
         ...     jobs.take_nowait("job", int), jobs.take_nowait("job", int)
         (('job', 17), None)
         """
-        found = await self._now("take_nowait", template, at, dest)
+        found = await self._now("take_nowait", template, at, dest, sets)
         return None if found is None else as_tuple(found)
 
     async def read_nowait(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> Tuple | None:
         """Read a tuple that matches on this host, or at the host or agent `at`; `None` if none.
 
@@ -299,11 +317,15 @@ class Space:
         ...     jobs = host.agent("nurse").space("jobs")
         ...     jobs.read_nowait("job", int, at="nowhere@else")
         """
-        found = await self._now("read_nowait", template, at, dest)
+        found = await self._now("read_nowait", template, at, dest, sets)
         return None if found is None else as_tuple(found)
 
     async def take_all(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """Take every tuple that matches on this host, or at the host or agent `at`, in one step.
 
@@ -314,10 +336,14 @@ class Space:
         ...     jobs.take_all("job", int), jobs.take_all("job", int)
         ([('job', 1), ('job', 2)], [])
         """
-        return as_tuples(await self._now("take_all", template, at, dest))
+        return as_tuples(await self._now("take_all", template, at, dest, sets))
 
     async def read_all(
-        self, *template: object, at: str | None = None, dest: str | None = None
+        self,
+        *template: object,
+        at: str | None = None,
+        dest: str | None = None,
+        **sets: Unpack[Correlation],
     ) -> list[Tuple]:
         """Read every tuple that matches on this host, or at the host or agent `at`, in one step.
 
@@ -328,10 +354,15 @@ class Space:
         ...     jobs.read_all("job", between(2, 4))
         [('job', 2), ('job', 3), ('job', 4)]
         """
-        return as_tuples(await self._now("read_all", template, at, dest))
+        return as_tuples(await self._now("read_all", template, at, dest, sets))
 
     def _now(
-        self, how: str, template: tuple[object, ...], at: str | None, dest: str | None
+        self,
+        how: str,
+        template: tuple[object, ...],
+        at: str | None,
+        dest: str | None,
+        sets: Correlation,
     ) -> Coroutine[Any, Any, Any]:
         return self._connection.seek(
             self.name,
@@ -341,6 +372,7 @@ class Space:
             "" if dest is None else agent_id("dest", dest),
             0,
             None,
+            sets_of(sets),
         )
 
     # -- reactions ---------------------------------------------------------------------------

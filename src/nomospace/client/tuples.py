@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from nomospace.client.connection import Found
+from nomospace.client.connection import Found, Part
 from nomospace.errors import CallerError
 
 SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
@@ -50,8 +50,59 @@ class Tuple(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass can have no sl
         """The lease it was taken under; empty when it was taken for good."""
         return self._found.lease
 
+    @property
+    def why(self) -> str:
+        """How it answers a template that names classes, in words; empty when there is no need.
+
+        >>> from nomospace import Ontology, a, obj, sync
+        >>> from nomospace.meaning import OntologyClass
+        >>> cars = Ontology("cars", [OntologyClass("Car"), OntologyClass("Van", (), ("Car",))])
+        >>> with sync.Host("ward-3") as host:
+        ...     sales = host.agent("nurse").space("sales", ontology=cars)
+        ...     sales.out(obj("Van", "v1", price=400))
+        ...     sales.read_nowait(a("Car", "price < 500")).why
+        'Van is a Car'
+        """
+        return self._found.why
+
+    @property
+    def tuples(self) -> tuple[Tuple, ...]:
+        """The tuples that it comes from, as they lay in the space: itself, or several together.
+
+        >>> from nomospace import a, obj, sync
+        >>> with sync.Host("ward-3") as host:
+        ...     sales = host.agent("nurse").space("sales")
+        ...     sales.out(obj("Car", "c1"), obj("Tax", "x"))
+        ...     sales.out(obj("Car", "c1"), obj("Loan", "y"), 17)
+        ...     found = sales.take_nowait(a("Tax"), a("Loan"), correlate="auto")
+        >>> found
+        (term("object('Tax',x,[])"), term("object('Loan',y,[])"))
+        >>> found.why, [one[-1] for one in found.tuples]
+        ('nurse@ward-3/1 and nurse@ward-3/2 share Car c1', [term("object('Tax',x,[])"), 17])
+        """
+        if not self._found.members:
+            return (self,)
+        return tuple([as_tuple(_Member(one)) for one in self._found.members])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return as_tuple, (self._found,)
+
+
+class _Member:
+    """One of several tuples that answer together, as something that was found by itself."""
+
+    deliveries = 0
+    lease = ""
+    why = ""
+    members: tuple[Part, ...] = ()
+
+    def __init__(self, part: Part) -> None:
+        self.fields, self.writer, self.count = part.fields, part.writer, part.count
+        self.source = part.source
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:
+        return (self.fields,)
 
 
 def as_tuple(found: Found) -> Tuple:

@@ -90,6 +90,7 @@ from nomospace.space import (
     Expired,
     Failed,
     Fired,
+    Gathered,
     Lapsed,
     Outcome,
     Ranaway,
@@ -459,6 +460,8 @@ class Host:
             kind = outcome.__class__
             if kind is Woken:
                 self.seeking.woken(name, space, outcome.ticket, outcome.record)  # type: ignore[union-attr]
+            elif kind is Gathered:
+                self.seeking.gathered(name, space, outcome)  # type: ignore[arg-type]
             elif isinstance(outcome, Fired):
                 self.reacting.fired(name, outcome.reaction, outcome.record)
             elif isinstance(outcome, Expired):

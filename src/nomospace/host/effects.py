@@ -34,6 +34,15 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
     frame: Any
 
 
+class Member(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One of several tuples that answer together."""
+
+    fields: tuple[Term, ...]
+    writer: str
+    count: int
+    source: str
+
+
 class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found"):
     """A tuple that answers a `Seek`. `source` is the agent that held it."""
 
@@ -45,9 +54,14 @@ class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found")
     lease: str = ""
     why: str = ""
     """How it answers a template that names a class, in words; else empty."""
-    members: tuple[tuple[str, int], ...] = ()
-    """The ids of the tuples that answer together: then the fields are what the template asks for,
-    and the rest is that of the first of them."""
+    members: tuple[Member, ...] = ()
+    """The tuples that answer together: then the fields are what the template asks for, and the
+    rest is that of the first of them."""
+
+    @property
+    def rows(self) -> tuple[tuple[Term, ...], ...]:
+        """What lay in the space: the tuple, or those that answer together."""
+        return tuple([one.fields for one in self.members]) or (self.fields,)
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):

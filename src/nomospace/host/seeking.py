@@ -20,12 +20,12 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
-from nomospace.host.effects import TAKEN, Found
+from nomospace.host.effects import TAKEN, Found, Member
 from nomospace.host.holding import Interface, Resident, record_of
 from nomospace.host.index import Index
 from nomospace.host.problems import (
@@ -39,8 +39,9 @@ from nomospace.host.problems import (
     ReadOnly,
 )
 from nomospace.host.system import SYSTEM
+from nomospace.meaning.question import BadQuestion
+from nomospace.protocols.spaces import Ask as AskMessage
 from nomospace.protocols.spaces import (
-    Ask,
     Claim,
     Denied,
     Given,
@@ -54,7 +55,7 @@ from nomospace.protocols.spaces import (
     Unwatch,
     Watch,
 )
-from nomospace.space import OFFER, Record, Space
+from nomospace.space import OFFER, Ask, Gathered, Gathering, Record, Space
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 from nomospace.terms import Term
@@ -138,6 +139,8 @@ class Seeking:
         host = self._host
         if seek.dest and "@" not in seek.dest:
             raise NotAnAgent(given=seek.dest)
+        if seek.sets is not None:
+            check_sets(seek)
         if seek.space == SYSTEM:
             if seek.how in TAKING:
                 raise ReadOnly(space=SYSTEM)
@@ -193,11 +196,18 @@ class Seeking:
         now = self._host.now
         if seek.how in BULK:
             records = space.find_all(template, at=at, dest=dest, now=now)
-            self._serve(one, space, records)
+            sets: list[Gathering] = []
+            if seek.sets is not None and (seek.sets.correlate == "always" or not records):
+                sets = space.gather_all(ask_of(seek), now=now)
+            self._serve(one, space, records, sets)
             return
         record = space.find(template, at=at, dest=dest, now=now)
         if record is not None:
             self._serve(one, space, [record])
+            return
+        gathering = None if seek.sets is None else space.gather(ask_of(seek), now=now)
+        if gathering is not None:
+            self._serve(one, space, [], [gathering])
         elif seek.how in WAITING:  # only in the system space
             one.number = self._number()
             self._open(one)
@@ -205,6 +215,16 @@ class Seeking:
             space.wait(one.number, template, READ_WAITER, at=at, dest=dest)
         else:
             self._nothing(one)
+
+    def _try(self, one: Op, space: Space) -> bool:
+        """Answer an operation with what there is at this host: one tuple, else several together."""
+        seek, now = one.seek, self._host.now
+        at, dest = agent_at(seek.at), seek.dest or None
+        record = space.find(seek.template, at=at, dest=dest, now=now)
+        if record is not None:
+            return self._serve(one, space, [record])
+        gathering = None if seek.sets is None else space.gather(ask_of(seek), now=now)
+        return gathering is not None and self._serve(one, space, [], [gathering])
 
     def _open(self, one: Op) -> None:
         if len(self._ops) >= OPEN_MAX:
@@ -221,13 +241,9 @@ class Seeking:
     def _wait(self, op: int, agent: str, law: str, seek: Seek, message: Term) -> None:
         one = Op(self._number(), op, agent, law, seek, message)
         host = self._host
-        if host.name in self._sites(seek, law):
-            space = host.holding.levels[seek.space].space
-            record = space.find(
-                seek.template, at=agent_at(seek.at), dest=seek.dest or None, now=host.now
-            )
-            if record is not None and self._serve(one, space, [record]):
-                return
+        here = host.name in self._sites(seek, law)
+        if here and self._try(one, host.holding.levels[seek.space].space):
+            return
         self._open(one)
         self._spread(one)
 
@@ -347,13 +363,13 @@ class Seeking:
                 continue
             if site == host.name:
                 space = host.holding.levels[seek.space].space
-                at, dest = agent_at(seek.at), seek.dest or None
-                record = space.find(seek.template, at=at, dest=dest, now=host.now)
-                if record is not None and one.claim is None and self._serve(one, space, [record]):
+                if one.claim is None and self._try(one, space):
                     self._close(one)
                     return
                 one.sites[site] = None
-                space.wait(one.number, seek.template, self._kind(one), at=at, dest=dest)
+                at, dest = agent_at(seek.at), seek.dest or None
+                ask = None if seek.sets is None else ask_of(seek)
+                space.wait(one.number, seek.template, self._kind(one), at=at, dest=dest, ask=ask)
                 if one.claim is not None:
                     space.hush(one.number)
             elif host.group.has_room(site):
@@ -433,24 +449,55 @@ class Seeking:
         else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)
 
+    def gathered(self, name: str, space: Space, outcome: Gathered) -> None:
+        """A space has several tuples together for a waiter of an agent here."""
+        one = self._ops.get(outcome.ticket)  # type: ignore[call-overload]
+        assert one is not None, "a waiter is cancelled when its operation ends"
+        kind = self._kind(one)
+        records, found = outcome.records, gathered_of(outcome.gathering, outcome.records)
+        if kind is not OFFER:
+            one.sites.pop(self._host.name)  # the space has dismissed the waiter
+            if kind is TAKE_WAITER:
+                for record in records:
+                    self._host.holding.forget(name, record)
+                    self._host.trace(TAKEN, name, record, one.agent)
+            self._close(one)
+            self._host.answer(one.op, found)
+        elif all(space.get(record.id) is record for record in records) and self._serve(
+            one, space, [], [outcome.gathering]
+        ):
+            self._close(one)
+        else:
+            self._look_again(one, space)
+
     def _look_again(self, one: Op, space: Space) -> None:
         """Wait on, unless there is another tuple: it may have come while this one was looked at."""
         if one.number not in self._ops or self._host.name not in one.sites or one.claim:
             return
-        seek = one.seek
-        at, dest = agent_at(seek.at), seek.dest or None
-        other = space.find(seek.template, at=at, dest=dest, now=self._host.now)
-        if other is not None and not one.law and self._serve(one, space, [other]):
+        if not one.law and self._try(one, space):
             self._close(one)
         else:
             space.rearm(one.number)
 
-    def _serve(self, one: Op, space: Space, records: list[Record]) -> bool:
-        """Answer an operation with tuples of this host; false when a law keeps them."""
+    def _serve(
+        self,
+        one: Op,
+        space: Space,
+        records: list[Record],
+        sets: Sequence[Gathering] = (),
+    ) -> bool:
+        """Answer an operation with tuples of this host, or sets of them; false if a law keeps them.
+
+        What is taken leaves in this step: all tuples of a set, or none of them.
+        """
         host, seek = self._host, one.seek
         if one.law and host.governing.find(one.agent, one.law) is None:
             return False  # it has quit its community: nobody there could be given the tuple
         founds = tuple([self._found(one, record) for record in records])
+        if sets:
+            chosen = _apart(space, records, sets) if one.takes else [_in(space, s) for s in sets]
+            founds += tuple([gathered_of(*pair) for pair in chosen])
+            records = [*records, *[record for _, its in chosen for record in its]]
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
@@ -516,7 +563,7 @@ class Seeking:
         self._open(one)
         host.group.tell(
             site,
-            Ask(
+            AskMessage(
                 self._key(one),
                 seek.space,
                 one.law,
@@ -586,11 +633,8 @@ class Seeking:
             return
         if not here:
             return
-        seek, space = one.seek, self._waiting_space(one)
-        record = space.find(
-            seek.template, at=agent_at(seek.at), dest=seek.dest or None, now=host.now
-        )
-        if record is not None and self._serve(one, space, [record]):
+        space = self._waiting_space(one)
+        if self._try(one, space):
             self._close(one)
         else:
             space.rearm(one.number)
@@ -652,6 +696,57 @@ class Seeking:
 def agent_at(at: str) -> str | None:
     """The holder that a place asks for; none for a whole host or the whole group."""
     return at if "@" in at else None
+
+
+def check_sets(seek: Seek) -> None:
+    """Raise `BadQuestion` for what cannot be asked of several tuples together."""
+    if not seek.template.meant:
+        raise BadQuestion(
+            what="correlate", why="only a template that names classes is answered by several tuples"
+        )
+    if seek.lease_us:
+        raise BadQuestion(
+            what="lease", why="it is on one tuple; take for good, or do not correlate"
+        )
+    if seek.dest or "@" in seek.at:
+        raise BadQuestion(
+            what="at or dest", why="the tuples of a set may have different holders; leave them out"
+        )
+    ask_of(seek).question()
+
+
+def ask_of(seek: Seek) -> Ask:
+    """What an operation asks of several tuples together."""
+    assert seek.sets is not None
+    return Ask(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
+
+
+Chosen: TypeAlias = tuple[Gathering, tuple[Record, ...]]
+
+
+def _in(space: Space, gathering: Gathering) -> Chosen:
+    found = [space.get(id) for id in gathering.ids]
+    return gathering, tuple([record for record in found if record is not None])
+
+
+def _apart(space: Space, records: list[Record], sets: Sequence[Gathering]) -> list[Chosen]:
+    """The sets that can be taken one after the other: a tuple that is gone is in no later one."""
+    gone = {record.id: None for record in records}
+    chosen: list[Chosen] = []
+    for one in sets:
+        if not any(id in gone for id in one.ids):
+            gone.update(dict.fromkeys(one.ids))
+            chosen.append(_in(space, one))
+    return chosen
+
+
+def gathered_of(gathering: Gathering, records: Sequence[Record]) -> Found:
+    """Several tuples together, as their finder gets them."""
+    first = records[0]
+    members = tuple([Member(one.fields, one.writer, one.count, one.cur) for one in records])
+    return Found(
+        gathering.fields, first.writer, first.count, first.cur, 0, "", gathering.why, members
+    )
 
 
 def found_of(record: Record, lease: str = "", why: str = "") -> Found:

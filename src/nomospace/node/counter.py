@@ -135,9 +135,11 @@ class Counter(Outputs):
 
 
 def _plain(frame: Frame) -> Template | None:
-    """The template of a call that names no place, no agent and no lease; `None` for all others."""
+    """The template of a call without a place, an agent, a lease or a class; `None` for others."""
     try:
         seek = read_seek(frame)
     except (NomospaceError, ValueError, TypeError, IndexError):
         return None  # the long way says what is wrong with it
-    return None if seek.at or seek.dest or seek.lease_us else seek.template
+    if seek.at or seek.dest or seek.lease_us or seek.template.meant:
+        return None
+    return seek.template

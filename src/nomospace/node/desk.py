@@ -2,7 +2,7 @@
 
 A `Line` is one agent's `client.Connection`. A call that the core answers at once returns at once,
 without a future and without the event loop; only what has to wait gets a future. The desk does
-not care who drives the core: `node.local` does in real time, a simulated world in virtual time.
+not care who drives the core: `node.driver` does in real time, a simulated world in virtual time.
 
 A take that is cancelled must not swallow a tuple. Its call is called off; if the tuple was given
 in the same instant all the same, it goes back: a leased one by giving up the lease, another by
@@ -26,6 +26,7 @@ from nomospace.host.calls import (
     Event,
     Launch,
     Move,
+    OntologyText,
     Open,
     Out,
     OutMany,
@@ -34,6 +35,7 @@ from nomospace.host.calls import (
     Request,
     Save,
     Seek,
+    Sets,
     Settle,
     Share,
     Show,
@@ -148,11 +150,14 @@ class Line:
         dest: str,
         lease_us: int,
         timeout_s: float | None,
+        sets: Sets | None = None,
     ) -> Coroutine[Any, Any, Any]:
-        return self._ask(Seek(space, how, template, at, dest, lease_us), timeout_s)
+        return self._ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
 
-    def open(self, space: str, law: Any, durable: bool) -> Coroutine[Any, Any, None]:
-        return self._ask(Open(space, law, durable))
+    def open(
+        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
+    ) -> Coroutine[Any, Any, None]:
+        return self._ask(Open(space, law, durable, ontology))
 
     def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
         return self._ask(Share(spaces, shared))
@@ -378,7 +383,7 @@ class Line:
         if request.lease_us:
             backs: list[Asked] = [Settle(request.space, taken[0].lease, False)]
         else:
-            backs = [PutBack(request.space, found.fields) for found in taken]
+            backs = [PutBack(request.space, row) for found in taken for row in found.rows]
 
         def put_back(answer: Answer) -> None:
             if answer.error is not None and answer.error.__class__ is not LeaseLapsed:

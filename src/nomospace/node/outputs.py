@@ -330,7 +330,8 @@ class Outputs:
             self._inside(session, Settle(request.space, taken[0].lease, False))
         else:
             for one in taken:
-                self._inside(session, PutBack(request.space, one.fields))
+                for fields in one.rows:
+                    self._inside(session, PutBack(request.space, fields))
 
 
 _OTHERS: Final = frozenset({Fire, Mail, Left, Came})

@@ -371,6 +371,12 @@ def _lower_listed(one: Listed) -> WireListed:
     )
 
 
+def _thaw(found: Found) -> None:
+    _set(found, "fields", thaw_all(found.fields))
+    for one in found.members:
+        _set(one, "fields", thaw_all(one.fields))
+
+
 def decode_value(raw: Any) -> Any:
     """The answer that was read, plain or natively; raises `Unfit` for what is none.
 
@@ -380,13 +386,13 @@ def decode_value(raw: Any) -> Any:
     value = convert(raw, _ANSWERS.kind(raw)) if raw.__class__ is list else raw
     kind = value.__class__
     if kind is Found:
-        _set(value, "fields", thaw_all(value.fields))
+        _thaw(value)
         return value
     if value is None or kind is bool or kind is int or kind is str:
         return value
     if isinstance(value, WireFounds):
         for found in value.founds:
-            _set(found, "fields", thaw_all(found.fields))
+            _thaw(found)
         return value.founds
     if isinstance(value, Told):
         return _finish(value)

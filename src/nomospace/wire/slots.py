@@ -133,6 +133,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (calls.Save, "state"): DATA,
     (forms.WireAdopt, "args"): TERM,
     (effects.Found, "fields"): TERM,
+    (effects.Member, "fields"): TERM,
 }
 
 SHAPES: Final = Shapes(SLOTS)

@@ -39,6 +39,7 @@ from nomospace.host.calls import (
     Adopt,
     Cancel,
     Move,
+    OntologyText,
     Open,
     Out,
     OutMany,
@@ -46,6 +47,7 @@ from nomospace.host.calls import (
     Request,
     Save,
     Seek,
+    Sets,
     Settle,
     Share,
     Show,
@@ -53,6 +55,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Found
 from nomospace.host.problems import InDoubt
+from nomospace.host.speaking import OntologyUnknown
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
 from nomospace.wire.admin import Question, read_question
@@ -80,11 +83,15 @@ __all__ = [  # the requests, for clients, which know nothing of hosts
     "Cancel",
     "InDoubt",
     "Move",
+    "OntologyText",
+    "OntologyUnknown",
     "Open",
     "OutMany",
     "React",
     "Request",
     "Save",
+    "Seek",
+    "Sets",
     "Settle",
     "Share",
     "Show",
