@@ -74,6 +74,7 @@ INSIDE = {
     "host.cancelled",
     "host.no-program",
     "host.no-such-agent",
+    "host.other-store",
     "space.bad-reaction",
     "space.name-taken",
     "space.no-such-way",

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
+from nomospace.errors import CallerError
 from nomospace.host.changes import (
     Durable,
     ParcelGiven,
@@ -49,6 +51,7 @@ from nomospace.protocols.routing import (
     Transmit,
     server_of,
 )
+from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import KINDS, NotPrimary, Post, post_in, with_post
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
 from nomospace.protocols.routing.records import Kind
@@ -67,6 +70,24 @@ as many as its state took the last time, if that was more."""
 
 UNSEALED: Final = b"\0"
 """In the place of a seal, on a letter that came from elsewhere without one."""
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherStore(CallerError):
+    """A host was given what another host, or this one in another domain, has written down."""
+
+    code: ClassVar[str] = "host.other-store"
+    host: str
+    domain: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"the store is not one of host {self.host!r} in domain {self.domain!r}: {self.found}; "
+            "give each host a store of its own, and start it with the name, the domain and the "
+            "[servers] that it had"
+        )
+
 
 _AWAY: Final = (None, AWAY)
 _MUTE: Final = (None, AWAY, CREATING)
@@ -165,7 +186,17 @@ class Posting:
         self._fold_at: dict[str, int] = {}
         for core, changes in durable.routing.items():
             self._written[core] = len(changes)
-            (self._servers[core] if core else self.daemon).restore(changes, now=host.now)
+            known: ServerCore | Daemon | None = self._servers.get(core) if core else self.daemon
+            if known is None:
+                raise self._not_ours(
+                    f"it has the agents of {core!r}, which this host does not serve"
+                )
+            known.restore(changes, now=host.now)
+        if (seat := self.daemon.foreign()) is not None:
+            raise self._not_ours("{} is registered in domain {!r}".format(*seat))
+
+    def _not_ours(self, found: str) -> OtherStore:
+        return OtherStore(host=self._host.name, domain=self.domain, found=found)
 
     # -- agents ----------------------------------------------------------------------------
 

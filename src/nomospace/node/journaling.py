@@ -13,11 +13,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from nomospace.control import Event, Ruling
+from nomospace.errors import CallerError
 from nomospace.host import Host as Core
 from nomospace.host.calls import LawText
 from nomospace.host.effects import Effect
@@ -36,6 +40,7 @@ from nomospace.store.journal import (
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.admin import Record as Line
 from nomospace.wire.changes import encode_ruling
+from nomospace.wire.segments import MANIFEST, check_last, decode_manifest
 
 KEEP_RECORDS: Final = 200_000
 """So many records are kept for `journal tail`, where no segments are sealed."""
@@ -43,9 +48,44 @@ LOOK_S: Final = 2.0
 """How often it is looked at how many records wait."""
 SEAL_S: Final = 300.0
 """How long sealing may take before it is given up, and tried again later."""
+RETRY_S_MAX: Final = 60.0
+"""The longest pause after sealing failed; it doubles from `LOOK_S`."""
 FACT_CHARS_MAX: Final = 500
 QUIET: Final = frozenset({"started", "stopped", "view", "expired", "law-says"})
 """Notes that are no news for an auditor."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSegmentsFolder(CallerError):
+    """Segments of the journal cannot be written where a host was told to."""
+
+    code: ClassVar[str] = "node.no-segments-folder"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"segments of the journal cannot be written into {self.folder!r}: {self.why}; name a "
+            "folder that this host may write into"
+        )
+
+
+def check_folder(journal: Journal) -> None:
+    """Raise `NoSegmentsFolder` if there is a folder for segments and it cannot be written into.
+
+    Else a host would find out long after its start, in a child process.
+    """
+    if not (journal.on and journal.folder):
+        return
+    try:
+        Path(journal.folder).mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=journal.folder):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            why = "it is a file, or in one"
+        raise NoSegmentsFolder(folder=journal.folder, why=why) from None
 
 
 class Journalist:
@@ -103,8 +143,12 @@ class Sealing:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin."""
-        if self._journal.folder and self._url != "memory":
+        """Begin. Raises `OtherJournal`, `BadManifest`: what was sealed there is not from here."""
+        folder = self._journal.folder
+        if folder and self._url != "memory":
+            with suppress(FileNotFoundError):
+                data = (Path(folder) / MANIFEST).read_bytes()
+                check_last(decode_manifest(data, folder), self._store.last_record, folder)
             self._task = asyncio.get_running_loop().create_task(self._seal(), name="journal")
         else:
             self._store.keep_records(KEEP_RECORDS)
@@ -121,15 +165,18 @@ class Sealing:
         journal = self._journal
         loop = asyncio.get_running_loop()
         sealed_at, sealed = loop.time(), 0
+        look_s = pause_s = min(LOOK_S, journal.seconds)
         while True:
-            await asyncio.sleep(min(LOOK_S, journal.seconds))
+            await asyncio.sleep(pause_s)
             last = self._store.last_record
             waited = loop.time() - sealed_at
             if last == sealed or (last - sealed < journal.rows and waited < journal.seconds):
                 continue
             sealed_at = loop.time()
             if await self._seal_once():
-                sealed = last
+                sealed, pause_s = last, look_s
+            else:  # what is wrong with the folder does not mend itself at once
+                pause_s = min(2 * pause_s, RETRY_S_MAX)
 
     async def _seal_once(self) -> bool:
         journal = self._journal

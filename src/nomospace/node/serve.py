@@ -23,7 +23,7 @@ from nomospace.law import CompiledLaw
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
 from nomospace.node.config import Config
-from nomospace.node.journaling import QUIET, Journalist, Sealing, told
+from nomospace.node.journaling import QUIET, Journalist, Sealing, check_folder, told
 from nomospace.node.links import Hear
 from nomospace.node.listen import Listener
 from nomospace.node.local import Host
@@ -117,6 +117,7 @@ class Server:
 
     async def _start(self) -> None:
         config, settings, parts = self.config, self.config.host, self._parts
+        check_folder(config.journal)
         if not settings.insecure:
             from nomospace.node.identity import Identity
 
@@ -145,7 +146,11 @@ class Server:
             recorder=self._journalist,
             on_report=self._report,
         )
-        await self.host.start()
+        try:
+            await self.host.start()
+        except BaseException:
+            store.close()  # nobody else would, and the next who opens it finds it in use
+            raise
         parts.push_async_callback(self.host.close)
         shelf = LawShelf(self.host.law)
         operating = Operating(self)

@@ -54,7 +54,9 @@ from nomospace.store.parquet import SCHEMAS, record_of, row_of
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
+    OtherJournal,
     Segment,
+    check_last,
     decode_manifest,
     encode_manifest,
     file_of,
@@ -149,13 +151,20 @@ def seal(
     made: list[Segment] = []
     with _alone(folder):
         manifest = read_manifest(folder)
+        check_last(manifest, store.last_record, str(folder))
         _remove_unknown(folder, manifest)
+        host = _host_of(folder, manifest)
         if not keep:
             store.prune(manifest.last)
         while True:
             entries = _waiting(store, manifest.last, limits)
             if not entries or not _is_due(entries, limits, now):
                 return made
+            here = decode_record(entries[0].record).host
+            if host not in ("", here):
+                why = f"they are of host {host!r}, and it is of {here!r}"
+                raise OtherJournal(folder=str(folder), why=why)
+            host = here
             rows: Rows = {}
             for entry in entries:
                 table, row = row_of(entry)
@@ -165,6 +174,15 @@ def seal(
             if not keep:
                 store.prune(segment.last)
             made.append(segment)
+
+
+def _host_of(folder: Path, manifest: Manifest) -> str:
+    """Whose segments are in a folder; empty if there are none."""
+    if not manifest.segments:
+        return ""
+    last = manifest.segments[-1]
+    path = _path(folder, next(iter(last.rows)), last.number)
+    return str(pq.read_table(path, columns=["host"]).column("host")[0].as_py())
 
 
 def _remove_unknown(folder: Path, manifest: Manifest) -> None:
@@ -305,6 +323,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(msgspec.json.encode({"last": read_manifest(given.into).last}).decode())
     except NomospaceError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{given.into}: {error.strerror or error}", file=sys.stderr)
         return 1
     return 0
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from nomospace.errors import Unavailable
+from nomospace.errors import CallerError, Unavailable
 
 JOURNAL_VERSION: Final = 1
 """The version of records and of the tables of segments."""
@@ -115,6 +115,28 @@ class NewerManifest(BadManifest):
 
     code: ClassVar[str] = "store.newer-manifest"
     version: int
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherJournal(CallerError):
+    """A journal folder has segments that were not sealed from this store."""
+
+    code: ClassVar[str] = "store.other-journal"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the segments in {self.folder} are not of this store: {self.why}; give each host a "
+            "folder of its own, and a store that was brought back a new one"
+        )
+
+
+def check_last(manifest: Manifest, last: int, folder: str) -> None:
+    """Raise `OtherJournal` when a folder is ahead of a store whose last record this is."""
+    if manifest.last > last:
+        why = f"they have {manifest.last:,} records, and it has written {last:,}"
+        raise OtherJournal(folder=folder, why=why)
 
 
 def file_of(table: str, number: int) -> str:

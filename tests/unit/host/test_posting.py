@@ -76,3 +76,23 @@ def test_changes_of_routing_are_folded_however_many_agents_there_are(
     assert most <= 16
     again = Host("a", life=2, now=0, durable=disk)
     assert again.posting.daemon.state() == host.posting.daemon.state()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": "b"}, "the agents of 'a', which this host does not serve"),
+        ({"domain": "lab", "servers": {"lab": ("a",)}}, "ann@a is registered in domain 'a'"),
+    ],
+)
+def test_a_host_does_not_start_with_what_another_has_written(
+    given: dict[str, Any], words: str
+) -> None:
+    disk = Durable()
+    for effect in Host("a", life=1, now=0).handle(Arrive("ann@a"), now=0):
+        for change in effect.changes if isinstance(effect, Persist) else ():
+            disk.apply(change)
+    Host("a", life=2, now=0, durable=disk)
+    with pytest.raises(post_office.OtherStore) as caught:
+        Host(given.pop("name", "a"), life=2, now=0, durable=disk, **given)
+    assert words in str(caught.value)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from nomospace import t
 from nomospace.client.remote import connect
+from nomospace.host.posting import OtherStore
 from nomospace.law import load
-from nomospace.node.config import read_config
+from nomospace.node.config import Config, read_config
+from nomospace.node.journaling import NoSegmentsFolder
 from nomospace.node.serve import Server
 from nomospace.store import open_store
-from nomospace.store.journal import EventRecord, TupleRecord, replay
-from nomospace.store.segments import read_journal
+from nomospace.store.interface import Step
+from nomospace.store.journal import EventRecord, TupleRecord, encode_record, replay
+from nomospace.store.segments import Limits, read_journal, read_manifest, seal
 from nomospace.terms import show
 from nomospace.wire.admin import Tail
+from nomospace.wire.segments import MANIFEST, OtherJournal
 
 LAW = load(
     """\
@@ -82,5 +90,81 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
         assert any("nonsense" in event for event in events)
         assert any(event.startswith("noted(garbage") for event in events)
         assert len({(one.home, one.law, one.seq) for one in rulings}) == len(rulings)
+
+    asyncio.run(program())
+
+
+# -- where nothing can be written, or somebody else's is -----------------------------------------
+
+
+def config_of(folder: Path, name: str, segments: Path | str, **given: Any) -> Config:
+    """A host with segments; its store is in a folder."""
+    text = f'[journal]\nfolder = "{segments}"\nseconds = 0.2\n'
+    given.setdefault("store", str(folder / f"{name}.db"))
+    return read_config(text, "it.toml", name=name, insecure=True, listen="127.0.0.1:0", **given)
+
+
+async def sealed_by(config: Config, folder: Path) -> None:
+    """Let a host write something, and seal it."""
+    async with Server(config) as server:
+        async with connect(f"nomos+plain://{server.listener.address}") as host:
+            jobs = await (await host.agent("ann")).space("jobs")
+            await jobs.out("job", 1)
+        async with asyncio.timeout(30):
+            while not (folder / MANIFEST).exists():
+                await asyncio.sleep(0.05)
+
+
+def test_a_folder_that_cannot_be_written_into_is_told_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+
+    async def program(segments: str) -> None:
+        with pytest.raises(NoSegmentsFolder) as caught:
+            async with Server(config_of(tmp_path, "ward", segments)):
+                pass
+        assert segments in str(caught.value)
+
+    for segments in (str(tmp_path / "file"), str(tmp_path / "file" / "in it"), "/proc/nowhere"):
+        asyncio.run(program(segments))
+    assert not list(tmp_path.glob("*.db"))
+
+
+def test_a_host_does_not_seal_into_the_segments_of_another(tmp_path: Path) -> None:
+    """It would lose the records that those of the other are numbered like."""
+    segments = tmp_path / "segments"
+
+    async def program() -> None:
+        await sealed_by(config_of(tmp_path, "ward", segments), segments)
+        with pytest.raises(OtherJournal, match="records, and it has written 0"):
+            async with Server(config_of(tmp_path, "icu", segments)):
+                pass
+
+    asyncio.run(program())
+    before = read_manifest(segments)
+    with closing(open_store(str(tmp_path / "lab.db"))) as store:
+        store.begin()
+        told = TupleRecord("lab", 1, "jobs", "ann@lab", 1, "written", "ann@lab", b"\x90")
+        step = Step(records=(encode_record(told),) * (before.last + 5))
+        store.commit([step], at=1)
+        with pytest.raises(OtherJournal, match="they are of host 'ward', and it is of 'lab'"):
+            seal(store, segments, Limits(seconds=0), now=10**9)
+    assert read_manifest(segments) == before
+
+
+def test_a_host_does_not_start_with_the_store_of_another(tmp_path: Path) -> None:
+    async def program() -> None:
+        async with (
+            Server(config_of(tmp_path, "ward", tmp_path / "segments")) as server,
+            connect(f"nomos+plain://{server.listener.address}") as host,
+        ):
+            await host.agent("ann")
+        swapped = {"store": str(tmp_path / "ward.db")}
+        with pytest.raises(OtherStore, match="the agents of 'ward', which this host does not"):
+            async with Server(config_of(tmp_path, "icu", "", **swapped)):
+                pass
+        async with Server(config_of(tmp_path, "ward", tmp_path / "segments")) as server:
+            assert server.host.core.life == 3  # a try counts; nothing else has changed
 
     asyncio.run(program())

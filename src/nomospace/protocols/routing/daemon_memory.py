@@ -15,7 +15,7 @@ from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import PostId
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
-from nomospace.protocols.routing.residents import AWAY, Phase, Resident
+from nomospace.protocols.routing.residents import AWAY, HERE, Phase, Resident
 from nomospace.protocols.routing.waits import Waits
 
 
@@ -84,6 +84,13 @@ class DaemonMemory:
         if resident is None or resident.phase is not AWAY:
             return None
         return resident.to, resident.ticket
+
+    def foreign(self) -> tuple[str, str] | None:
+        """An agent that is settled here and in another domain: no daemon of this one made that."""
+        for agent, resident in self._residents.items():
+            if resident.phase is HERE and resident.domain != self._domain:
+                return agent, resident.domain
+        return None
 
     def guess(self, agent: str) -> str | None:
         """The site where this daemon thinks that an agent is."""
