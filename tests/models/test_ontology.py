@@ -115,3 +115,50 @@ def test_the_seeds_meet_every_case() -> None:
         else:
             counts["fine"] += 1
     assert min(counts.values()) >= 20, counts
+
+
+def needs_itself(said: dict[str, Said], needs: dict[str, set[str]]) -> set[str]:
+    """The classes that need themselves: what their functions and inherited functions name, on."""
+    direct = {
+        name: set().union(*(needs[one] for one in {name} | above(said, name))) for name in said
+    }
+    found = set()
+    for name in said:
+        reached: set[str] = set()
+        new = direct[name]
+        while new - reached:
+            reached |= new
+            new = set().union(*(direct[one] for one in reached))
+        if name in reached:
+            found.add(name)
+    return found
+
+
+def test_rings_of_functions_are_found_and_nothing_else() -> None:
+    taken = refused = 0
+    for seed in range(300):
+        rng = random.Random(seed)
+        said = made_up(rng, rings=False)
+        needs = {
+            name: set(rng.sample(list(said), k=min(len(said), rng.choice([0, 0, 0, 1, 2]))))
+            for name in said
+        }
+        lines = ["classes:"]
+        for name, one in said.items():
+            needs[name].discard(name)  # a function of its own inputs is another fault
+            ways = [f"round({need}.v{need})" for need in sorted(needs[name])]
+            lines.append(
+                f"  {name}: {{parents: [{', '.join(one.parents)}], "
+                f"properties: {{v{name}: any}}, depends: {{v{name}: [{', '.join(ways)}]}}}}"
+            )
+        rings = needs_itself(said, needs)
+        if not rings:
+            read_ontology("\n".join(lines))
+            taken += 1
+            continue
+        with pytest.raises(FaultyOntology) as caught:
+            read_ontology("\n".join(lines))
+        assert {fault.code for fault in caught.value.faults} == {"ontology.function-cycle"}
+        assert {fault.message.partition(" ")[0] for fault in caught.value.faults} <= rings
+        refused += 1
+    assert min(taken, refused) > 50, (taken, refused)

@@ -87,16 +87,17 @@ def _check_types(plain: Ontology, groups: Groups, order: list[Group], faults: Fa
     Only properties that are declared with different types are followed, and only down from where
     they are declared; most properties are declared once.
     """
-    declared: dict[str, dict[str, None]] = {}
+    declared: dict[str, list[Group]] = {}
     for group in order:
-        for name, (kind, _) in group.types.items():
-            declared.setdefault(name, {})[kind] = None
+        for name in group.types:
+            declared.setdefault(name, []).append(group)
+    place = {group.name: (at, group) for at, group in enumerate(order)}
     narrowest = _Narrowest(plain)
-    for name, kinds in declared.items():
-        if len(kinds) == 1:
+    for name, declarers in declared.items():
+        if len({group.types[name][0] for group in declarers}) == 1:
             continue
         known: dict[str, tuple[str, str]] = {}  # class -> the type there, and who declares it
-        for group in order:
+        for group in _from(declarers, plain, place):
             own = group.types.get(name)
             sides = [known[above] for above in sorted(group.parents) if above in known]
             if own is not None:
@@ -111,6 +112,18 @@ def _check_types(plain: Ontology, groups: Groups, order: list[Group], faults: Fa
                     break
                 chosen = chosen if narrow == chosen[0] else other
             known[group.name] = chosen
+
+
+def _from(
+    declarers: list[Group], plain: Ontology, place: Mapping[str, tuple[int, Group]]
+) -> list[Group]:
+    """Some classes and all that is under them, parents first."""
+    found: dict[str, None] = {}
+    for group in declarers:
+        if group.name not in found:
+            found[group.name] = None
+            found |= dict.fromkeys(plain.descendants(group.name))
+    return [group for _, group in sorted((place[name] for name in found), key=lambda one: one[0])]
 
 
 def _report_types(

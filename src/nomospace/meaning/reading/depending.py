@@ -206,22 +206,32 @@ def _names(ontology: Ontology) -> list[str]:
 
 
 def check_trees(made: Ontology, depends: Depends, faults: Faults) -> None:
-    """No class may need itself to be computed, over however many functions."""
-    if not depends.places:
+    """No class may need itself to be computed, over however many functions.
+
+    A class needs what its functions name, and what its parents' functions name. So one graph has
+    both steps, to an input and to a parent; parents alone have no rings, hence every ring in it
+    passes a function.
+    """
+    cause: dict[tuple[str, str], Dependence] = {}
+    for one in depends.places:
+        for needed in one.inputs:
+            cause.setdefault((one.owner, needed), one)
+    if not cause:
         return
     edges: dict[str, list[str]] = {}
-    cause: dict[tuple[str, str], Dependence] = {}
-    for name in made.classes:
-        for listed in made.depends(name).values():
-            for one in listed:
-                for needed in one.inputs:
-                    edges.setdefault(name, []).append(needed)
-                    cause.setdefault((name, needed), one)
+    for name, needed in cause:
+        edges.setdefault(name, []).append(needed)
+    for name, declared in made.classes.items():
+        if declared.parents:
+            edges.setdefault(name, []).extend(declared.parents)
     for cycle in cycles(edges):
-        used = cause[cycle[0], cycle[1 % len(cycle)]]
+        steps = list(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        needed_ones = [after for before, after in steps if (before, after) in cause]
+        ring = [needed_ones[-1], *needed_ones[:-1]]
+        used = next(cause[step] for step in steps if step in cause)
         faults.add(
             "function-cycle",
-            f"{cycle[0]} needs itself to be computed: {arrows(cycle)}",
+            f"{ring[0]} needs itself to be computed: {arrows(ring)}",
             depends.places[used].place,
             "one class of this ring must come from tuples, without functions",
         )
