@@ -7,6 +7,7 @@ One connection a database serves all cases: each makes its tables and drops them
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -25,9 +26,15 @@ from tests.servers import shared_postgres
 
 @cache
 def _database(kind: str) -> Database:
+    made: Database
     if kind == "sqlite":
-        return SqliteDatabase()
-    return DuckdbDatabase() if kind == "duckdb" else PostgresDatabase(shared_postgres().url)
+        made = SqliteDatabase()
+    elif kind == "duckdb":
+        made = DuckdbDatabase()
+    else:
+        made = PostgresDatabase(shared_postgres().url)
+    atexit.register(made.close)
+    return made
 
 
 def _engine(kind: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Thread
+from time import monotonic
 from typing import Any, Final
 
 import duckdb
@@ -17,6 +19,9 @@ from nomospace.store.matching import STATEMENT_S, DatabaseFailed
 MEMORY: Final = "2GB"
 """The most memory that the database takes; past it, it goes to disk."""
 
+_LOOK_S: Final = 1.0
+"""How often it is looked whether a statement takes too long."""
+
 
 class DuckdbDatabase:
     """A database in memory, of its own."""
@@ -25,18 +30,26 @@ class DuckdbDatabase:
 
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
+        self._until = math.inf
+        self._closed = Event()
+        self._watcher = Thread(target=self._watch, name="duckdb-watch", daemon=True)
+        self._watcher.start()
+
+    def _watch(self) -> None:
+        """Interrupt a statement that takes too long; DuckDB knows no limit of its own."""
+        while not self._closed.wait(_LOOK_S):
+            if monotonic() > self._until:
+                self._connection.interrupt()
 
     @contextmanager
     def _told(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        stop = Timer(STATEMENT_S, self._connection.interrupt)
-        stop.daemon = True
-        stop.start()
+        self._until = monotonic() + STATEMENT_S
         try:
             yield self._connection
         except duckdb.Error as error:
             raise DatabaseFailed(engine="duckdb", why=str(error)) from error
         finally:
-            stop.cancel()
+            self._until = math.inf
 
     def run(self, statement: Statement) -> None:
         """Run a statement that gives nothing back."""
@@ -76,4 +89,6 @@ class DuckdbDatabase:
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""
+        self._closed.set()
+        self._watcher.join(_LOOK_S)
         self._connection.close()

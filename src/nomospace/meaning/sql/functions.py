@@ -26,6 +26,9 @@ _NEAR: Final = 1e-300
 """Results outside these are none: there, databases fail, or give what Python does not."""
 _DIGITS_MAX: Final = 15
 _WHOLE: Final = 2.0**52
+"""From here on a double has no part after the point."""
+_HELD: Final = 2.0**53
+"""Up to here a double holds every whole number."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -136,20 +139,23 @@ def _concat(inputs: Sequence[Flat]) -> Flat:
 
 
 def _round(inputs: Sequence[Flat]) -> Flat:
-    """Halves go away from zero; what has no digits to lose stays as it is."""
+    """Halves go away from zero; without digits, or with none for digits, to a whole number."""
     value = inputs[0]
-    tests = [value.is_kind("n"), _within(value, 1.0)]
-    found: exp.Expr = _rounded(value.num, 0)
-    if len(inputs) == 2:
-        digits = [double(float(number)) for number in range(_DIGITS_MAX + 1)]
-        tests += [inputs[1].is_kind("n"), inputs[1].num.copy().isin(*digits)]
-        cases = exp.Case(this=inputs[1].num.copy())
-        for number, wanted in enumerate(digits):
-            cases.when(wanted.copy(), _rounded(value.num, number), copy=False)
-        found = cases
-    # A whole number that no double is has no digits to lose either.
-    inexact = exp.NEQ(this=value.ext.copy(), expression=string(EXACT))
-    return chosen([(inexact, value)], _number(all_of(tests), found))
+    number = [value.is_kind("n"), _within(value, 1.0)]
+    held = exp.LTE(this=exp.Abs(this=value.num.copy()), expression=double(_HELD))
+    exact = exp.EQ(this=value.ext.copy(), expression=string(EXACT))
+    whole = _number(all_of([*number, held, exact]), _rounded(value.num, 0))
+    if len(inputs) == 1:
+        return whole
+    digits = [double(float(count)) for count in range(_DIGITS_MAX + 1)]
+    known = exp.In(this=inputs[1].num.copy(), expressions=digits)
+    ifs = [
+        exp.If(this=wanted.copy(), true=_rounded(value.num, count))
+        for count, wanted in enumerate(digits)
+    ]
+    found = exp.Case(this=inputs[1].num.copy(), ifs=ifs)
+    cut = _number(all_of([*number, inputs[1].is_kind("n"), known]), found)
+    return chosen([(inputs[1].is_kind("z"), whole)], cut)
 
 
 def _rounded(number: exp.Expr, digits: int) -> exp.Expr:
