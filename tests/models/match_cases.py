@@ -73,8 +73,9 @@ def case(seed: int) -> Case:
         for name in made.inputs
     ]
     used = list(dict.fromkeys([*inputs, *rng.sample(names, len(names))]))[: rng.randint(2, 4)]
-    facts = _facts(rng, used)
-    template = _template(rng, ontology, names, used)
+    computing = bool(inputs) and rng.random() < 0.5  # a case for dependence functions
+    facts = _facts(rng, used, computing)
+    template = _template(rng, ontology, names, used, computing)
     question = parse_template(
         template,
         ontology,
@@ -145,7 +146,7 @@ def _circular(ontology: Ontology) -> bool:
     return any(needs(name, ()) for name in ontology.classes)
 
 
-def _facts(rng: random.Random, used: list[str]) -> tuple[Fact, ...]:
+def _facts(rng: random.Random, used: list[str], computing: bool) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     known: dict[tuple[str, str], Term] = {}
     loose = rng.random() < 0.4  # whether one object may be seen with different properties
@@ -161,8 +162,9 @@ def _facts(rng: random.Random, used: list[str]) -> tuple[Fact, ...]:
             name = rng.choice(used)
             properties: dict[str, Term] = {}
             for one in ("x", "y"):
-                if rng.random() < 0.85:
-                    properties[one] = rng.choice([1, 1, 2, 2, 3, 2.0, "s"])
+                if rng.random() < (0.97 if computing else 0.85):
+                    some = [1, 1, 2, 2.0] if computing else [1, 1, 2, 2, 3, 2.0, "s"]
+                    properties[one] = rng.choice(some)
             if rng.random() < 0.1:
                 fields.append(Object(name, None, properties).term)
                 continue
@@ -173,13 +175,19 @@ def _facts(rng: random.Random, used: list[str]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _template(rng: random.Random, ontology: Ontology, names: list[str], used: list[str]) -> str:
-    if rng.random() < 0.03:
+def _template(
+    rng: random.Random, ontology: Ontology, names: list[str], used: list[str], computing: bool
+) -> str:
+    if not computing and rng.random() < 0.03:
         return rng.choice(["(int)", "(1, str)", "(any, any)", "('p')"])
     above = [name for one in used for name in ontology.ancestors(one)]
     computable = [one for one in ontology.classes if ontology.depends(one)]
     fields: list[str] = []
-    for _ in range(rng.choice([1, 2, 2, 3, 3, 3, 4])):
+    for number in range(rng.choice([1, 1, 2] if computing else [1, 2, 2, 3, 3, 3, 4])):
+        if computing and number == 0:
+            away = [one for one in computable if not ontology.accepted(one) & set(used)]
+            fields.append(rng.choice(away or computable))
+            continue
         kind = rng.random()
         pool = (
             used if kind < 0.6 else above if kind < 0.75 else computable if kind < 0.97 else names
