@@ -5,11 +5,10 @@ a kind it does not take, where a divisor is zero, and where the result is no ter
 finite). It never breaks what asked: a function of a user that raises gives no value either, and
 what it raised is reported.
 
-The built-in ones work in every engine: each knows its SQL. They are defined so that every database
-can agree to the last bit: `divide` gives a float, always; `round(x)` gives an int and
-`round(x, digits)` a float, halves away from zero; booleans are not numbers; `concat` joins strings
-only. A function registered from Python runs where Python runs; an engine that is a database says
-that it cannot.
+The built-in ones work in every engine, and are defined so that every database can agree to the last
+bit: `divide` gives a float, always; `round(x)` gives an int and `round(x, digits)` a float, halves
+away from zero; booleans are not numbers; `concat` joins strings only. Their SQL is in
+`sql.functions`. A function registered from Python runs where Python runs; databases refuse it.
 
 After the paper "Semantic Tuplespace", Definition 1 (F, the dependence functions).
 """
@@ -19,23 +18,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
 from nomospace.terms.objects import MISSING
 from nomospace.terms.values import INT_BITS_MAX, NotATerm, Term, TooLarge, freeze
 
-if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
-
 ARITY_MAX: Final = 16
 """The most inputs a function may have."""
 FUNCTIONS_MAX: Final = 10_000
 """The most functions a registry holds."""
-
-NUMBER: Final = "number"
-STRING: Final = "string"
-ANYTHING: Final = "any"
 
 Report = Callable[[str], None]
 """Is told, in words, of a function that raised."""
@@ -54,20 +46,12 @@ class BadFunction(CallerError):
 
 
 class Function(NamedTuple):
-    """One function: what it takes, what it gives, how Python and how a database compute it.
-
-    `kinds` are the kinds of input it takes, all of one kind in one call; `gives` is the kind of
-    what it gives, or `any` for the kind of its inputs. `sql` makes its expression from those of its
-    inputs, which the engine has seen to be there and to be of one of `kinds`; a NULL is no value.
-    """
+    """One function: its name, how many inputs it takes, and how it is computed."""
 
     name: str
     arity_min: int
     arity_max: int
     call: Callable[..., Term]
-    sql: Callable[[Sequence[Expr]], Expr] | None = None
-    kinds: tuple[str, ...] = (ANYTHING,)
-    gives: str = ANYTHING
 
     @property
     def arity(self) -> str:
@@ -270,99 +254,19 @@ def _round(value: Term, digits: Term = None) -> Term:
 
 
 def _away(value: float, scale: float) -> float:
-    """The nearest multiple of 1/scale, halves up; the same steps, in the same order, as in SQL."""
+    """The nearest multiple of 1/scale, halves up, by steps that databases have too."""
     return value if value * scale >= _EXACT else math.floor(value * scale + 0.5) / scale
 
 
-# The built-in functions: SQL. The library is loaded when an engine first asks.
-
-
-def _chain(node: str) -> Callable[[Sequence[Expr]], Expr]:
-    def build(inputs: Sequence[Expr]) -> Expr:
-        from sqlglot import exp
-
-        found = inputs[0]
-        for value in inputs[1:]:
-            found = getattr(exp, node)(this=exp.paren(found), expression=exp.paren(value))
-        return exp.paren(found)
-
-    return build
-
-
-def _sql_divide(inputs: Sequence[Expr]) -> Expr:
-    from sqlglot import exp
-
-    above, below = (exp.cast(value, exp.DataType.Type.DOUBLE) for value in inputs)
-    return exp.paren(exp.Div(this=above, expression=exp.func("NULLIF", below, _literal(0))))
-
-
-def _sql_extreme(name: str) -> Callable[[Sequence[Expr]], Expr]:
-    def build(inputs: Sequence[Expr]) -> Expr:
-        from sqlglot import exp
-
-        sign = exp.LT if name == "min" else exp.GT
-        found = inputs[0]
-        for value in inputs[1:]:  # the first of equals stays, as in Python: 1 and 1.0 are two terms
-            better = sign(this=value.copy(), expression=found.copy())
-            found = exp.Case().when(better, value).else_(found)
-        return found
-
-    return build
-
-
-def _sql_concat(inputs: Sequence[Expr]) -> Expr:
-    from sqlglot import exp
-
-    found = inputs[0]
-    for value in inputs[1:]:
-        found = exp.DPipe(this=found, expression=value)
-    return exp.paren(found)
-
-
-def _literal(value: float) -> Expr:
-    from sqlglot import exp
-
-    return exp.Literal.number(value)
-
-
-def _sql_round(inputs: Sequence[Expr]) -> Expr:
-    from sqlglot import exp
-
-    value = exp.cast(inputs[0], exp.DataType.Type.DOUBLE)
-    one, ten = _literal(1.0), _literal(10.0)
-    scale: Expr = one if len(inputs) == 1 else exp.func("POWER", ten, inputs[1])
-    scaled = exp.Mul(this=exp.func("ABS", value.copy()), expression=scale.copy())
-    up = exp.func("FLOOR", exp.Add(this=scaled.copy(), expression=_literal(0.5)))
-    size = (
-        exp.Case()
-        .when(
-            exp.GTE(this=scaled, expression=_literal(_EXACT)),
-            exp.func("ABS", value.copy()),
-        )
-        .else_(exp.Div(this=up, expression=scale.copy()))
-    )
-    below = exp.LT(this=value.copy(), expression=_literal(0))
-    near = exp.Case().when(below, exp.Neg(this=exp.paren(size))).else_(size.copy())
-    if len(inputs) == 1:
-        held = exp.LTE(this=exp.func("ABS", inputs[0].copy()), expression=_literal(_WHOLE))
-        return exp.Case().when(held, exp.cast(near, exp.DataType.Type.BIGINT))
-    digits = exp.Between(this=inputs[1].copy(), low=_literal(0), high=_literal(_DIGITS_MAX))
-    return exp.Case().when(digits, near)
-
-
 _BUILT_IN: Final = (
-    Function(
-        "plus", 2, ARITY_MAX, _arithmetic(lambda a, b: a + b), _chain("Add"), (NUMBER,), NUMBER
-    ),
-    Function("minus", 2, 2, _arithmetic(lambda a, b: a - b), _chain("Sub"), (NUMBER,), NUMBER),
-    Function(
-        "times", 2, ARITY_MAX, _arithmetic(lambda a, b: a * b), _chain("Mul"), (NUMBER,), NUMBER
-    ),
-    Function("divide", 2, 2, _arithmetic(lambda a, b: a / b), _sql_divide, (NUMBER,), NUMBER),
-    Function("min", 2, ARITY_MAX, _extreme(min), _sql_extreme("min"), (NUMBER, STRING)),
-    Function("max", 2, ARITY_MAX, _extreme(max), _sql_extreme("max"), (NUMBER, STRING)),
-    Function("concat", 2, ARITY_MAX, _concat, _sql_concat, (STRING,), STRING),
-    Function("round", 1, 2, _round, _sql_round, (NUMBER,), NUMBER),
+    Function("plus", 2, ARITY_MAX, _arithmetic(lambda a, b: a + b)),
+    Function("minus", 2, 2, _arithmetic(lambda a, b: a - b)),
+    Function("times", 2, ARITY_MAX, _arithmetic(lambda a, b: a * b)),
+    Function("divide", 2, 2, _arithmetic(lambda a, b: a / b)),
+    Function("min", 2, ARITY_MAX, _extreme(min)),
+    Function("max", 2, ARITY_MAX, _extreme(max)),
+    Function("concat", 2, ARITY_MAX, _concat),
+    Function("round", 1, 2, _round),
 )
 _BUILT_IN_NAMES: Final = frozenset(function.name for function in _BUILT_IN)
 
