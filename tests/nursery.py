@@ -16,6 +16,7 @@ import ctypes
 import gc
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -34,7 +35,8 @@ BORN_S: Final = 30.0
 READ_FIRST: Final = """
     nomospace.cli.host nomospace.node.serve nomospace.node.loops nomospace.node.logs uvloop
     nomospace.node.identity nomospace.node.door nomospace.node.vouching nomospace.node.tcp
-    nomospace.node.nats nomospace.store.sqlite nomospace.store.postgres typer.main rich.console
+    nomospace.node.nats nomospace.node.services.mediators nomospace.store.sqlite
+    nomospace.store.postgres typer.main rich.console
 """.split()
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -98,11 +100,17 @@ class Child:
         self.stdout.close()
 
 
-def start(arguments: list[str], *, folder: Path, log: IO[bytes]) -> Child:
-    """Run `nomospace ARGUMENTS` in a folder, with its standard error in a file."""
+def start(
+    arguments: list[str], *, folder: Path, log: IO[bytes], program: Path | None = None
+) -> Child:
+    """Run `nomospace ARGUMENTS` in a folder, with its standard error in a file.
+
+    Instead of the command line it may be a `program`: a file of Python that imports no tests.
+    """
     out, its_out = os.pipe()
     status, its_status = os.pipe()
-    request = json.dumps({"arguments": arguments, "folder": str(folder)}).encode()
+    asked = {"arguments": arguments, "folder": str(folder), "program": str(program or "")}
+    request = json.dumps(asked).encode()
     assert len(request) <= REQUEST_BYTES_MAX
     try:
         socket.send_fds(_nursery(), [request], [its_out, log.fileno(), its_status])
@@ -147,8 +155,8 @@ class _Nursery:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake.fileno())
 
-    def serve(self) -> list[str]:
-        """Until the test process is gone; in a child, what it is to run."""
+    def serve(self) -> dict[str, Any]:
+        """Until the test process is gone; in a child, what it was asked for."""
         while True:
             ready, _, _ = select.select([self._asked, self._ended], [], [])
             if self._ended in ready:
@@ -157,7 +165,7 @@ class _Nursery:
             if self._asked in ready:
                 data, fds, _, _ = socket.recv_fds(self._asked, REQUEST_BYTES_MAX, 3)
                 if not data:
-                    return []
+                    return {}
                 out, log, status = fds
                 pid = os.fork()
                 if pid == 0:
@@ -176,7 +184,7 @@ class _Nursery:
                     os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
                 os.close(status)
 
-    def _be_born(self, request: dict[str, Any], out: int, log: int, status: int) -> list[str]:
+    def _be_born(self, request: dict[str, Any], out: int, log: int, status: int) -> dict[str, Any]:
         """Let go of all that is the nursery's."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -188,8 +196,7 @@ class _Nursery:
             os.close(fd)
         end_with_parent()
         os.chdir(request["folder"])
-        arguments: list[str] = request["arguments"]
-        return arguments
+        return request
 
 
 def main() -> int:
@@ -198,12 +205,16 @@ def main() -> int:
         import_module(name)
     gc.collect()
     gc.freeze()  # what is there already is shared, and stays so
-    arguments = _Nursery(socket.socket(fileno=int(sys.argv[1]))).serve()
-    if not arguments:
+    request = _Nursery(socket.socket(fileno=int(sys.argv[1]))).serve()
+    if not request:
+        return 0
+    if request["program"]:
+        sys.argv = [request["program"], *request["arguments"]]
+        runpy.run_path(request["program"], run_name="__main__")
         return 0
     from nomospace.cli import main as run
 
-    return run(arguments)
+    return run(request["arguments"])
 
 
 if __name__ == "__main__":

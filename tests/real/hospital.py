@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from nomospace import laws
 from nomospace.client import Agent
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Term, t
-from tests.nursery import end_with_parent
+from tests import nursery
 from tests.paper.hospital import Ward
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller
@@ -127,23 +125,18 @@ class Mediator:
             "key": KEY.decode(),
         }
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.real.mediating"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 (it calls the kernel and no more)
+            self.process = nursery.start(
+                [json.dumps(order)],
+                folder=folder,
+                log=log,
+                program=Path(__file__).with_name("mediating.py"),
             )
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(order).encode())
-        self.process.stdin.close()
 
     async def ready(self) -> None:
         """Wait until it is at work."""
-        out: Any = self.process.stdout
         try:
             async with asyncio.timeout(READY_S):
-                line = await asyncio.to_thread(out.readline)
+                line = await asyncio.to_thread(self.process.stdout.readline)
         except TimeoutError:
             line = b""
         assert line == b"ready\n", f"a mediator did not start:\n{self.log.read_text()[-3_000:]}"
@@ -154,7 +147,6 @@ class Mediator:
         try:
             return self.process.wait(READY_S)
         finally:
-            assert self.process.stdout is not None
             self.process.stdout.close()
 
 

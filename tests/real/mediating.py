@@ -1,4 +1,4 @@
-"""A mediator's whole process: `python -m tests.real.mediating`, told what to be on standard input.
+"""A mediator's whole process: `python -m tests.real.mediating ORDER`, told what to be as JSON.
 
 It connects to a host, adopts the law, shows its certificate, and mediates until it is ended. All
 it uses is the public API, as any mediator would.
@@ -38,4 +38,4 @@ async def mediate(order: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(mediate(json.load(sys.stdin)))
+    asyncio.run(mediate(json.loads(sys.argv[1])))
