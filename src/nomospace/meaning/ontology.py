@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CLASSES_MAX: Final = 100_000
 """The most classes an ontology may have."""
 CLOSED_NAMES_MAX: Final = 4_000_000
-"""How many names the closed sets may hold together; past it, the oldest set is made anew on use."""
+"""How many names closed tables of one sort may hold together; past it, the oldest goes."""
 
 BASIC_TYPES: Final = ("any", "boolean", "bytes", "integer", "list", "number", "string")
 """The types of plain properties. `integer` is a `number`, and everything is `any`."""
@@ -115,6 +115,24 @@ class OntologyClass(NamedTuple):
         return (self.name, *self.synonyms)
 
 
+_Table = TypeVar("_Table", bound=Sized)
+
+
+class _Kept(dict[str, _Table]):
+    """Tables that were closed, by class; one that had to go is made anew when it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = 0
+
+    def keep(self, name: str, table: _Table) -> _Table:
+        self[name] = table
+        self.names += len(table) + 1
+        while self.names > CLOSED_NAMES_MAX and len(self) > 1:
+            self.names -= len(self.pop(next(iter(self)))) + 1
+        return table
+
+
 class Ontology:
     """Classes and what they accept; immutable.
 
@@ -129,21 +147,6 @@ class Ontology:
     >>> cars.properties("SportsCar")
     mappingproxy({'price': 'number'})
     """
-
-    __slots__ = (
-        "__dict__",
-        "_accepted",
-        "_canonical",
-        "_children",
-        "_closed_names",
-        "_depends",
-        "_properties",
-        "classes",
-        "functions",
-        "name",
-        "renames",
-        "warnings",
-    )
 
     finder: ClassVar[Callable[..., Ontology] | None] = None
     """Who reads ontologies from files. `client.ontologies` sets itself: this room opens none."""
@@ -182,10 +185,9 @@ class Ontology:
         for one in by_name.values():
             for parent in one.parents:
                 self._children.setdefault(parent, []).append(one.name)
-        self._accepted: dict[str, frozenset[str]] = {}
-        self._closed_names = 0
-        self._properties: dict[str, Mapping[str, str]] = {}
-        self._depends: dict[str, Mapping[str, tuple[Dependence, ...]]] = {}
+        self._accepted: _Kept[frozenset[str]] = _Kept()
+        self._properties: _Kept[Mapping[str, str]] = _Kept()
+        self._depends: _Kept[Mapping[str, tuple[Dependence, ...]]] = _Kept()
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -242,18 +244,7 @@ class Ontology:
         names: list[str] = []
         for name in (canonical, *self.descendants(canonical)):
             names += self.classes[name].names
-        found = frozenset(names)
-        for name in self.classes[canonical].names:
-            self._accepted[name] = found
-        self._closed_names += len(found)
-        while self._closed_names > CLOSED_NAMES_MAX and len(self._accepted) > len(
-            self.classes[canonical].names
-        ):
-            oldest = self._canonical[next(iter(self._accepted))]
-            self._closed_names -= len(self._accepted[oldest])
-            for name in self.classes[oldest].names:
-                del self._accepted[name]
-        return found
+        return self._accepted.keep(class_name, frozenset(names))
 
     def ancestors(self, name: str) -> tuple[str, ...]:
         """The classes above a class, nearest first, each once; in the order of names at one height.
@@ -289,8 +280,7 @@ class Ontology:
                 for key, kind in self.classes[name].properties.items():
                     before = merged.get(key)
                     merged[key] = kind if before is None else self.narrower(before, kind) or before
-            found = MappingProxyType(dict(sorted(merged.items())))
-            self._properties[canonical] = found
+            return self._properties.keep(canonical, MappingProxyType(dict(sorted(merged.items()))))
         return found
 
     def narrower(self, one: str, other: str) -> str | None:
@@ -321,8 +311,8 @@ class Ontology:
             for name in (canonical, *self.ancestors(canonical)):
                 for key, listed in self.classes[name].depends.items():
                     merged.setdefault(key, []).extend(listed)
-            found = MappingProxyType({key: tuple(merged[key]) for key in sorted(merged)})
-            self._depends[canonical] = found
+            made = {key: tuple(merged[key]) for key in sorted(merged)}
+            return self._depends.keep(canonical, MappingProxyType(made))
         return found
 
     def why(self, template_class: str, tuple_class: str) -> str:
