@@ -21,7 +21,7 @@ def database(kind: str) -> Iterator[Database]:
     if kind == "sqlite":
         made = SqliteDatabase()
     elif kind == "duckdb":
-        made = DuckdbDatabase()
+        made = DuckdbDatabase(threads=1)
     else:
         made = PostgresDatabase(shared_postgres().url)
     try:
