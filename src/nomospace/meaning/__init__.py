@@ -1,14 +1,17 @@
 """What classes of objects mean to each other, and which tuples answer a question about them.
 
 `ontology` holds the closed tables, `functions` the dependence functions, `reading` makes ontologies
-from texts (YAML, Turtle, RDF/XML, JSON-LD), `mapping` joins two of them. Nothing here opens a file:
-whoever calls hands in texts, and a function that fetches what they import.
+from texts (YAML, Turtle, RDF/XML, JSON-LD), `mapping` joins two of them, `picture` draws one.
+Nothing here opens a file: whoever calls hands in texts, and a function that fetches what they
+import.
 
-rdflib and pyyaml are loaded when a file is read, so that a host without ontologies has no cost.
+The readers are loaded on use, and with them rdflib and pyyaml: a host that reads no ontology does
+without.
 """
 
+from typing import TYPE_CHECKING
+
 from nomospace.meaning.functions import FUNCTIONS, Function, Functions, dependence_function
-from nomospace.meaning.mapping import OntologyMapping, read_mapping
 from nomospace.meaning.ontology import (
     BASIC_TYPES,
     CLASSES_MAX,
@@ -19,7 +22,10 @@ from nomospace.meaning.ontology import (
     OntologyClass,
     Tie,
 )
-from nomospace.meaning.reading import FaultyOntology, read_ontology
+
+if TYPE_CHECKING:
+    from nomospace.meaning.mapping import OntologyMapping, read_mapping
+    from nomospace.meaning.reading import FaultyOntology, read_ontology
 
 __all__ = [
     "BASIC_TYPES",
@@ -39,3 +45,22 @@ __all__ = [
     "read_mapping",
     "read_ontology",
 ]
+
+_LATER = {
+    "FaultyOntology": "nomospace.meaning.reading",
+    "OntologyMapping": "nomospace.meaning.mapping",
+    "read_mapping": "nomospace.meaning.mapping",
+    "read_ontology": "nomospace.meaning.reading",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a reader on its first use."""
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'nomospace.meaning' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(module), name)
+    globals()[name] = value
+    return value

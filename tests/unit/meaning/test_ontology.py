@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import nomospace as ns
+from nomospace import meaning
 from nomospace.meaning import PLAIN, Input, Ontology, OntologyClass, read_ontology
 from nomospace.meaning import ontology as tables
 from nomospace.terms import obj
@@ -256,3 +259,22 @@ def test_an_object_is_seen_with_its_properties_renamed() -> None:
     for plain in (5, "preis", ns.t.preis(1), ns.t.object("Car", 1, 2), ns.t.object(1, 2, ())):
         assert made.translated(plain) == plain
     assert PLAIN.translated(inner) is inner
+
+
+LOADED = """
+import sys
+import nomospace.meaning
+heavy = ("yaml", "rdflib", "sqlglot", "nomospace.meaning.reading")
+print([name for name in heavy if name in sys.modules])
+nomospace.meaning.read_ontology("")
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_readers_are_loaded_on_use() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout.splitlines() == ["[]", "['yaml', 'nomospace.meaning.reading']"]
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        meaning.nothing  # noqa: B018
