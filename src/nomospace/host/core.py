@@ -121,11 +121,11 @@ class Host:
     host and its papers whether what that host says under the law counts. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
     raises why it is not admitted. `carries` is asked for an agent that is packed (`moving.Coming`):
-    why the wires cannot take it, or an empty string. `limits` bound the mail that waits. With
-    `traces` the host tells what becomes of every tuple (`effects.Traced`). `revocations` are the
-    certificates known to be revoked when the host begins. A host that is `loading` is told the
-    tuples of earlier lives in `Loaded` events; until the last of them it is alone, and all that it
-    is asked waits.
+    why the wires cannot take it, or an empty string. `lap` is a stopwatch in nanoseconds, for how
+    long rulings take. `limits` bound the mail that waits. With `traces` the host tells what becomes
+    of every tuple (`effects.Traced`). `revocations` are the certificates known to be revoked when
+    the host begins. A host that is `loading` is told the tuples of earlier lives in `Loaded`
+    events; until the last of them it is alone, and all that it is asked waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -154,6 +154,7 @@ class Host:
         believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         carries: Callable[[Any], str] | None = None,
+        lap: Callable[[], int] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         traces: bool = False,
         revocations: Revocations | None = None,
@@ -177,6 +178,7 @@ class Host:
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
         self.carries = carries or _admit_all
+        self.lap = lap or _no_time
         self._held: deque[Event] = deque()
         self.group = Group(self, policy, pace, durable)
         self.speaking = Speaking(self)
@@ -497,6 +499,10 @@ def _admit_all(*asked: Any) -> str:
 
 def _doubt_nothing(*asked: Any) -> NotAuthentic | None:
     return None
+
+
+def _no_time() -> int:
+    return 0
 
 
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:

@@ -136,9 +136,15 @@ class Traced(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ruled(msgspec.Struct, frozen=True, gc=False):
-    """A controller of this host ruled: for whoever watches, and for the journal."""
+    """A controller of this host ruled: for whoever watches, and for the journal.
+
+    `hops` are the network messages that what was ruled on took to come, and `took_ns` is how long
+    the ruling took (`Host.lap`); rulings that were made at once count with the first of them.
+    """
 
     ruling: Ruling
+    hops: int = 0
+    took_ns: int = 0
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):

@@ -131,13 +131,15 @@ class Governing:
         if law.hash not in self._laws:
             self._laws[law.hash] = law
             self._host.write_down(LawLearnt(_text(law)))
+        began = self._host.lap()
         member, effects = adopt(law, home, args, now=self._host.now, manager=manager, roll=roll)
+        took_ns = self._host.lap() - began
         self._enter(member)
         if manager:
             self._managers[home, law.hash] = None
         born = Membership(law, home, state=first_state(law, manager=manager, roll=roll)).snapshot()
         self._host.write_down(MemberJoined(born))
-        ruling = self._post(member, effects)
+        ruling = self._post(member, effects, took_ns)
         self.drain()
         return ruling
 
@@ -227,13 +229,20 @@ class Governing:
 
     # -- rulings ---------------------------------------------------------------------------
 
-    def rule(self, member: Membership, event: Event) -> Ruling:
+    def rule(self, member: Membership, event: Event, hops: int = 0) -> Ruling:
         """Let a controller rule; what follows stands on the agenda."""
-        return self._post(member, member.handle(event, now=self._host.now), event)
+        ruling, orders = self.rule_apart(member, event, hops)
+        self._agenda.extend([(member, order) for order in orders])
+        return ruling
 
-    def rule_apart(self, member: Membership, event: Event) -> tuple[Ruling, list[ControlEffect]]:
+    def rule_apart(
+        self, member: Membership, event: Event, hops: int = 0
+    ) -> tuple[Ruling, list[ControlEffect]]:
         """Let a controller rule, and leave it to the caller which orders to `post`."""
-        return self._write_down(member, member.handle(event, now=self._host.now), event)
+        host = self._host
+        began = host.lap()
+        effects = member.handle(event, now=host.now)
+        return self._write_down(member, effects, event, hops, host.lap() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
         """Put an order of a ruling on the agenda."""
@@ -248,16 +257,19 @@ class Governing:
         """Whether a name is that of a governed space here."""
         return (space, law) in self._managers
 
-    def _post(
-        self, member: Membership, effects: list[ControlEffect], event: Event | None = None
-    ) -> Ruling:
-        """Write rulings down and put their orders on the agenda; the ruling on `event`."""
-        ruling, orders = self._write_down(member, effects, event)
+    def _post(self, member: Membership, effects: list[ControlEffect], took_ns: int) -> Ruling:
+        """Write rulings down and put their orders on the agenda; the last ruling."""
+        ruling, orders = self._write_down(member, effects, None, 0, took_ns)
         self._agenda.extend([(member, order) for order in orders])
         return ruling
 
     def _write_down(
-        self, member: Membership, effects: list[ControlEffect], event: Event | None
+        self,
+        member: Membership,
+        effects: list[ControlEffect],
+        event: Event | None,
+        hops: int,
+        took_ns: int,
     ) -> tuple[Ruling, list[ControlEffect]]:
         """Write rulings down; the one on `event` (else the last), and what all of them order."""
         host = self._host
@@ -268,7 +280,8 @@ class Governing:
                 orders.append(effect)
                 continue
             host.write_down(MemberRuled(effect.ruling))
-            host.order(Ruled(effect.ruling))
+            host.order(Ruled(effect.ruling, hops, took_ns))
+            hops = took_ns = 0
             if mine is None or effect.ruling.event is event:
                 mine = effect.ruling
         self._note_due(member)
@@ -310,7 +323,9 @@ class Governing:
             del self._due[homes[-1]]
         for home in homes:
             member = self._members[home]
-            self._post(member, member.handle(TICK, now=now))
+            began = self._host.lap()
+            effects = member.handle(TICK, now=now)
+            self._post(member, effects, self._host.lap() - began)
         self.drain()
 
     def drain(self, *, force: bool = False) -> None:
@@ -365,7 +380,7 @@ class Governing:
         operation = Compound("forward", (sender, message, to))
         self.rule(origin, Event("exception", (operation, why)))
 
-    def mail(self, agent: str, origin: str, body: Any) -> None:
+    def mail(self, agent: str, origin: str, body: Any, hops: int) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
         if isinstance(body, Rejected):
             self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
@@ -377,7 +392,7 @@ class Governing:
             why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
             self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
             return
-        self.rule(there, arrived(sender, message, agent))
+        self.rule(there, arrived(sender, message, agent), hops)
         self.drain()
 
     def undelivered(self, agent: str, body: Any, to: str, why: str) -> None:

@@ -355,7 +355,8 @@ class Posting:
                 host.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1
             elif isinstance(effect, Deliver):
-                host.governing.mail(effect.agent, effect.post.sender, effect.post.body)
+                post = effect.post
+                host.governing.mail(effect.agent, post.sender, post.body, post.hops)
             elif isinstance(effect, Failed):
                 post = effect.post
                 host.governing.undelivered(post.sender, post.body, post.to, effect.why)

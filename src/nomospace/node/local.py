@@ -204,6 +204,7 @@ class Host(Grouped):
             papers=self._papers,
             believes=self._believes,
             carries=self._carries,
+            lap=None if self._recorder is None else time.perf_counter_ns,
             traces=self._recorder is not None,
             loading=self._store is not None,
         )

@@ -189,7 +189,7 @@ class Scribe:
                 told.append(self._traced(effect, now))
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
-                self._ruled(effect.ruling, told, now)
+                self._ruled(effect, told, now)
             elif kind is Persist:
                 assert isinstance(effect, Persist)
                 for change in effect.changes:
@@ -229,10 +229,13 @@ class Scribe:
             )
         )
 
-    def _ruled(self, ruling: Ruling, told: list[bytes], now: int) -> None:
+    def _ruled(self, effect: Ruled, told: list[bytes], now: int) -> None:
+        ruling = effect.ruling
         home, law = ruling.home, ruling.law
         name = self._name(law, told, now)
-        told.append(encode_record(EventRecord(self.host, name, encode_ruling(ruling))))
+        body = encode_ruling(ruling)
+        record = EventRecord(self.host, name, body, effect.hops, effect.took_ns)
+        told.append(encode_record(record))
         count = self._since.get((home, law), 0) + 1
         if count >= self._every:
             snapshot = self._member(home, law)

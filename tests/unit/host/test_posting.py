@@ -1,14 +1,29 @@
 """The post office of a host: parcels that are none, and changes that have become many."""
 
+from itertools import count
 from typing import Any
 
 import pytest
 
-from nomospace.host import Arrive, Durable, Heard, Host, Note, Persist, Transmit
+from nomospace.host import (
+    Adopt,
+    Arrive,
+    Call,
+    Durable,
+    Heard,
+    Host,
+    Note,
+    Persist,
+    Ruled,
+    Tell,
+    Transmit,
+)
 from nomospace.host import posting as post_office
 from nomospace.host.changes import ParcelPlaced
+from nomospace.host.posting import Letter
+from nomospace.law import load
 from nomospace.protocols.courier import Parcel, Receipt
-from nomospace.protocols.routing.frames import Hint, NotPrimary, Register, Update
+from nomospace.protocols.routing.frames import Hint, NotPrimary, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
 
 
@@ -96,3 +111,22 @@ def test_a_host_does_not_start_with_what_another_has_written(
     with pytest.raises(post_office.OtherStore) as caught:
         Host(given.pop("name", "a"), life=2, now=0, durable=disk, **given)
     assert words in str(caught.value)
+
+
+def test_rulings_tell_how_far_a_message_came_and_how_long_they_took() -> None:
+    law = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
+    ticks = count(step=7)
+    host = Host("a", life=1, now=0, lap=lambda: next(ticks))
+    host.handle(Arrive("ann@a"), now=0)
+    host.handle(Call(1, "ann@a", Adopt(law)), now=0)
+    letter = Letter(law.hash, "bob@b", "hello", b"seal")
+    post = Post("bob@b", "ann@a", 1, letter, "b", ("b", "c"), 3)
+    effects = host.handle(Heard("c", Parcel(1, post)), now=0)
+    [ruled] = [effect for effect in effects if isinstance(effect, Ruled)]
+    assert (ruled.ruling.event.kind, ruled.hops, ruled.took_ns) == ("arrived", 3, 7)
+    effects = host.handle(Call(2, "ann@a", Tell(law.hash, "hi", "ann@a")), now=0)
+    near = [effect for effect in effects if isinstance(effect, Ruled)]
+    assert [(each.ruling.event.kind, each.hops, each.took_ns) for each in near] == [
+        ("sent", 0, 7),
+        ("arrived", 0, 7),
+    ]

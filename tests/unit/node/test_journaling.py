@@ -85,6 +85,8 @@ def test_a_journal_tells_all_and_replays_to_the_control_states(tmp_path: Path) -
             assert again.seq == snapshot.seq
         ops = [one.op for one in records if isinstance(one, TupleRecord) and one.space == "jobs"]
         assert (ops.count("written"), ops.count("taken")) == (20, 1)
+        took = [one.took_ns for one in records if isinstance(one, EventRecord) and one.community]
+        assert all(0 < each < 10**10 for each in took), took
         rulings = [one.ruling for one in records if isinstance(one, EventRecord)]
         events = [show(one.event.term) for one in rulings]
         assert any("nonsense" in event for event in events)
