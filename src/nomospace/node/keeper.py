@@ -51,6 +51,8 @@ PATIENCE: Final = 0.5
 """The part of the time that the disk took for which a crowd is waited for."""
 PATIENCE_S_MAX: Final = 0.004
 """And the longest."""
+STRAGGLERS: Final = 16
+"""One in so many of a crowd is not waited for."""
 CALM_MAX: Final = 64
 """After crowds that did not come, so many groups at most are begun without waiting for one."""
 RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
@@ -242,7 +244,8 @@ class Keeper:
             self.kept += len(self._group)
             self.groups += 1
             self._took = self._loop.time() - self._began
-            self._crowd = len([step for step in self._group if step.changes]) + len(self._waiting)
+            crowd = len([step for step in self._group if step.changes]) + len(self._waiting)
+            self._crowd = crowd - crowd // STRAGGLERS
             self._group = []
             self._tries = 0
             if self.trouble is not None:

@@ -164,6 +164,25 @@ def test_without_patience_it_goes_on_in_two_halves(monkeypatch: pytest.MonkeyPat
     run(program)
 
 
+def test_one_who_stays_away_does_not_hold_up_a_crowd() -> None:
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        for number in range(32):
+            keeper.put(step(number))
+        assert await keeper.drain(10)
+        for number in range(29):
+            keeper.put(step(number))
+        assert keeper.state == WAITING
+        keeper.put(step(29))
+        assert keeper.state == WRITING
+        assert await keeper.drain(10)
+        assert store.groups == [32, 30]
+        keeper.stop()
+
+    run(program)
+
+
 def test_a_crowd_that_did_not_come_is_not_waited_for_again_soon() -> None:
     async def program() -> None:
         store, told = Lagging(), Told()
