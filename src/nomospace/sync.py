@@ -52,6 +52,7 @@ from nomospace.client.reactions import (
 )
 from nomospace.client.reactions import Listener as AsyncListener
 from nomospace.errors import CallerError
+from nomospace.protocols.pace import USUAL, Pace
 from nomospace.terms import Term
 
 if TYPE_CHECKING:  # it brings cryptography along, which is needed only when it is used
@@ -245,6 +246,7 @@ class Host(_Held):
         *,
         network: Network | None = None,
         policy: Any = None,
+        pace: Pace = USUAL,
         store: node.Store | None = None,
         laws: Iterable[Any] = (),
         on_report: Callable[[client.Report], None] | None = None,
@@ -257,6 +259,7 @@ class Host(_Held):
             name,
             network=None if network is None else network._it,
             policy=policy,
+            pace=pace,
             store=store,
             laws=laws,
             on_report=on_report,

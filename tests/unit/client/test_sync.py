@@ -15,6 +15,7 @@ from nomospace import client, node, sync
 from nomospace.client import Closed, Report, TimedOut, WaitingInListener
 from nomospace.host.problems import PrivateSpace
 from nomospace.sync import WouldBlock
+from tests.sites import QUICK
 
 
 def threads() -> set[str]:
@@ -155,7 +156,10 @@ def test_laws_and_mail(tmp_path: Path) -> None:
 
 def test_hosts_of_one_network_meet_and_part() -> None:
     net = sync.Network()
-    with sync.Host("ward", network=net) as ward, sync.Host("icu", network=net) as icu:
+    with (
+        sync.Host("ward", network=net, pace=QUICK) as ward,
+        sync.Host("icu", network=net, pace=QUICK) as icu,
+    ):
         net.connect(ward, icu)
         ward.wait_engaged("icu", timeout=30)
         icu.wait_engaged("ward", timeout=30)
