@@ -157,7 +157,7 @@ class _Reader:
         self.waiting.append(_File(source, depth))
 
     def _one(self, source: Source) -> tuple[Draft, list[Named]]:
-        stem = PurePosixPath(source.name).name.partition(".")[0] or "ontology"
+        stem = PurePosixPath(source.name).name.partition(".")[0].strip("<>") or "ontology"
         found = _format(source)
         if found == "yaml":
             from nomospace.meaning.reading.written import read_yaml
