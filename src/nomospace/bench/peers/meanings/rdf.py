@@ -1,12 +1,7 @@
-"""rdflib: a store of triples in Python, in memory, asked in SPARQL; the query is prepared once.
-
-It joins the patterns of a group in an order of its own, which for our query is every insurance with
-every finance. Braces round each pattern, one a line, keep them in the order they are written in.
-"""
+"""rdflib: a store of triples in Python, in memory, asked in SPARQL; the query is prepared once."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 
@@ -22,8 +17,7 @@ def prepare() -> Any:
         if path not in graphs:
             graphs[path] = rdflib.Graph().parse(path, format="nt")
         if query not in queries:
-            kept = re.sub(r"(?m)^  (\?.* \.)$", r"  { \1 }", query)
-            queries[query] = prepareQuery(kept)
+            queries[query] = prepareQuery(query)
         return len(list(graphs[path].query(queries[query]))) == int(rows)
 
     return lambda _blocked: decide
