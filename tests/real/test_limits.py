@@ -8,6 +8,7 @@ import pytest
 
 from nomospace import ANY, MoveRefused
 from nomospace.client.remote import RemoteAgent
+from nomospace.host.problems import TooMuch
 from nomospace.wire.frames import FrameTooLarge
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
@@ -35,12 +36,40 @@ def test_an_agent_that_carries_too_much_stays_and_is_told(tmp_path: Path) -> Non
                 await ann.move("icu")
             with pytest.raises(FrameTooLarge):
                 await mine.take_all("part", int, ANY)
-            for _ in range(PARTS - 1):
+            for _ in range(PARTS - 1):  # they are all there still
                 assert await mine.take_nowait("part", int, ANY) is not None
             await ann.move("icu")
             assert ann.host == "icu"
             assert await mine.take_nowait("part", int, ANY) is not None
             await see(ann, "ward")
+            assert not ward.notes("frame-dropped")
+
+    try:
+        play(program())
+    finally:
+        end(icu, ward)
+
+
+def test_more_than_a_frame_takes_is_not_taken_from_elsewhere_all_at_once(tmp_path: Path) -> None:
+    """The tuples stay in their space, and what is asked for after it is answered."""
+    ward = RealHost("ward", tmp_path, "--insecure", "--store", "memory")
+    start(ward)
+    icu = RealHost("icu", tmp_path, "--insecure", "--store", "memory", "--join", ward.address)
+    start(icu)
+
+    async def program() -> None:
+        async with caller(ward, None) as here, caller(icu, None) as there:
+            ann, bob = await here.agent("ann"), await there.agent("bob")
+            full, empty = [await agent.space("parts", shared=True) for agent in (ann, bob)]
+            await see(bob, "ward")
+            for number in range(PARTS):
+                await full.out("part", number, PART)
+            for ask in (empty.take_all, empty.read_all):
+                with pytest.raises(TooMuch, match="ward cannot send all that was asked for"):
+                    await ask("part", int, ANY, at="ann@ward")
+            for number in range(PARTS):
+                found = await empty.take("part", number, ANY, timeout=20)
+                assert found[1] == number
             assert not ward.notes("frame-dropped")
 
     try:

@@ -120,8 +120,8 @@ class Host:
     string. `papers` are what it shows those it engages with, and `believes` is asked for a law, a
     host and its papers whether what that host says under the law counts. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
-    raises why it is not admitted. `carries` is asked for an agent that is packed (`moving.Coming`):
-    why the wires cannot take it, or an empty string. `lap` is a stopwatch in nanoseconds, for how
+    raises why it is not admitted. `carries` is asked for a frame that may be large: why
+    the wires cannot take it, or an empty string. `lap` is a stopwatch in nanoseconds, for how
     long rulings take. `limits` bound the mail that waits. With `traces` the host tells what becomes
     of every tuple (`effects.Traced`). `revocations` are the certificates known to be revoked when
     the host begins. A host that is `loading` is told the tuples of earlier lives in `Loaded`

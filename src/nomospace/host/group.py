@@ -198,6 +198,10 @@ class Group:
         else:
             self._host.order(Transmit(site, frame))
 
+    def too_much(self, body: Any) -> str:
+        """Why the wires cannot take something that would be told; empty when they can."""
+        return self._host.carries(Data((0, ""), 0, 0, body))
+
     def has_room(self, peer: str) -> bool:
         """Whether a peer can be given more to do. If not, `_relieve` follows when it can again."""
         if self._streams.full(peer) or self._transfers.full(peer):

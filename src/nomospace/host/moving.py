@@ -34,6 +34,7 @@ from nomospace.host.effects import Came, Left, Mail
 from nomospace.host.holding import Resident
 from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
 from nomospace.law import load
+from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing import UNSETTLED, Go, Seat
 
 if TYPE_CHECKING:
@@ -178,12 +179,14 @@ class Moving:
             if doubt := host.group.distrust(request.to, law):
                 raise MoveRefused(agent=agent, to=request.to, why=doubt.why)
         key = (host.life << 32) + self._next
+        laws = host.governing.laws_of(agent)
+        may_come = MayCome(key, agent, laws, request.program, request.code)
+        if why := host.carries(Parcel(0, may_come)):
+            raise MoveRefused(agent=agent, to=request.to, why=why)
         self._next += 1
         until = host.now + ASK_US
         self._asking[agent] = Asking(key, op, request, until)
         self._keys[key] = agent
-        laws = host.governing.laws_of(agent)
-        may_come = MayCome(key, agent, laws, request.program, request.code)
         host.posting.parcel(request.to, may_come)
 
     def _of(self, key: int) -> tuple[str, Asking] | None:
@@ -243,7 +246,7 @@ class Moving:
             asked.mail,
             tuple([Unread(mail.law, mail.sender, mail.message) for mail in one.mail]),
         )
-        if why := host.carries(coming):  # it would be tried for ever
+        if why := host.carries(Parcel(0, coming)):  # it would be tried for ever
             self._goes_back(coming, effect.site, why)
             return
         host.posting.parcel(effect.site, coming)

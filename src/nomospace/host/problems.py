@@ -258,6 +258,18 @@ class MoveRefused(Unavailable):
 
 
 @dataclass(eq=False, kw_only=True)
+class TooMuch(CallerError):
+    """More is asked for at another host, all at once, than it can send."""
+
+    code: ClassVar[str] = "space.too-much"
+    host: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.host} cannot send all that was asked for: {self.why}; ask for less at a time"
+
+
+@dataclass(eq=False, kw_only=True)
 class NoProgram(CallerError):
     """A state is to be kept for an agent that runs no program."""
 

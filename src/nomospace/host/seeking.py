@@ -37,6 +37,7 @@ from nomospace.host.problems import (
     NotAnAgent,
     PrivateSpace,
     ReadOnly,
+    TooMuch,
 )
 from nomospace.host.system import SYSTEM
 from nomospace.meaning.question import BadQuestion
@@ -600,7 +601,9 @@ class Seeking:
         one.sites.pop(peer, None)
         self._close(one)
         founds = tuple([self._found(one, record_of(row)) for row in body.rows])
-        if one.law:
+        if body.why:
+            self._host.fail(one.op, TooMuch(host=peer, why=body.why))
+        elif one.law:
             self._host.governed.deliver(one, body.message, founds)
         elif one.seek.how in BULK:
             self._host.answer(one.op, founds)

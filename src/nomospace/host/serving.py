@@ -24,6 +24,7 @@ from nomospace.protocols.spaces import (
     Unwatch,
     Watch,
 )
+from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -184,8 +185,13 @@ class Serving:
                 )
                 if message is None:
                     records = []
+        rows = tuple([row_of(record) for record in records])
+        if len(rows) > 1:  # it would be tried for ever; one alone always fits
+            whole = Transfer(0, Given(key, body.space, body.law, rows, message))
+            if why := host.group.too_much(whole):
+                host.group.tell(peer, Shown(key, why=why))
+                return
         if not records or not body.takes:
-            rows = tuple([row_of(record) for record in records])
             host.group.tell(peer, Shown(key, rows, message))
             return
         assert level is not None

@@ -130,12 +130,14 @@ class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
 class Shown(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="shown"):
     """What a read found; nothing for an `Ask` that found none, whatever it was for.
 
-    `message` is the answer as the manager's law let it go.
+    `message` is the answer as the manager's law let it go. With `why` there was something, and it
+    could not be sent.
     """
 
     key: Key
     rows: tuple[Row, ...] = ()
     message: Any = None
+    why: str = ""
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="offer"):

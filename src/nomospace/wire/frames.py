@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
-from nomospace.protocols.courier import Parcel
 from nomospace.wire.blobs import Newer, seal, unseal
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.packing import Unfit
@@ -24,7 +23,7 @@ from nomospace.wire.slots import FRAMES
 FRAME_BYTES_MAX: Final = 16 << 20
 """The largest frame between hosts, in bytes."""
 PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
-"""The largest thing that is given to the courier, in bytes: a frame is that and what is around."""
+"""The largest frame that is begun with, in bytes: on its way more may come around it."""
 FRAME_VERSION: Final = 1
 """The version of all frames between hosts that this nomospace sends."""
 
@@ -83,27 +82,29 @@ def encode_frame(frame: Any) -> bytes:
     return data
 
 
-def too_large(what: Any) -> str:
-    """Why something cannot be given to the courier, as its sender is told; empty when it can.
+def too_large(frame: Any) -> str:
+    """Why a frame cannot be sent, as whoever asked for it is told; empty when it can.
 
     What goes around it on its way, and what it may come back in, has room left.
 
     >>> from nomospace.host.calls import Bundle
     >>> from nomospace.host.moving import Coming
+    >>> from nomospace.protocols.courier import Parcel
     >>> from nomospace.protocols.routing import Seat
     >>> def coming(state):
-    ...     return Coming("ann@a", (), Bundle("ann@a", "a"), Seat(0, "a"), "", "walk", state, None)
+    ...     ann = Bundle("ann@a", "a")
+    ...     return Parcel(1, Coming("ann@a", (), ann, Seat(0, "a"), "", "walk", state, None))
     >>> too_large(coming(b"small"))
     ''
     >>> too_large(coming(bytes(FRAME_BYTES_MAX)))
-    'it has 16,777,... bytes with all that it carries, and at most 16,711,680 fit in one frame; ...
+    'it has 16,777,... bytes with all that it carries, and at most 16,711,680 fit in one frame'
     """
-    size = len(seal(_VERSION, Parcel(0, what)))
+    size = len(seal(_VERSION, frame))
     if size <= PARCEL_BYTES_MAX:
         return ""
     return (
         f"it has {size:,} bytes with all that it carries, and at most {PARCEL_BYTES_MAX:,} fit in "
-        "one frame; carry less, and it may go"
+        "one frame"
     )
 
 

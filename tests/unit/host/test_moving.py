@@ -1,5 +1,6 @@
 """The handover: all that is an agent's own goes along, through crashes; refusals do no harm."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Answer, Found, Transmit
-from nomospace.host.moving import ASK_US, MayCome, Unwelcome
+from nomospace.host.moving import ASK_US, Coming, MayCome, Unwelcome
 from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
@@ -360,6 +361,10 @@ def test_a_sender_that_moved_hears_that_its_note_went_to_nobody() -> None:
     holds(world)
 
 
+def _refuses(kind: type, words: str, frame: Any) -> str:
+    return words if isinstance(frame.what, kind) else ""
+
+
 def test_who_is_too_heavy_for_the_wires_stays_with_all_that_it_has() -> None:
     world = world_of("a", "b")
     ann, bob = member(world, "ann@a"), member(world, "bob@b")
@@ -367,13 +372,15 @@ def test_who_is_too_heavy_for_the_wires_stays_with_all_that_it_has() -> None:
     world.call(ann, Out("jobs", ("job", 1)))
     core = world.sites["a"].core
     assert core is not None
-    core.carries = lambda coming: f"{coming.agent} is too heavy"
-    assert refusal(world, ann, Move("b")).why == "ann@a is too heavy"
+    for kind in (MayCome, Coming):  # its laws, and all of it
+        words = f"this {kind.__name__} is too heavy"
+        core.carries = partial(_refuses, kind, words)
+        assert refusal(world, ann, Move("b")).why == words
     write(world, bob, 1, ann)
     world.pass_s(3)
     found = world.ask(ann, Seek("jobs", TAKE_NOWAIT, JOB)).value
     assert isinstance(found, Found)
-    core.carries = lambda coming: ""
+    core.carries = lambda frame: ""
     moved(world, ann, "b")
     write(world, bob, 2, ann)
     world.pass_s(3)
