@@ -23,7 +23,7 @@ from nomospace.meaning.ontology import Dependence, Input, Ontology, OntologyClas
 from nomospace.meaning.reading import decode
 from nomospace.meaning.reading.closing import close
 from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named, Place, Same
-from nomospace.meaning.reading.faults import Faults, near
+from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.nodes import compose
 from nomospace.meaning.reading.written import Form
 from nomospace.terms.source import Source
@@ -105,15 +105,12 @@ def _canonical(name: Named, one: Ontology, other: Ontology, faults: Faults) -> N
     """A name or synonym as the name of its class; a fault where neither ontology knows it."""
     found = one.canonical(name.text) or other.canonical(name.text)
     if found is None:
-        faults.add("unknown-class", *_unknown(name, one, other))
+        known = [name for side in (one, other) for c in side.classes.values() for name in c.names]
+        words = f"{name.text[:60]} is no class of {one.name} or {other.name}"
+        help = faults.near(name.text, known, "name a class of one of them")
+        faults.add("unknown-class", words, name.place, help)
         return None
     return Named(found, name.place)
-
-
-def _unknown(name: Named, one: Ontology, other: Ontology) -> tuple[str, Place, str]:
-    known = [name for side in (one, other) for c in side.classes.values() for name in c.names]
-    words = f"{name.text[:60]} is no class of {one.name} or {other.name}"
-    return words, name.place, near(name.text, known, "name a class of one of them")
 
 
 def _same_by_name(one: Ontology, other: Ontology) -> Iterator[Same]:
@@ -196,14 +193,11 @@ class _Renames:
             canonical = side.canonical(class_text)
             if canonical is not None and property_name in side.properties(canonical):
                 return canonical, property_name
-        if one.canonical(class_text) is None and other.canonical(class_text) is None:
-            self.faults.add("unknown-class", *_unknown(found, one, other))
-        else:
+        if _canonical(found, one, other, self.faults) is not None:
             known = [*one.properties(class_text), *other.properties(class_text)]
             words = f"{class_text} has no property {property_name[:60]}"
-            self.faults.add(
-                "unknown-property", words, name.place, near(property_name, known, "see its class")
-            )
+            help = self.faults.near(property_name, known, "see its class")
+            self.faults.add("unknown-property", words, name.place, help)
         return None
 
     def of(self, ontology: Ontology, class_name: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology
 from nomospace.meaning import reading as files
-from nomospace.meaning.reading import closing, naming
+from nomospace.meaning.reading import closing, faults, naming
 from nomospace.meaning.reading.faults import FAULTS_MAX, Fault
 from nomospace.meaning.reading.formulas import FORMULA_CHARS_MAX, TIES_MAX
 
@@ -252,6 +252,9 @@ def test_limits_of_names_and_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(naming, "NAMES_MAX", 2)
     (fault,) = faults_of("classes: {A: {synonyms: [b, c, d]}}")
     assert fault.message == "A has over 2 synonyms"
+    monkeypatch.setattr(naming, "PARENTS_MAX", 1)
+    (fault,) = faults_of("classes: {A: {parents: [b, c]}, b: {}, c: {}}")
+    assert fault.message == "A has over 1 parents"
     monkeypatch.setattr(naming, "PROPERTIES_MAX", 1)
     (fault,) = faults_of("classes: {A: {properties: {b: any, c: any}}}")
     assert fault.message == "A declares over 1 properties"
@@ -287,3 +290,40 @@ def test_limits_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "FILE_BYTES_MAX", 10)
     with pytest.raises(FaultyOntology, match="17 bytes are over 10"):
         read("imports: [1.yaml]")
+
+
+def test_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "STEPS_MAX", 100)
+    chain = [f"  C{i}: {{parents: [C{i - 1}]}}" for i in range(1, 60)]
+    text = "\n".join(["classes:", "  C0: {properties: {x: %s}}", *chain, "  %s"])
+    assert len(read_ontology(text % ("number", "In: {properties: {n: number}}"))) == 61
+    several = "Z: {parents: C59, properties: {x: integer}}"
+    assert len(read_ontology(text % ("number", several))) == 61
+    monkeypatch.setattr(faults, "STEPS_MAX", 50)
+    (fault,) = faults_of(text % ("number", several))
+    assert fault.message == "to check it takes over 50 steps from class to parent"
+    computed = "Z: {parents: C59, depends: {x: 'round(In.n)'}}\n  In: {properties: {n: number}}"
+    (fault,) = faults_of(text % ("number", computed))
+    assert fault.code == "ontology.limit"
+
+
+def test_a_ring_of_classes_whose_names_are_bad() -> None:
+    codes = [fault.code for fault in faults_of("classes: {string: {parents: [string]}}")]
+    assert codes == ["ontology.name", "ontology.cycle"]
+
+
+def test_many_faults_are_found_quickly() -> None:
+    """The nearest name is looked for a few times only, and rings are not followed for ever."""
+    names = [f"Class{i}" for i in range(2_000)]
+    unknown = ", ".join(f"Klass{i}" for i in range(2_000))
+    lines = [f"  {name}: {{}}" for name in names]
+    with pytest.raises(FaultyOntology) as caught:
+        read_ontology("\n".join(["classes:", *lines, f"  Last: {{parents: [{unknown}]}}"]))
+    helps = [fault.help for fault in caught.value.faults]
+    assert sum(help.startswith("did you mean") for help in helps) == faults.NEAR_MAX
+    assert caught.value.more == 2_000 - FAULTS_MAX
+    every = ", ".join(names[:90])
+    rings = [f"  {name}: {{parents: [{every}]}}" for name in names[:20]]
+    with pytest.raises(FaultyOntology) as caught:
+        read_ontology("\n".join(["classes:", *rings, *lines[20:]]))
+    assert {fault.code for fault in caught.value.faults} == {"ontology.cycle"}

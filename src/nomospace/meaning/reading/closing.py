@@ -8,13 +8,14 @@ gets from several sides must have types of which one is the narrowest. Then the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import CLASSES_MAX, Ontology
 from nomospace.meaning.reading.cycles import arrows, cycles
 from nomospace.meaning.reading.depending import Depends, check_trees
 from nomospace.meaning.reading.drafts import Draft
-from nomospace.meaning.reading.faults import Faults
+from nomospace.meaning.reading.faults import FAULTS_MAX, Faults
 from nomospace.meaning.reading.naming import Group, Groups
 
 
@@ -33,7 +34,7 @@ def close(
     if order is None:
         raise faults.error()
     plain = Ontology(draft.name, [group.plain() for group in order])
-    _check_types(plain, groups, order, faults)
+    _check_types(plain, order, faults)
     faults.check()  # functions are read against classes that are right
     depends = Depends(plain, groups, functions, faults)
     made = Ontology(
@@ -67,8 +68,9 @@ def _parents_first(groups: Groups, faults: Faults) -> list[Group] | None:
     if len(order) == len(groups.all):
         return order
     left = {group.name: list(group.parents) for group in groups.all if waiting[group.name]}
-    for cycle in cycles(left):
-        group, above = groups.by_name[cycle[0]], cycle[1 % len(cycle)]
+    named = {group.name: group for group in groups.all}
+    for cycle in islice(cycles(left), FAULTS_MAX):
+        group, above = named[cycle[0]], cycle[1 % len(cycle)]
         faults.add(
             "cycle",
             f"{group.name} is under itself: {arrows(cycle)}",
@@ -81,7 +83,7 @@ def _parents_first(groups: Groups, faults: Faults) -> list[Group] | None:
 # Types.
 
 
-def _check_types(plain: Ontology, groups: Groups, order: list[Group], faults: Faults) -> None:
+def _check_types(plain: Ontology, order: list[Group], faults: Faults) -> None:
     """A property that comes from several sides must have one narrowest type.
 
     Only properties that are declared with different types are followed, and only down from where
@@ -97,7 +99,9 @@ def _check_types(plain: Ontology, groups: Groups, order: list[Group], faults: Fa
         if len({group.types[name][0] for group in declarers}) == 1:
             continue
         known: dict[str, tuple[str, str]] = {}  # class -> the type there, and who declares it
-        for group in _from(declarers, plain, place):
+        followed = _from(declarers, plain, place)
+        faults.spend(len(followed), declarers[0].place)
+        for group in followed:
             own = group.types.get(name)
             sides = [known[above] for above in sorted(group.parents) if above in known]
             if own is not None:

@@ -7,12 +7,13 @@ tree, so that whatever is computed is computed from objects that tuples hold.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
 from nomospace.meaning.reading.cycles import arrows, cycles
 from nomospace.meaning.reading.drafts import FunctionDraft, Named
-from nomospace.meaning.reading.faults import Faults, near
+from nomospace.meaning.reading.faults import FAULTS_MAX, Faults
 from nomospace.meaning.reading.formulas import (
     Comparison,
     Formula,
@@ -51,6 +52,7 @@ class Depends:
         return {key: tuple(found[key]) for key in sorted(found)}
 
     def _read(self, owner: str, name: Named, ways: list[FunctionDraft]) -> None:
+        self.faults.spend(len(self.plain.ancestors(owner)) + 1, name.place)
         if name.text not in self.plain.properties(owner):
             self._unknown_property(owner, name.text, name)
             return
@@ -89,7 +91,7 @@ class Depends:
             "unknown-property",
             f"{owner} has no property {name[:60]}",
             text.place if span is None else text.part(span),
-            near(name, known, f"declare it: properties: {{{name[:60]}: ...}}"),
+            self.faults.near(name, known, f"declare it: properties: {{{name[:60]}: ...}}"),
         )
 
     def _arguments(self, owner: str, formula: Formula, text: Named) -> tuple[Operand, ...]:
@@ -100,7 +102,7 @@ class Depends:
                 f"there is no function {formula.name[:60]}",
                 text,
                 formula.name_span,
-                near(
+                self.faults.near(
                     formula.name, self.functions, "register it with nomospace.dependence_function"
                 ),
             )
@@ -152,6 +154,7 @@ class Depends:
     ) -> None:
         """A property of the computed object in a tie: the ties alone must give it its value."""
         name = side.path[0]
+        self.faults.spend(len(self.plain.ancestors(owner)) + 1, text.place)
         if len(side.path) > 1:
             words = f"{owner}.{'.'.join(side.path)} lies inside a property of the computed object"
             help = f"only properties of {owner} itself can be filled in"
@@ -186,7 +189,9 @@ class Depends:
                 f"{operand.class_name[:60]} is no class here",
                 text,
                 span,
-                near(operand.class_name, _names(self.plain), "declare it under `classes:`"),
+                self.faults.near(
+                    operand.class_name, _names(self.plain), "declare it under `classes:`"
+                ),
             )
             return operand
         kind: str = class_name
@@ -224,7 +229,7 @@ def check_trees(made: Ontology, depends: Depends, faults: Faults) -> None:
     for name, declared in made.classes.items():
         if declared.parents:
             edges.setdefault(name, []).extend(declared.parents)
-    for cycle in cycles(edges):
+    for cycle in islice(cycles(edges), FAULTS_MAX):
         steps = list(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
         needed_ones = [after for before, after in steps if (before, after) in cause]
         ring = [needed_ones[-1], *needed_ones[:-1]]

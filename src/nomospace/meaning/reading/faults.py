@@ -12,6 +12,10 @@ from nomospace.terms.source import Diagnostic
 
 FAULTS_MAX: Final = 50
 """How many faults are told at once; who has more has one fault many times."""
+NEAR_MAX: Final = 10
+"""How many faults get the nearest known name looked up."""
+STEPS_MAX: Final = 20_000_000
+"""How many steps from class to parent the checks of one ontology may take: some seconds of work."""
 NEAR_NAMES_MAX: Final = 5_000
 """Among more names than this none is proposed for a misspelt one: it would take too long."""
 
@@ -57,6 +61,7 @@ class Faults:
         self.found: list[Fault] = []
         self.warnings: list[Fault] = []
         self.more = 0
+        self.steps = 0
 
     def add(self, code: str, message: str, place: Place, help: str = "") -> None:
         if len(self.found) >= FAULTS_MAX:
@@ -67,6 +72,19 @@ class Faults:
     def warn(self, code: str, message: str, place: Place, help: str = "") -> None:
         if len(self.warnings) < FAULTS_MAX:
             self.warnings.append(Fault(f"ontology.{code}", message, place, help))
+
+    def near(self, name: str, known: Iterable[str], otherwise: str) -> str:
+        """`near`, for the first faults only: each look takes long where there are many names."""
+        if len(self.found) >= NEAR_MAX:
+            return otherwise
+        return near(name, known, otherwise)
+
+    def spend(self, steps: int, place: Place) -> None:
+        """Count steps of a check that follows parents; a file may not ask for too many."""
+        self.steps += steps
+        if self.steps > STEPS_MAX:
+            words = f"to check it takes over {STEPS_MAX:,} steps from class to parent"
+            raise self.stop("limit", words, place, "make the hierarchy flatter, or split it")
 
     def stop(self, code: str, message: str, place: Place, help: str = "") -> FaultyOntology:
         """The error for a fault after which nothing more can be said."""

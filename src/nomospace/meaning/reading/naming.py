@@ -11,12 +11,14 @@ from typing import Final
 
 from nomospace.meaning.ontology import BASIC_TYPES, CLASSES_MAX, OntologyClass
 from nomospace.meaning.reading.drafts import ClassDraft, Draft, Named, Same
-from nomospace.meaning.reading.faults import Faults, near
+from nomospace.meaning.reading.faults import Faults
 
 NAME_CHARS_MAX: Final = 200
 """The longest name of a class or property, in characters."""
 NAMES_MAX: Final = 1_000
 """The most synonyms of one class."""
+PARENTS_MAX: Final = 100
+"""The most parents of one class."""
 PROPERTIES_MAX: Final = 2_000
 """The most properties that one class declares."""
 
@@ -73,7 +75,9 @@ class Groups:
             "unknown-class",
             f"{what} {name.text[:60]} is no class here",
             name.place,
-            near(name.text, self.by_name, "declare it under `classes:`, or import its file"),
+            self.faults.near(
+                name.text, self.by_name, "declare it under `classes:`, or import its file"
+            ),
         )
 
     def _gather(self, draft: Draft) -> None:
@@ -98,7 +102,7 @@ class Groups:
                         "unknown-class",
                         f"{side.text[:60]} is no class here",
                         side.place,
-                        near(side.text, by_name, "name a class of one of the files"),
+                        self.faults.near(side.text, by_name, "name a class of one of the files"),
                     )
                     break
             else:
@@ -149,7 +153,7 @@ class Groups:
                         self._claim(name, group, what="label")
             if len(group.synonyms) > NAMES_MAX:
                 words = f"{group.name} has over {NAMES_MAX:,} synonyms"
-                self.faults.add("limit", words, group.place)
+                self.faults.add("limit", words, group.place, "leave some out")
 
     def _claim(self, name: Named, group: Group, *, what: str) -> None:
         text = name.text
@@ -192,9 +196,12 @@ class Groups:
                     self.faults.add("name", words, name.place, "rename it")
                 else:
                     self._type(group, name, kind)
+        if len(group.parents) > PARENTS_MAX:
+            words = f"{group.name} has over {PARENTS_MAX} parents"
+            self.faults.add("limit", words, group.place, "put classes between")
         if len(group.types) > PROPERTIES_MAX:
             words = f"{group.name} declares over {PROPERTIES_MAX:,} properties"
-            self.faults.add("limit", words, group.place)
+            self.faults.add("limit", words, group.place, "make objects of some of them")
 
     def _type(self, group: Group, name: Named, kind: Named) -> None:
         text = ALIASES.get(kind.text, kind.text)
@@ -206,7 +213,7 @@ class Groups:
                     "unknown-class",
                     f"type {kind.text[:60]} is neither a class here nor a basic type",
                     kind.place,
-                    near(kind.text, known, f"basic types are {', '.join(BASIC_TYPES)}"),
+                    self.faults.near(kind.text, known, f"basic types are {', '.join(BASIC_TYPES)}"),
                 )
                 return
             text = found.name

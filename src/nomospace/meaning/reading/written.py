@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named
-from nomospace.meaning.reading.faults import Faults, near
+from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.nodes import Fields, Items, Node, Text, compose
 from nomospace.terms.source import Source
 
@@ -91,7 +91,7 @@ class Form:
                     "form",
                     f"{key.text[:60]} has no meaning here",
                     key.place,
-                    near(key.text, known, f"there are {', '.join(known)}"),
+                    self.faults.near(key.text, known, f"there are {', '.join(known)}"),
                 )
         return found
 
