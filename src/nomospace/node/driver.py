@@ -225,9 +225,11 @@ class Driver(ABC):
 
     def _at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
         """A space that can be served from without a step, when nothing waits for the disk."""
-        core = self._core
+        core, keeper = self._core, self._keeper
         if core is None or self._behind or self._stepping or self._tracing.on:
             return None
+        if keeper is not None and (keeper.trouble is not None or keeper.full):
+            return None  # the journal could not tell of it: such calls are refused, with the reason
         space = core.at_hand(agent, name)
         return None if space is None else (space, self._now())
 

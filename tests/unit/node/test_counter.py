@@ -13,6 +13,7 @@ from nomospace.host.calls import Open, OutMany, Request, Share
 from nomospace.node import counter
 from nomospace.node.clients import ClientLink
 from nomospace.node.counter import Counter
+from nomospace.store.interface import StoreFull
 from nomospace.store.journal import Scribe, TupleRecord, decode_record
 from nomospace.store.memory import MemoryStore
 from nomospace.terms.templates import ANY, Template
@@ -190,6 +191,22 @@ def test_what_another_has_on_disk_is_gone_from_there_too() -> None:
         assert not store.durable.tuples.get("kept")
 
     run(work, store=store)
+
+
+def test_nothing_is_served_that_the_journal_could_not_tell_of() -> None:
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        line.ask(OutMany("jobs", (("job", 1),)))
+        keeper = host.keeper
+        assert keeper is not None
+        keeper.trouble = StoreFull(where="ward.db", why="no space left")
+        [refused] = line.say(line.seek("take", "job", 1))
+        assert refused[0] == talk.FAILURE
+        assert isinstance(talk.read_error(refused[3]), StoreFull)
+        keeper.trouble = None
+        assert [frame[3] for frame in line.say(line.seek("take", "job", 1))] == [["job", 1]]
+
+    run(work, store=MemoryStore())
 
 
 def _script(line: Line, rng: Random) -> list[list[bytes]]:
