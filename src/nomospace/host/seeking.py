@@ -200,13 +200,14 @@ class Seeking:
             sets: list[Gathering] = []
             if seek.sets is not None and (seek.sets.correlate == "always" or not records):
                 sets = space.gather_all(ask_of(seek), now=now)
+                self._note_cut(seek, space)
             self._serve(one, space, records, sets)
             return
         record = space.find(template, at=at, dest=dest, now=now)
         if record is not None:
             self._serve(one, space, [record])
             return
-        gathering = None if seek.sets is None else space.gather(ask_of(seek), now=now)
+        gathering = self._gather(seek, space)
         if gathering is not None:
             self._serve(one, space, [], [gathering])
         elif seek.how in WAITING:  # only in the system space
@@ -224,8 +225,26 @@ class Seeking:
         record = space.find(seek.template, at=at, dest=dest, now=now)
         if record is not None:
             return self._serve(one, space, [record])
-        gathering = None if seek.sets is None else space.gather(ask_of(seek), now=now)
+        gathering = self._gather(seek, space)
         return gathering is not None and self._serve(one, space, [], [gathering])
+
+    def _gather(self, seek: Seek, space: Space) -> Gathering | None:
+        """The tuples that answer together, if several may and do."""
+        if seek.sets is None:
+            return None
+        found = space.gather(ask_of(seek), now=self._host.now)
+        if found is None:
+            self._note_cut(seek, space)
+        return found
+
+    def _note_cut(self, seek: Seek, space: Space) -> None:
+        """Let an operator know of a question whose larger sets are not looked for."""
+        assert seek.sets is not None
+        complete = space.complete(ask_of(seek))
+        if complete < seek.sets.max_set:
+            self._host.note(
+                "sets-cut", space=seek.space, template=repr(seek.template), complete=complete
+            )
 
     def _open(self, one: Op) -> None:
         if len(self._ops) >= OPEN_MAX:

@@ -1,4 +1,8 @@
-"""Questions that differ only in the ids they name share one plan, and its loops.
+"""Matchers for a live space: their plans are bounded, and shared by questions that are alike.
+
+A plan may need hundreds of networks where a template asks for one class many times. No write may
+wait for that: sets are looked for up to the size at which `NETWORKS_MAX` networks are enough, and
+`complete` says up to which.
 
 A thousand agents may each wait for the papers of a car of their own. What is planned and compiled
 for one of them is right for all but for the ids, which loops look up by name; so a question is
@@ -19,6 +23,8 @@ from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, Field, Question
 from nomospace.terms import MISSING, Compound, Term
 
+NETWORKS_MAX: Final = 64
+"""Networks that a live space plans for one question, of all sizes together."""
 PLACE: Final = "place of an id"
 """The name of the term that stands for an id, with its number; no wire carries it."""
 
@@ -41,11 +47,34 @@ def without_ids(question: Question) -> tuple[Question, tuple[Term, ...]]:
     return question._replace(fields=tuple(fields)), tuple(ids)
 
 
-class Alike(Matcher):
+class Bounded(Matcher):
+    """A matcher whose plan is cut where it would be too large."""
+
+    def __init__(self, question: Question, facts: Facts) -> None:
+        super().__init__(question, facts)
+        self.complete = question.max_set
+        """Up to which size all sets are found; at most what was asked for."""
+        self._counted = -1
+
+    def ready(self, size: int) -> list[Ready]:
+        """The networks for sets of a size; none for sizes that are cut."""
+        if self._counted != self.facts.version:
+            self._counted = self.facts.version
+            self.complete = self.question.max_set
+        if size > self.complete:
+            return []
+        found = super().ready(size)
+        if size > 1 and sum([len(self._ready.get(n, ())) for n in range(size + 1)]) > NETWORKS_MAX:
+            self.complete = size - 1
+            return []
+        return found
+
+
+class Alike(Bounded):
     """A matcher that has its plan and its loops from another, made for places of ids."""
 
     def __init__(
-        self, question: Question, facts: Facts, model: Matcher, ids: tuple[Term, ...]
+        self, question: Question, facts: Facts, model: Bounded, ids: tuple[Term, ...]
     ) -> None:
         super().__init__(question, facts)
         self._model = model
@@ -61,6 +90,7 @@ class Alike(Matcher):
     def ready(self, size: int) -> list[Ready]:
         """The networks for sets of a size, with the ids of this question."""
         models = self._model.ready(size)
+        self.complete = self._model.complete
         if self._bound_version != self.facts.version:
             self._bound_version = self.facts.version
             self._bound.clear()

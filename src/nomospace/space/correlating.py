@@ -20,15 +20,15 @@ Those who ask the same question share all of this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice
 from typing import Final, TypeVar
 
 from nomospace.meaning.answers import Answer
 from nomospace.meaning.facts import Facts, Row, id_key
-from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import CORRELATION
 from nomospace.meaning.question import ClassField, Question
-from nomospace.space.alike import Alike, without_ids
+from nomospace.space.alike import Alike, Bounded, without_ids
 from nomospace.space.asking import Ask, Gathering, Name
 from nomospace.space.records import Record, TupleId
 from nomospace.terms import MISSING, is_object
@@ -36,6 +36,8 @@ from nomospace.terms import MISSING, is_object
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""
 K = TypeVar("K")
+ROWS_MAX: Final = 10_000
+"""Sets that are looked at for the least one, where a tuple completes very many at once."""
 REACH_MAX: Final = 256
 """Objects that one waiting question notes."""
 SHAPES_MIN: Final = 1_024
@@ -47,7 +49,7 @@ class Group:
 
     __slots__ = ("anchor", "matcher", "name", "reach", "waiters")
 
-    def __init__(self, name: Name, matcher: Matcher) -> None:
+    def __init__(self, name: Name, matcher: Bounded) -> None:
         self.name = name
         self.matcher = matcher
         self.anchor = _anchor(matcher.question, matcher.facts.ontology)
@@ -62,8 +64,8 @@ class Correlating:
         self._ontology = ontology
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
-        self._matchers: dict[Name, Matcher] = {}
-        self._models: dict[str, Matcher] = {}
+        self._matchers: dict[Name, Bounded] = {}
+        self._models: dict[str, Bounded] = {}
         self._groups: dict[Name, Group] = {}
         self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
         self._watched: dict[Hashable, dict[Name, Group]] = {}
@@ -104,12 +106,19 @@ class Correlating:
         found = self._matcher(ask).first()
         return None if found is None or found.kind != CORRELATION else _gathered(found)
 
+    def complete(self, ask: Ask) -> int:
+        """Up to which size sets are looked for: less than was asked for where plans grow large."""
+        matcher = self._matcher(ask)
+        for size in range(ask.max_set + 1):
+            matcher.ready(size)
+        return min(matcher.complete, matcher.planner.complete)
+
     def all(self, ask: Ask) -> list[Gathering]:
         """All sets that answer; for a question that is auto, only where no single tuple does."""
         found = self._matcher(ask).all().items
         return [_gathered(one) for one in found if one.kind == CORRELATION]
 
-    def _matcher(self, ask: Ask) -> Matcher:
+    def _matcher(self, ask: Ask) -> Bounded:
         name = ask.name
         group = self._groups.get(name)
         if group is not None:
@@ -120,13 +129,13 @@ class Correlating:
         _keep(self._matchers, name, found)
         return found
 
-    def _made(self, question: Question) -> Matcher:
+    def _made(self, question: Question) -> Bounded:
         """A matcher; the plan is that of all questions that differ only in ids."""
         alike, ids = without_ids(question)
         if not ids:
-            return Matcher(question, self._facts)
+            return Bounded(question, self._facts)
         name = repr(alike)  # which tells 1 from 1.0
-        model = self._models.pop(name, None) or Matcher(alike, self._facts)
+        model = self._models.pop(name, None) or Bounded(alike, self._facts)
         _keep(self._models, name, model)
         return Alike(question, self._facts, model, ids)
 
@@ -186,7 +195,7 @@ class Correlating:
             return None
         matcher = group.matcher
         best: tuple[Row, ...] | None = None
-        for kind, rows in matcher.with_row(row):
+        for kind, rows in islice(matcher.with_row(row), ROWS_MAX):
             if best is not None and len(rows) > len(best):
                 break  # they come by size
             if kind == CORRELATION and (best is None or _orders(rows) < _orders(best)):
@@ -254,7 +263,7 @@ def _tuple_id(id: str) -> TupleId:
     return writer, int(count)
 
 
-def _keep(matchers: dict[K, Matcher], name: K, matcher: Matcher) -> None:
+def _keep(matchers: dict[K, Bounded], name: K, matcher: Bounded) -> None:
     """Have a matcher at hand, as the last in use; the one longest unused makes room."""
     if len(matchers) >= MATCHERS_MAX:
         del matchers[next(iter(matchers))]

@@ -371,6 +371,14 @@ class Space:
             if not late:
                 return found
 
+    def complete(self, ask: Ask) -> int:
+        """Up to how many tuples sets are looked for: fewer than asked for where plans grow large.
+
+        What is left out would take a plan of too many joins: ask for fewer fields of one class, or
+        with a key.
+        """
+        return self._correlating().complete(ask)
+
     def _correlating(self) -> Correlating:
         """The tuples as facts; they are gathered when they are first asked for."""
         sets = self._store.sets
