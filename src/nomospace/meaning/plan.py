@@ -204,7 +204,7 @@ def explain_network(network: Network) -> str:
 
     >>> need = Need(0, 0, ClassField("Car", predicate="price < 5"), ("Car", "SportsCar"), 0)
     >>> print(explain_network(Network("semantic", (Node((("Car", "Owner"),), 7),), (need,))))
-    semantic, 1 tuple: t1 gives Car where price < 5 [7 tuples]
+    semantic, 1 tuple: A gives Car where price < 5 [7 tuples]
     """
     parts: list[str] = []
     for at in network.order or range(network.size):
@@ -214,7 +214,7 @@ def explain_network(network: Network) -> str:
             for number, hub in enumerate(network.hubs)
             if at in hub.nodes
         ]
-        words = f"t{at + 1}"
+        words = chr(ord("A") + at)
         if held:
             words += f" holds {' and '.join(held)}"
         if given:

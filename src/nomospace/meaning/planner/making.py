@@ -111,7 +111,7 @@ def make_plan(question: Question, ontology: Ontology, known: Known) -> Plan:
     >>> print(make_plan(parse_template("(Car, Tax, Loan)"), PLAIN, known).explain())
     question (Car, Tax, Loan)
       correlate auto, at most 6 tuples, at most 100,000 answers
-    1. correlation, 2 tuples: t1 holds Car#1, gives Tax [5 tuples]; t2 holds Car#1, gives Loan \
+    1. correlation, 2 tuples: A holds Car#1, gives Tax [5 tuples]; B holds Car#1, gives Loan \
 [7 tuples]; Car#1 is Car
     """
     return Planner(question, ontology, known).plan()
