@@ -11,7 +11,7 @@ database that ends takes nothing with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Final, Protocol, cast
@@ -28,7 +28,15 @@ from nomospace.meaning.plan import Network, Plan
 from nomospace.meaning.planner import make_plan
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.building import PASSING, Builder, Group, groups, is_set, statistics
+from nomospace.meaning.sql.building import (
+    JUDGED_MAX,
+    PASSING,
+    Builder,
+    Group,
+    groups,
+    is_set,
+    statistics,
+)
 from nomospace.meaning.sql.coding import unescaped
 from nomospace.meaning.sql.dialects import (
     Dialect,
@@ -44,6 +52,8 @@ from nomospace.wire.values import unpack_term
 
 CHUNK: Final = 20_000
 """So many tuples are turned into rows before they go to the database."""
+PROBLEMS_MAX: Final = 100
+"""How many different problems are reported of one question."""
 PLANS_MAX: Final = 64
 """The plans, with their statements, that are kept for questions that are asked again."""
 TUPLES_MAX: Final = 100_000
@@ -83,9 +93,6 @@ class Database(Protocol):
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""
-
-    def function(self, name: str, call: Any, inputs: int) -> None:
-        """Let SQL call a Python function of texts and numbers that gives a text."""
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""
@@ -151,7 +158,7 @@ class Tables:
         self._made: dict[str, Table] = {}
         self._known: Known | None = None
         self._order = 0
-        self._make([*COMMON, _CHOSEN])
+        self.make([*COMMON, _CHOSEN])
 
     # -- facts ---------------------------------------------------------------------------------
 
@@ -169,7 +176,7 @@ class Tables:
             for class_name, paths in batch.open_paths.items():
                 self.open_paths.setdefault(class_name, {}).update(paths)
             classes = [self.layout.table(class_name) for class_name in batch.open_paths]
-            self._make([table for one in classes for table in one.tables])
+            self.make([table for one in classes for table in one.tables])
             for name, rows in batch.rows.items():
                 self.database.put(name, self._made[name].columns, rows)
 
@@ -205,17 +212,19 @@ class Tables:
 
     def answers(self, question: Question) -> Answers:
         """Every answer to a question, sorted by the ids of its tuples."""
-        builder = self._builder(question)
-        found = self._found(builder, question.limit + 1, any_one=False)
-        cut = builder.plan.cut
+        asking = _Asking(self, self._builder(question))
+        found = asking.found(question.limit + 1, any_one=False)
+        cut = asking.cut or asking.builder.plan.cut
         if len(found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
-        return Answers(in_order(self._dressed(question, found[: question.limit])), cut)
+        items = in_order(asking.dressed(found[: question.limit]))
+        return Answers(items, cut, tuple(asking.problems))
 
     def first(self, question: Question) -> Answer | None:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
-        found = self._found(self._builder(question), 1, any_one=True)
-        return self._dressed(question, found)[0] if found else None
+        asking = _Asking(self, self._builder(question))
+        found = asking.dressed(asking.found(1, any_one=True))
+        return found[0] if found else None
 
     def _builder(self, question: Question) -> Builder:
         known = repr(question)  # terms in it: 1 and 1.0 are two questions
@@ -226,57 +235,8 @@ class Tables:
             self.plans.put(known, found)
         return found
 
-    def _found(self, builder: Builder, limit: int, *, any_one: bool) -> list[tuple[Group, Row]]:
-        """The sets of answers, as the database finds them, smaller ones first."""
-        found: list[tuple[Group, Row]] = []
-        filled: list[Group] = []
-        there: dict[str, bool] = {}
-        for group in groups(builder.plan):
-            if found and (any_one or (is_set(group) and _sets_are_extra(builder, found))):
-                break
-            self._make([group.table])
-            for network in group.networks:
-                if self._may_have_rows(builder, network, there):
-                    self._gather(builder, group, network)
-            if not self.database.ask(builder.any_row(group)):
-                continue
-            smaller = () if any_one else filled
-            rows = self.database.ask(builder.answers(group, smaller, limit))
-            filled.append(group)
-            found += [(group, row) for row in rows]
-        self._drop([name for name in self._made if name.startswith(PASSING)])
-        return found
-
-    def _may_have_rows(self, builder: Builder, network: Network, there: dict[str, bool]) -> bool:
-        for statement in builder.candidates(network):
-            known = repr(statement)
-            if known not in there:
-                there[known] = bool(self.database.ask(statement))
-            if not there[known]:
-                return False
-        return True
-
-    def _gather(self, builder: Builder, group: Group, network: Network) -> None:
-        gathering = builder.gather(group, network)
-        for table, filling in gathering.sources:
-            if self._make([table]):  # no network before has asked for it
-                self.database.run(filling)
-        self.database.run(gathering.rows)
-
-    def _dressed(self, question: Question, found: Sequence[tuple[Group, Row]]) -> list[Answer]:
-        """Answers with their tuples, which only now come out of the database."""
-        rows = self._rows_of(dict.fromkeys(one for _, row in found for one in row))
-        assigner = Assigner(question, self.ontology)
-        items: list[Answer] = []
-        for group, row in found:
-            tuples = tuple([rows[one] for one in row])
-            computed = any(network.computations for network in group.networks)
-            if not computed or assigner.least(tuples, single=False) is not None:
-                items.append(Answer(group.kind, tuples, assigner))
-            # Otherwise numbers ran past what doubles hold, and the last word is Python's.
-        return items
-
-    def _rows_of(self, ids: Iterable[str]) -> dict[str, FactRow]:
+    def tuples(self, ids: Iterable[str]) -> dict[str, FactRow]:
+        """The tuples of some ids, as the tables have them; those at hand are not read again."""
         found: dict[str, FactRow] = {}
         missing: list[tuple[str]] = []
         for one in ids:
@@ -301,7 +261,7 @@ class Tables:
 
     # -- tables --------------------------------------------------------------------------------
 
-    def _make(self, tables: Sequence[Table]) -> bool:
+    def make(self, tables: Sequence[Table]) -> bool:
         """Make those tables that are not there; whether there were any."""
         script: list[str] = []
         for table in tables:
@@ -312,6 +272,10 @@ class Tables:
             self.database.script(script)
         return bool(script)
 
+    def drop_passing(self) -> None:
+        """Drop the tables of a question that is over."""
+        self._drop([name for name in self._made if name.startswith(PASSING)])
+
     def _drop(self, names: Sequence[str]) -> None:
         drops = [exp.Drop(tables=[parts.table(name)], kind="TABLE") for name in names]
         self.database.script([rendered(drop, self.dialect) for drop in drops])
@@ -319,9 +283,101 @@ class Tables:
             del self._made[name]
 
 
-def _sets_are_extra(builder: Builder, found: Sequence[tuple[Group, Row]]) -> bool:
-    """Whether a single tuple has answered a question that asks for sets only where none does."""
-    return builder.plan.question.correlate == "auto" and not is_set(found[0][0])
+class _Asking:
+    """One question being asked: the statements are run, group by group."""
+
+    def __init__(self, tables: Tables, builder: Builder) -> None:
+        self.tables = tables
+        self.database = tables.database
+        self.builder = builder
+        self.question = builder.plan.question
+        self.cut = ""
+        self.problems: dict[str, None] = {}
+        self._assigner = Assigner(self.question, tables.ontology, report=self._report)
+        self._there: dict[str, bool] = {}
+
+    def _report(self, problem: str) -> None:
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems[problem] = None
+
+    def found(self, limit: int, *, any_one: bool) -> list[tuple[Group, Row]]:
+        """The sets of answers, as the database finds them, smaller ones first."""
+        found: list[tuple[Group, Row]] = []
+        filled: list[Group] = []
+        try:
+            for group in groups(self.builder.plan):
+                if found and (any_one or (is_set(group) and self._sets_are_extra(found))):
+                    break
+                self.tables.make([group.table])
+                for network in group.networks:
+                    if self._may_have_rows(network):
+                        self._gather(group, network)
+                if not self.database.ask(self.builder.any_row(group)):
+                    continue
+                smaller = () if any_one else filled
+                rows = self.database.ask(self.builder.answers(group, smaller, limit))
+                filled.append(group)
+                found += [(group, row) for row in rows]
+        finally:
+            self.tables.drop_passing()
+        return found
+
+    def _sets_are_extra(self, found: Sequence[tuple[Group, Row]]) -> bool:
+        """Whether a single tuple has answered what sets are only asked for where none does."""
+        return self.question.correlate == "auto" and not is_set(found[0][0])
+
+    def _may_have_rows(self, network: Network) -> bool:
+        for statement in self.builder.candidates(network):
+            known = repr(statement)
+            if known not in self._there:
+                self._there[known] = bool(self.database.ask(statement))
+            if not self._there[known]:
+                return False
+        return True
+
+    def _gather(self, group: Group, network: Network) -> None:
+        gathering = self.builder.gather(group, network)
+        for table, filling in gathering.sources:
+            if self.tables.make([table]):  # no network before has asked for it
+                self.database.run(filling)
+        if not gathering.judged:
+            self.database.run(gathering.rows)
+            return
+        rows = self.database.ask(gathering.rows)
+        if len(rows) > JUDGED_MAX:
+            self.cut = f"more than {JUDGED_MAX:,} sets of tuples were to be looked at in Python"
+        kept = [row for row, _ in self._sound(group, rows[:JUDGED_MAX])]
+        if kept:
+            self.database.put(group.table.name, group.table.columns, kept)
+
+    def _sound(
+        self, group: Group, rows: Sequence[Row]
+    ) -> Iterator[tuple[Row, tuple[FactRow, ...]]]:
+        """The rows of a group that are answers; Python has the last word on what was computed."""
+        known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
+        for row in rows:
+            tuples = tuple([known[one] for one in row])
+            if self._assigner.least(tuples, single=not is_set(group)) is not None:
+                yield row, tuples
+
+    def dressed(self, found: Sequence[tuple[Group, Row]]) -> list[Answer]:
+        """Answers with their tuples, which only now come out of the database.
+
+        Arithmetic on numbers past what doubles hold may have let a set through: what was computed
+        is looked at again.
+        """
+        known = self.tables.tuples(dict.fromkeys(one for _, row in found for one in row))
+        items: list[Answer] = []
+        for group, row in found:
+            if any(network.computations for network in group.networks):
+                items += [
+                    Answer(group.kind, tuples, self._assigner)
+                    for _, tuples in self._sound(group, [row])
+                ]
+            else:
+                tuples = tuple([known[one] for one in row])
+                items.append(Answer(group.kind, tuples, self._assigner))
+        return items
 
 
 _CHOSEN: Final = Table("chosen", (("tuple", TEXT),))

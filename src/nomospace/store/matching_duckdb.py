@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, Final
 
 import duckdb
-from duckdb.func import FunctionNullHandling
 
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import BYTES, NUMBER, WHOLE, Row
@@ -83,12 +82,6 @@ class DuckdbDatabase:
             connection.register("arrow_rows", chunk)
             connection.execute(f'INSERT INTO "{table}" SELECT * FROM arrow_rows')
             connection.unregister("arrow_rows")
-
-    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
-        """Let SQL call a Python function."""
-        self._connection.create_function(
-            name, call, ["VARCHAR"] * inputs, "VARCHAR", null_handling=FunctionNullHandling.SPECIAL
-        )
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 
@@ -61,10 +61,6 @@ class PostgresDatabase:
         with self._told(), self._connection.cursor() as cursor, cursor.copy(into) as copy:
             for row in rows:
                 copy.write_row(row)
-
-    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
-        """Python does not run in this database; `Dialect.calls` has told so before."""
-        raise AssertionError(f"{name} was to be registered in PostgreSQL")
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row
@@ -57,10 +57,6 @@ class SqliteDatabase:
             connection.execute("BEGIN")
             connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
             connection.execute("COMMIT")
-
-    def function(self, name: str, call: Callable[..., Any], inputs: int) -> None:
-        """Let SQL call a Python function."""
-        self._connection.create_function(name, inputs, call, deterministic=True)
 
     def close(self) -> None:
         """Let go of the connection; twice is harmless."""

@@ -12,14 +12,14 @@ from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import PLAIN, Dependence, Input, Ontology, OntologyClass, Tie
 from nomospace.meaning.question import Question, parse_template, question_of
 from nomospace.meaning.sql.dialects import Statement
-from nomospace.meaning.sql.functions import NotInDatabases
 from nomospace.meaning.sql.layout import Row
+from nomospace.meaning.sql.networks import TooManyFields
 from nomospace.store import matching, matching_sqlite
 from nomospace.store.matching import Database, DatabaseFailed, Tables
 from nomospace.store.matching_duckdb import DuckdbDatabase
 from nomospace.store.matching_postgres import PostgresDatabase
 from nomospace.store.matching_sqlite import SqliteDatabase
-from nomospace.terms import Template, between, obj
+from nomospace.terms import Template, a, between, obj
 from tests.unit.meaning.sql.databases import DATABASES, database
 
 CARS = Ontology(
@@ -187,7 +187,9 @@ def test_plans_and_tuples_are_kept_at_hand(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(tables.answers(asked[0]).items) == 3
 
 
-def test_what_only_python_can_do_is_refused() -> None:
+@pytest.mark.parametrize("kind", DATABASES)
+def test_what_only_python_can_tell_is_told_by_python(kind: str) -> None:
+    """Functions of users and patterns run on what the database has joined."""
     functions = Functions()
     functions.register("half")(lambda value: value / 2)
     made_of = Dependence("Offer", "price", "half", (Input("Price", ("amount",)),), ())
@@ -196,15 +198,32 @@ def test_what_only_python_can_do_is_refused() -> None:
         [OntologyClass("Price"), OntologyClass("Offer", depends={"price": (made_of,)})],
         functions=functions,
     )
-    facts = [Fact("t1", (obj("Price", "p", amount=8), 7))]
-    with database("sqlite") as made:
+    facts = [
+        Fact("t1", (obj("Price", "p", amount=8), 7)),
+        Fact("t2", (obj("Price", "q", amount=9), 99)),
+        Fact("t3", (obj("Price", "r", amount="many"), "x")),
+    ]
+    with database(kind) as made:
         tables = opened(made, facts, shop)
-        with pytest.raises(NotInDatabases, match="function half runs in Python"):
-            tables.answers(parse_template("(Offer)", shop))
-        ranged = question_of(Template.of([obj("Price", "p"), between(1, 9)]))
-        with pytest.raises(NotInDatabases, match="the pattern formal"):
-            tables.answers(ranged)
-        assert len(tables.answers(parse_template("(Price, int)", shop)).items) == 1  # it goes on
+        found = tables.answers(parse_template("(Offer where price < 4.2)", shop))
+        assert sets(found) == [("t1",)]
+        assert found.items[0].fields == (obj("Offer", price=4.0),)
+        assert [text[:38] for text in found.problems] == ["dependence function half raised TypeEr"]
+        ranged = question_of(Template.of([a("Price"), between(1, 9)]))
+        assert sets(tables.answers(ranged)) == [("t1",)]
+        assert sets(tables.answers(question_of(Template.of([obj("Offer", price=4.5)])))) == [
+            ("t2",)
+        ]
+        assert not tables.answers(question_of(Template.of([obj("Offer", price=4)]))).items
+
+
+def test_a_join_of_too_many_fields_is_refused() -> None:
+    wide = ", ".join(["any"] * 61)
+    with database("sqlite") as made:
+        tables = opened(made, [Fact("t1", (obj("Car", "A"), *range(61)))])
+        with pytest.raises(TooManyFields, match="over 60 fields"):
+            tables.answers(parse_template(f"(Car, {wide})", CARS))
+        assert len(tables.answers(parse_template("(Car, int)", CARS)).items) == 1  # it goes on
 
 
 def test_a_computed_object_tied_to_others_in_a_database() -> None:

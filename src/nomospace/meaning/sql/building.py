@@ -22,10 +22,12 @@ from nomospace.meaning.question import ClassField, TypeField
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.dialects import Dialect, Statement, prepared
 from nomospace.meaning.sql.layout import TEXT, TUPLES, ClassTable, Layout, Table
-from nomospace.meaning.sql.networks import selected
+from nomospace.meaning.sql.networks import is_judged, selected
 from nomospace.meaning.sql.sources import Path, Sources, Wanted
 from nomospace.meaning.sql.values import Params, all_of, both
 
+JUDGED_MAX: Final = 200_000
+"""How many rows of one network Python looks at, where it has to; beyond, answers are cut."""
 PASSING: Final = ("found_", "source_")
 """How the names of tables begin that last no longer than a question."""
 
@@ -58,6 +60,8 @@ class Gathering(NamedTuple):
     sources: tuple[tuple[Table, Statement], ...]
     """Tables that must be there first, and what fills each."""
     rows: Statement
+    """Puts the rows there; or, where they are judged, gives what may be rows, to be put there."""
+    judged: bool
 
 
 class Builder:
@@ -87,9 +91,15 @@ class Builder:
                 if name not in self._filling:
                     into = exp.Insert(this=parts.table(name), expression=source.query)
                     self._filling[name] = source.table, self._prepared(into)
-            rows = exp.Insert(this=parts.table(group.table.name), expression=select)
             sources = tuple([self._filling[name] for name in self.sources.used])
-            found = self._gathering[id(network)] = Gathering(sources, self._prepared(rows))
+            rows: exp.Expr = select
+            judged = is_judged(network, self.plan.question.fields)
+            if judged:
+                select.set("limit", exp.Limit(expression=parts.number(JUDGED_MAX + 1)))
+            else:
+                rows = exp.Insert(this=parts.table(group.table.name), expression=select)
+            found = Gathering(sources, self._prepared(rows), judged)
+            self._gathering[id(network)] = found
         return found
 
     def _prepared(self, statement: exp.Expr) -> Statement:

@@ -24,8 +24,6 @@ class Dialect(NamedTuple):
     """As SQLGlot calls it."""
     collation: str = ""
     """Said of texts where the database would not order them by code points of itself."""
-    calls: bool = True
-    """Whether Python functions can be registered, to be called from SQL."""
     indexes: bool = True
     """Whether tables have indexes that are worth their making."""
 
@@ -34,7 +32,7 @@ _TYPES: Final = {kind: exp.DataType.build(kind) for kind in (BYTES, NUMBER, TEXT
 
 DIALECTS: Final = {
     "sqlite": Dialect("sqlite"),
-    "postgres": Dialect("postgres", collation="C", calls=False),
+    "postgres": Dialect("postgres", collation="C"),
     "duckdb": Dialect("duckdb", indexes=False),
 }
 """The databases that answer questions."""

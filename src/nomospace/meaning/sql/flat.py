@@ -77,15 +77,6 @@ def nothing() -> Flat:
     return Flat(string(MISSING_KIND), zero(), string(EXACT), string(""))
 
 
-def first(values: Sequence[Flat]) -> Flat:
-    """The first of some values that is there."""
-    if len(values) == 1:
-        return values[0]
-    if not values:
-        return nothing()
-    return chosen([(value.there, value) for value in values[:-1]], values[-1])
-
-
 def chosen(cases: Sequence[tuple[exp.Expr, Flat]], otherwise: Flat) -> Flat:
     """The value beside the first condition that holds."""
     made: list[exp.Expr] = []
@@ -98,6 +89,8 @@ def chosen(cases: Sequence[tuple[exp.Expr, Flat]], otherwise: Flat) -> Flat:
 def compare(left: Flat, sign: str, right: Flat) -> exp.Expr:
     """Whether a comparison holds (`terms.predicate.holds`); equality is one of columns."""
     alike = exp.EQ(this=left.kind.copy(), expression=right.kind.copy())
+    if sign == "=" and left == right:
+        return left.there
     if sign == "=":
         tests = [
             exp.EQ(this=one.copy(), expression=other.copy())

@@ -10,12 +10,10 @@ there. Where such numbers decide, use the engine in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from sqlglot import exp
 
-from nomospace.errors import CallerError
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT
 from nomospace.meaning.sql.flat import Flat, chosen, double, nothing, numbers, string, zero
@@ -31,23 +29,18 @@ _HELD: Final = 2.0**53
 """Up to here a double holds every whole number."""
 
 
-@dataclass(eq=False, kw_only=True)
-class NotInDatabases(CallerError):
-    """A question needs what only Python can do."""
+def is_built_in(name: str) -> bool:
+    """Whether a database can compute a function. Others run in Python, on what was joined.
 
-    code: ClassVar[str] = "match.not-in-databases"
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} runs in Python, not in a database; match with --engine memory"
+    >>> is_built_in("minus"), is_built_in("initial")
+    (True, False)
+    """
+    return name in _BUILT_IN
 
 
 def applied(name: str, inputs: Sequence[Flat]) -> Flat:
-    """The value of a function; raises `NotInDatabases` for one that is not built in."""
-    build = _BUILT_IN.get(name)
-    if build is None:
-        raise NotInDatabases(what=f"the dependence function {name}")
-    return build(inputs)
+    """The value of a built-in function."""
+    return _BUILT_IN[name](inputs)
 
 
 def _arithmetic(step: type[exp.Binary]) -> Callable[[Sequence[Flat]], Flat]:

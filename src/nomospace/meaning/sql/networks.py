@@ -12,22 +12,27 @@ rows for which all ties hold and the template field's predicate is true (5). Whe
 computed only because it is not there, the tuples that have it are left out by NOT EXISTS over an
 equality (6). In the end the ids of each row stand in order, so that a set is one row however it was
 found.
+
+Where only Python can tell (`is_judged`), there are no such layers: the join gives what may be a
+row, and Python keeps what is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import ClassVar, Final
 
 from sqlglot import exp
 
+from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Dependence, Input, Operand
 from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, Network
-from nomospace.meaning.question import ClassField
+from nomospace.meaning.question import ClassField, Field, PatternField
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.flat import Flat, chosen, compare, constant, first, nothing
-from nomospace.meaning.sql.functions import NotInDatabases, applied
+from nomospace.meaning.sql.flat import Flat, compare, constant, nothing
+from nomospace.meaning.sql.functions import applied, is_built_in
 from nomospace.meaning.sql.layout import TUPLES
 from nomospace.meaning.sql.predicates import condition
 from nomospace.meaning.sql.sources import Path, Sources, Wanted
@@ -36,6 +41,37 @@ from nomospace.terms.predicate import parse
 
 ATOMS_MAX: Final = 60
 """The most fields that one network may join: SQLite joins 64 tables."""
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyFields(CallerError):
+    """A question would join more fields than a database can."""
+
+    code: ClassVar[str] = "match.too-many-fields"
+
+    def __str__(self) -> str:
+        return (
+            f"an answer would join over {ATOMS_MAX} fields of tuples, the most that a database "
+            "joins; ask for fewer, lower --max-set, or match with --engine memory"
+        )
+
+
+def is_judged(network: Network, fields: Sequence[Field]) -> bool:
+    """Whether only Python can tell which rows of a network's join are its rows.
+
+    So it is with functions registered from Python, with patterns on plain values, and where a
+    computed object must equal another: a database knows 2 and 2.0 as one number.
+    """
+    for need in network.needs:
+        if isinstance(need.asks, PatternField):
+            return True
+    for one in network.computations:
+        asks = fields[one.field] if one.field is not None else None
+        if isinstance(asks, ClassField) and asks.equal is not None:
+            return True
+        if not all(is_built_in(step.function) for step in one.steps):
+            return True
+    return False
 
 
 class Atom:
@@ -97,7 +133,7 @@ class _Builder:
 
     def _atom(self, node: int, wanted: Wanted | None, need: Need | None) -> Atom:
         if len(self.atoms) >= ATOMS_MAX:
-            raise NotInDatabases(what=f"a join of over {ATOMS_MAX} fields")
+            raise TooManyFields
         self.atoms.append(Atom(len(self.atoms), node, wanted, need))
         return self.atoms[-1]
 
@@ -260,6 +296,8 @@ class _Builder:
     def _layers(self) -> Iterator[tuple[list[exp.Alias], exp.Expr]]:
         """Columns that are added, and the condition that rows must meet, layer by layer."""
         made: list[_Computed] = []
+        if is_judged(self.network, self.sources.fields):
+            return
         for one in self.network.computations:
             computed = _Computed(one, self, made)
             yield from computed.layers()
@@ -280,8 +318,8 @@ class _Computed:
         self.before = before
         self.made: dict[str, Flat] = {}
         """Properties that functions give."""
-        self.filled: dict[str, list[tuple[str, Operand]]] = {}
-        """Properties that ties fill in: by the owner of the step, from what, in order."""
+        self.filled: dict[str, tuple[str, Operand]] = {}
+        """Properties that ties fill in: the owner of the step, and what they are set equal to."""
         self.ties = [(step.owner, tie) for step in one.steps for tie in step.when]
 
     def layers(self) -> Iterator[tuple[list[exp.Alias], exp.Expr]]:
@@ -295,7 +333,7 @@ class _Computed:
             for mine, other in ((tie.left, tie.right), (tie.right, tie.left)):
                 if tie.sign == "=" and _is_property(mine, owner) and not _is_of(other, owner):
                     assert isinstance(mine, Input)
-                    self.filled.setdefault(mine.path[0], []).append((owner, other))
+                    self.filled.setdefault(mine.path[0], (owner, other))
         tests = [value.there for value in self.made.values()]
         for owner, tie in self.ties:
             sides = self._operand(tie.left, owner), self._operand(tie.right, owner)
@@ -305,8 +343,6 @@ class _Computed:
         yield [], all_of(tests)
 
     def _accepted(self, asks: ClassField) -> list[exp.Expr]:
-        if asks.equal is not None:
-            raise NotInDatabases(what=f"equality with {asks.class_name}, which can be computed,")
         if not asks.predicate:
             return []
 
@@ -316,22 +352,22 @@ class _Computed:
         return [condition(parse(asks.predicate, field=False), look, self.builder.sources.params)]
 
     def property(self, path: Path) -> Flat:
-        """The value at a path of the computed object."""
+        """The value at a path of the computed object.
+
+        A property that ties fill in has the value of the first of them: each of these ties must
+        hold, so what it is set equal to is there.
+        """
         name, deeper = path[0], path[1:]
         if name in self.made:
             return self.made[name] if not deeper else nothing()
-        values = [
-            (self._operand(side, owner), self._deeper(side, owner, deeper))
-            for owner, side in self.filled.get(name, [])
-        ]
-        if not deeper:
-            return first([value for value, _ in values])
-        return chosen([(value.there, inside) for value, inside in values], nothing())
-
-    def _deeper(self, side: Operand, owner: str, deeper: Path) -> Flat:
-        if not isinstance(side, Input):
+        if name not in self.filled:
             return nothing()
-        return self._operand(Input(side.class_name, (*side.path, *deeper)), owner)
+        owner, side = self.filled[name]
+        if deeper:
+            if not isinstance(side, Input):
+                return nothing()
+            side = Input(side.class_name, (*side.path, *deeper))
+        return self._operand(side, owner)
 
     def _operand(self, side: Operand, owner: str) -> Flat:
         if not isinstance(side, Input):

@@ -22,11 +22,10 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from nomospace.meaning.question import ClassField, Field, LiteralField, TypeField, field_text
+from nomospace.meaning.question import ClassField, Field, LiteralField, PatternField, TypeField
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import escaped, identity
 from nomospace.meaning.sql.flat import PARTS, flattened, string
-from nomospace.meaning.sql.functions import NotInDatabases
 from nomospace.meaning.sql.layout import (
     NUMBER,
     PLAIN_FIELDS,
@@ -41,7 +40,6 @@ from nomospace.meaning.sql.layout import (
 )
 from nomospace.meaning.sql.predicates import condition, paths_in
 from nomospace.meaning.sql.values import FALSE, TRUE, Params, Value, all_of
-from nomospace.terms.formals import KINDS
 from nomospace.terms.objects import MISSING
 from nomospace.terms.predicate import parse
 
@@ -180,17 +178,17 @@ class Sources:
 
     def plain_query(self, asks: Field) -> exp.Select:
         """What fills a source of plain fields."""
+        assert not isinstance(asks, ClassField), asks
+        test: exp.Expr
         match asks:
             case LiteralField(value):
-                test: exp.Expr = parts.equal(_o("same"), self.params.add(identity(value)))
-            case TypeField("any"):
+                test = parts.equal(_o("same"), self.params.add(identity(value)))
+            case TypeField("any") | PatternField():  # Python tells what fits a pattern
                 test = TRUE.copy()
             case TypeField("number"):
                 test = exp.In(this=_o("kind"), expressions=[string("int"), string("float")])
-            case TypeField(kind) if kind in KINDS:
+            case TypeField(kind):
                 test = parts.equal(_o("kind"), string(kind))
-            case _:
-                raise NotInDatabases(what=f"the pattern {field_text(asks)[:80]}")
         columns = [_o("tuple"), _o("pos"), _o("same")]
         return parts.select(columns, parts.table(PLAIN_FIELDS, "o"), where=test)
 

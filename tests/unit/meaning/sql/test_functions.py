@@ -12,7 +12,7 @@ from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import Coded, coded
 from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.flat import Flat, flattened
-from nomospace.meaning.sql.functions import NotInDatabases, applied
+from nomospace.meaning.sql.functions import applied
 from nomospace.meaning.sql.layout import NUMBER, TEXT, Table
 from nomospace.meaning.sql.values import Params, Place
 from nomospace.store.matching import Database
@@ -97,8 +97,3 @@ def test_functions_of_more_or_fewer_inputs(kind: str) -> None:
                 expected = None if value is MISSING else coded(value)
                 told = found and (found.kind, found.num, found.text if found.kind == "s" else None)
                 assert told == (expected and (expected.kind, expected.num, expected.text)), values
-
-
-def test_a_function_of_python_is_refused_by_name() -> None:
-    with pytest.raises(NotInDatabases, match="dependence function initial runs in Python"):
-        applied("initial", [])
