@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EVENTS_MAX: Final = 1_000_000_000
 AGENTS_MAX: Final = 1_000_000
 HOSTS_MAX: Final = 100
+ROWS: Final = 100_000
+"""How many records a segment has, as hosts seal them by default."""
 SAY_EVENTS: Final = 100_000
 
 
@@ -32,6 +34,7 @@ def make(
     hosts: Annotated[
         int, typer.Option(min=1, max=HOSTS_MAX, help="With several, a folder each in OUT.")
     ] = 1,
+    rows: Annotated[int, typer.Option(min=1, max=ROWS, help="Records of a segment.")] = ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a journal as hosts seal it: its community is made up, its rulings are real.
@@ -43,7 +46,9 @@ def make(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Unusable(what=str(out), why="it is there already; name a new folder")
     began = time.monotonic()
-    made, size = _write(out, tried, events=events, agents=agents, seed=seed, hosts=hosts)
+    made, size = write_journal(
+        out, tried, events=events, agents=agents, seed=seed, hosts=hosts, rows=rows
+    )
     took = time.monotonic() - began
     _say("")
     if as_json:
@@ -63,12 +68,20 @@ def _law(law: str) -> CompiledLaw:
     return load_source(read_source(law))
 
 
-def _write(
-    out: Path, law: CompiledLaw, *, events: int, agents: int, seed: int, hosts: int
+def write_journal(
+    out: Path,
+    law: CompiledLaw,
+    *,
+    events: int,
+    agents: int,
+    seed: int,
+    hosts: int = 1,
+    rows: int = ROWS,
 ) -> tuple[int, int]:
-    """Write it; gives the number of rulings and of bytes."""
+    """Write a journal into a new folder; gives the number of rulings and of bytes."""
     from nomospace.apps.traffic import make_traffic
     from nomospace.control import Ruling
+    from nomospace.store.segments import Limits
     from nomospace.store.writing import JournalWriter
 
     writers: dict[str, JournalWriter] = {}
@@ -80,7 +93,7 @@ def _write(
             writer = writers.get(told.host)
             if writer is None:
                 folder = out if hosts == 1 else out / told.host
-                writer = writers[told.host] = JournalWriter(folder, told.host)
+                writer = writers[told.host] = JournalWriter(folder, told.host, Limits(rows=rows))
                 writer.law(law, at=told.at)
             if isinstance(told.what, Ruling):
                 writer.ruling(told.what)

@@ -32,7 +32,7 @@ from nomospace.control import Explanation, Membership, Record, Ruling, Snapshot,
 from nomospace.control.events import goes_out
 from nomospace.control.explain import verdict_on
 from nomospace.law import CompiledLaw
-from nomospace.terms import Compound, show
+from nomospace.terms import Compound, Term, show
 from nomospace.terms.values import same
 from nomospace.wire.changes import BadRecord, decode_ruling, decode_snapshot, encode_ruling
 from nomospace.wire.packing import unpack
@@ -268,7 +268,7 @@ class Replay:
     def _settle(self, until: int) -> None:
         """All that fires before an event from outside: what the record has, and what it has not."""
         if self._run:
-            self._flush(until)
+            self._flush(more=True)
         member = self._member
         assert member is not None
         due = member.next_deadline()
@@ -277,8 +277,8 @@ class Replay:
         if self._ensued:
             self._drop_ensued()
 
-    def _flush(self, until: int | None = None) -> None:
-        """The firings that the record has, each at its moment."""
+    def _flush(self, *, more: bool = False) -> None:
+        """The firings that the record has, each at its moment; `more` of the record follows."""
         run, self._run = self._run, []
         member = self._member
         if member is None:
@@ -290,7 +290,8 @@ class Replay:
             self._drop_ensued()
             due = None if self._exact else member.next_deadline()
             if due is not None and due < recorded.at:
-                self._fire_unrecorded(recorded.at, [one.event[1][0] for one, _ in run[index:]])
+                ahead = [(one.due_at, one.event[1][0]) for one, _ in run[index:]]
+                self._fire_unrecorded(recorded.at, ahead)
             place = self._owed(member, recorded)
             if place is None:
                 self._without(recorded, body, "ended" if member.ended else "lapses")
@@ -300,7 +301,9 @@ class Replay:
             self._fire(member, place, recorded.at, recorded, body)
             for new in range(before, member.obligations.next_place):
                 self._later[new] = None
-        if until is None:
+        if not more:
+            if self._derived:  # the record breaks off before an exception that it must have had
+                self._ensued.clear()
             self._drop_ensued()
 
     def _owed(self, member: Membership, recorded: Recorded) -> int | None:
@@ -315,8 +318,11 @@ class Replay:
                 best = rank if best is None else min(best, rank)
         return None if best is None else best[2]
 
-    def _fire_unrecorded(self, until: int, ahead: Iterable[object]) -> None:
-        """What is owed until a moment and the record never saw, each when it is due."""
+    def _fire_unrecorded(self, until: int, ahead: list[tuple[int | None, Term]]) -> None:
+        """What is owed until a moment and the record never saw, each when it is due.
+
+        `ahead` are the firings that the record has next, with the time that they were due.
+        """
         member = self._member
         assert member is not None
         waiting = list(ahead)
@@ -329,8 +335,8 @@ class Replay:
             for due, place, term in owed:
                 if place in passed:
                     continue
-                if term in waiting:  # the record has its firing, at a moment to come
-                    waiting.remove(term)
+                if (due, term) in waiting:  # the record has its firing, at a moment to come
+                    waiting.remove((due, term))
                     passed[place] = None
                     continue
                 chosen = due, place

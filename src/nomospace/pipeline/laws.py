@@ -33,10 +33,12 @@ class OtherCommunity(CallerError):
     known: tuple[str, ...]
 
     def __str__(self) -> str:
-        known = f"it has {', '.join(self.known)}" if self.known else "it has no rulings at all"
+        if not self.known:
+            return "the journal tells of no law, so there is nothing to replay; name another"
         return (
-            f"the journal has nothing of the community {self.community!r} ({known}); name another "
-            "journal, or say with --community whose history to take"
+            f"the journal has nothing of the community {self.community!r} (it has "
+            f"{', '.join(self.known)}); name another journal, or say with --community whose "
+            "history to take"
         )
 
 

@@ -233,12 +233,16 @@ def _newest(file: pq.ParquetFile) -> int:
 
 
 def read_spark(spark: SparkSession, listing: Listing, table: str) -> DataFrame:
-    """A table of a journal as a DataFrame, with the columns of `wire.segments.TABLES`."""
+    """A table of a journal as a DataFrame, with the columns of `wire.segments.TABLES`.
+
+    Pages are checked by their sums as they are read; one that is damaged fails the job.
+    """
     schema = ddl(TABLES[table])
     paths = listing.files.get(table, ())
     if not paths:
         return spark.createDataFrame([], schema)
-    return spark.read.schema(schema).parquet(*paths)
+    reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
+    return reader.parquet(*paths)
 
 
 def ddl(columns: Mapping[str, str]) -> str:

@@ -65,7 +65,9 @@ def run_replay(
     """
     if engine is Engine.SPARK and spark is None:
         check_master(master)
-    listing = list_journal(folders, TABLES, deep=skip_bad).sound(skip_bad=skip_bad)
+    # DuckDB would not notice a damaged page, and who skips bad segments must know them all before.
+    deep = skip_bad or engine is Engine.DUCKDB
+    listing = list_journal(folders, TABLES, deep=deep).sound(skip_bad=skip_bad)
     trial, lost = make_trial(listing, law, community)
     made_here = engine is Engine.SPARK and spark is None
     if made_here:

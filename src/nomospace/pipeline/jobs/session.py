@@ -215,7 +215,6 @@ def _settings(master: str, java: Java) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     }
     if is_local(master):
         settings |= {
