@@ -19,7 +19,7 @@ PARTS = 20
 
 def test_an_agent_that_carries_too_much_stays_and_is_told(tmp_path: Path) -> None:
     """It goes on where it was with all that it has; when it carries less, it may go."""
-    ward = RealHost("ward", tmp_path, "--insecure", "--store", str(tmp_path / "ward.db"))
+    ward = RealHost("ward", tmp_path, "--insecure", "--store", "memory")
     start(ward)
     icu = RealHost("icu", tmp_path, "--insecure", "--store", "memory", "--join", ward.address)
     start(icu)
