@@ -290,21 +290,28 @@ def _takes(run: Run, bed: Bed, many: int) -> Iterator[Row]:
 
 
 def _durable(run: Run, bed: Bed) -> Row:
+    from nomospace.bench.commits import Commits
     from nomospace.bench.peers.servers import DurableTable
 
     url = bed.host("ward", "--store", str(bed.folder / "ward.db"))
     jobs = Jobs(bed, url, 10_000, durable=True)
     table = DurableTable(bed, 10_000)
+    commits = Commits(bed.folder / "commits.db", IN_FLIGHT)
+    bed.stack.callback(commits.close)
     run.say("durable pairs")
-    best = run.interleave({"ours": bed.in_flight(jobs.pair), **table.samples()})
+    best = run.interleave(
+        {"ours": bed.in_flight(jobs.pair), "commits": commits.sample(), **table.samples()}
+    )
     return Row(
         what=f"a durable out and take, {IN_FLIGHT} at a time",
         unit="µs",
         ours=best["ours"] / PER_US,
+        floor=best["commits"] / PER_US,
         peers={name: best[name] / PER_US for name in table.names},
         why_null=table.why_null,
         goal=times_faster(3, "PostgreSQL"),
-        how="every one is on disk before it is answered (PostgreSQL: synchronous_commit=on)",
+        how="every one is on disk before it is answered (PostgreSQL: synchronous_commit=on); "
+        f"floor: bare SQLite that commits {IN_FLIGHT} rows at a time",
     )
 
 
