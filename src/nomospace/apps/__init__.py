@@ -19,6 +19,7 @@ WORKLOADS: Final = (
     "redrover",
     "routing",
     "assistants",
+    "correlation",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 

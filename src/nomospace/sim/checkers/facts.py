@@ -217,6 +217,8 @@ class Facts:
             self._opens.setdefault((op.agent, request.space), op)
 
     def _write(self, op: Op, fields: Fields, request: Out | OutMany) -> None:
+        if request.once and fields in self.tuples:
+            return  # it is there already, or was: that is what the key is for
         assert fields not in self.tuples, f"a world must not write {fields} twice"
         self.tuples[fields] = Written(
             fields,

@@ -1,0 +1,36 @@
+"""Some markets in every test run; `nomospace sim --workload correlation` plays more."""
+
+import pytest
+
+from nomospace import apps
+from nomospace.sim import find, play
+from nomospace.space import Gathering, correlating
+
+SEEDS = range(6)
+
+
+def test_what_must_hold_holds() -> None:
+    apps.load()
+    tested: dict[str, int] = {}
+    for seed in SEEDS:
+        _, outcome = play(find("correlation"), seed)
+        for verdict in outcome.verdicts:
+            replay = f"replay it with: nomospace sim --workload correlation --seed {seed}"
+            assert verdict.answer == "yes", f"{verdict}\n{replay}"
+            tested[verdict.property] = tested.get(verdict.property, 0) + verdict.cases
+    assert all(tested.values()), f"never put to the test: {tested}"
+
+
+def test_a_space_that_takes_half_a_set_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = correlating._gathered
+
+    def half(answer: object) -> Gathering:
+        found = right(answer)  # type: ignore[arg-type]
+        return found._replace(ids=found.ids[:-1])
+
+    monkeypatch.setattr(correlating, "_gathered", half)
+    apps.load()
+    _, outcome = play(find("correlation"), 1)
+    said = {verdict.property: verdict.answer for verdict in outcome.verdicts}
+    assert said["no set is half taken"] == "no"
+    assert said["an answer is of one car, and all of its papers"] == "no"
