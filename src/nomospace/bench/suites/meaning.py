@@ -150,7 +150,6 @@ def by_hand(many: int) -> Callable[[], list[Any]]:
     import duckdb
 
     base = duckdb.connect()
-    base.execute("SET threads = 1")  # ours has one too
     base.execute("CREATE TABLE insured (t TEXT, car TEXT, class TEXT, amount BIGINT, i TEXT)")
     base.execute("CREATE TABLE financed (t TEXT, car TEXT, f TEXT)")
     rows = list(cars(many))
@@ -228,7 +227,7 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
         why_null=fields["all"].why_null,
         goal=at_least_times_faster(3) & times_floor(4) if scale else ahead_of_peers(),
         how="sorted; ours gives tuples, fields and reasons are made when an answer is asked for "
-        "them; the floor is hand-written SQL on one thread with the fetch of its rows",
+        "them; the floor is hand-written SQL with the fetch of its rows",
     )
 
 

@@ -384,7 +384,7 @@ def _code(source: str) -> CodeType:
 def _without_unused(lines: list[str]) -> str:
     """The source without names that are set and never used."""
     source = "\n".join(lines)
-    for name in set(_SHORT.findall(source)):
+    for name in dict.fromkeys(_SHORT.findall(source)):
         if len(re.findall(rf"\b{name}\b", source)) == 1:
             source = re.sub(rf"\n +{name} = [^\n]*", "", source)
     return source
