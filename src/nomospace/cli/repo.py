@@ -83,10 +83,21 @@ def _passes(name: str, command: list[str], root: Path) -> bool:
     return fine
 
 
+def _have_spark() -> None:
+    """Spark is part of what is tested. Without a network its tests fail, and all others run."""
+    from nomospace.cli.spark import NotInstalled, ensure_spark
+
+    try:
+        ensure_spark()
+    except NotInstalled as error:
+        print(error, file=sys.stderr, flush=True)
+
+
 @pytest_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_tests(context: typer.Context) -> None:
     """Run the tests and the doctests on two processes; further arguments go to pytest."""
     root = checkout()
+    _have_spark()
     arguments = list(context.args)
     if not any(
         a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments

