@@ -77,6 +77,12 @@ class Row(msgspec.Struct, eq=False, gc=False):
 Rows: TypeAlias = list[Row] | dict[int, Row]
 
 
+MANY: Final = 1_000_000_000
+"""More tuples than any set has."""
+_COUNTED_MAX: Final = 16
+"""Up to here it matters to plans how many tuples there are: no set is larger."""
+
+
 class Known(NamedTuple):
     """What a planner has to know about facts; plans made from equal ones are the same."""
 
@@ -86,6 +92,8 @@ class Known(NamedTuple):
     """Of a class: in how many tuples one object stands at most; absent or 1: none is shared."""
     varying: frozenset[str]
     """Classes of which one object was seen with different properties, or names, in two fields."""
+    tuples: int = MANY
+    """How many tuples there are, if they are so few that no larger set can be; else `MANY`."""
 
 
 def object_key(term: Term) -> Term:
@@ -209,6 +217,8 @@ class Facts:
             self.version += 1  # the first of its shape, or the first again
         of_form[order] = row
         self.rows[id] = row
+        if not self._steady and len(self.rows) <= _COUNTED_MAX + 1:
+            self.version += 1
         for at, class_name in enumerate(known):
             if class_name.__class__ is str:
                 self._hold(str(class_name), at, row)
@@ -335,7 +345,9 @@ class Facts:
                 if rows or self._steady
             ]
         )
-        return Known(shapes, dict(self._shared), frozenset(self._varying))
+        few = not self._steady and len(self.rows) <= _COUNTED_MAX
+        tuples = len(self.rows) if few else MANY
+        return Known(shapes, dict(self._shared), frozenset(self._varying), tuples)
 
 
 _MATTERS_MAX: Final = 32

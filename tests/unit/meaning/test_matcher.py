@@ -70,7 +70,8 @@ def test_an_id_is_rarer_still() -> None:
 
 
 def test_the_plan_is_made_anew_when_it_may_miss_something() -> None:
-    found = asked("(Car, Tax, Loan)", TAXED)
+    found = Matcher(parse_template("(Car, Tax, Loan)", CARS), Facts(CARS, steady=True))
+    found.facts.add("t1", TAXED.fields)
     assert tuples(found) == []
     found.facts.add("t2", LENT.fields)
     assert tuples(found) == [("t1", "t2")]
@@ -79,6 +80,28 @@ def test_the_plan_is_made_anew_when_it_may_miss_something() -> None:
     assert found.planner is planner, "nothing new about shapes"
     found.facts.remove("t2")
     assert tuples(found) == []
+
+
+@pytest.mark.parametrize("steady", [False, True])
+def test_more_tuples_of_known_shapes_may_be_a_larger_set(steady: bool) -> None:
+    facts = Facts(CARS, steady=steady)
+    found = Matcher(parse_template("(Car, Loan)", CARS), facts)
+    facts.add("t1", (obj("Car", "A"), obj("Person", 0)))
+    facts.add("t2", (obj("Person", 0), obj("Person", 1)))
+    facts.add("t3", (obj("Loan", "y"), obj("Person", 2)))
+    facts.add("t4", (obj("Loan", "z"), obj("Person", 2)))
+    assert tuples(found) == []
+    facts.add("t5", (obj("Person", 1), obj("Person", 2)))
+    assert tuples(found) == [("t1", "t2", "t3", "t5"), ("t1", "t2", "t4", "t5")]
+
+
+def test_the_start_follows_how_many_there_are_now() -> None:
+    found = asked("(Car, Tax, Loan)", TAXED, LENT)
+    (one,) = found.ready(2)
+    for number in range(9):
+        found.facts.add(f"x{number}", (obj("Car", f"c{number}"), obj("Tax", f"x{number}")))
+    loans = [at for at in range(2) if one.compiler.count(at) == 1]
+    assert [one.start()] == loans
 
 
 def test_one_object_seen_with_two_prices() -> None:

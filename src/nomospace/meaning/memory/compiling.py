@@ -93,6 +93,13 @@ class Compiler:
             return best
         return in_turn([self.facts.by_form[form] for form in self.forms(node)])
 
+    def count(self, node: int) -> int:
+        """How many tuples may stand at a node now; the plan only knew how many there were."""
+        rows = self.start_rows(node)
+        if isinstance(rows, list):
+            return len(rows)
+        return sum([len(self.facts.by_form[form]) for form in self.forms(node)])
+
     def loops(self, start: int) -> Loops:
         """The loops from a start node outwards."""
         order = self._order(start)

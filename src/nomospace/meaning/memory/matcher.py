@@ -158,10 +158,9 @@ class Matcher:
         best: tuple[Row, ...] | None = None
         starts: list[tuple[Ready, int]] = []
         for one in networks:
-            start = one.network.order[0]
-            few = one.compiler.start_rows(start)
-            if one.network.nodes[start].rows < _FEW or (isinstance(few, list) and len(few) < _FEW):
-                best = _less(best, self._sound(one, one.loops(start)(few)))
+            start = one.start()
+            if one.compiler.count(start) < _FEW:
+                best = _less(best, self._sound(one, one.rows()))
             else:
                 starts += [(one, at) for at in range(one.network.size)]
         if not starts:
@@ -220,9 +219,13 @@ class Ready:
             found = self._loops[start] = self.compiler.loops(start)
         return found
 
+    def start(self) -> int:
+        """The node with the fewest tuples."""
+        return min(self.network.order, key=self.compiler.count)
+
     def rows(self) -> Iterator[tuple[Row, ...]]:
         """All its rows, from the node with the fewest tuples."""
-        start = self.network.order[0]
+        start = self.start()
         return self.loops(start)(self.compiler.start_rows(start))
 
 

@@ -89,7 +89,6 @@ class Connector:
         self.derivation = derivation
         self.fitting = fitting
         self.effort = effort
-        self.tuples = sum(rows for _, rows in fitting.known.shapes)
         varying = fitting.known.varying
         stable = {name for name in fitting.shared if name not in varying}
         self.needs = tuple(
@@ -168,7 +167,7 @@ class Connector:
 
     def trees(self, size: int) -> Iterator[Tree]:
         """Sets of so many tuples, joined by objects they share, by bridges and by ties."""
-        if size > self.tuples:
+        if size > self.fitting.known.tuples:
             return
         if size == 1:
             for groups, floating in self.spread(1, 1):
