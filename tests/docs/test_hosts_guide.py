@@ -17,7 +17,7 @@ from nomospace.node.listen import Limits
 from nomospace.node.metrics import KNOWN
 from nomospace.protocols import pace
 from nomospace.wire.admin import TAIL_MAX
-from nomospace.wire.frames import FRAME_BYTES_MAX
+from nomospace.wire.frames import FRAME_BYTES_MAX, PARCEL_BYTES_MAX
 from nomospace.wire.talk import WINDOW
 from tests.docs.pages import blocks
 from tests.repo.rooms import ROOT
@@ -37,6 +37,8 @@ LIMITS = {
     "calls of one client under way": WINDOW,
     "firings and letters that wait for a client": outputs.PUSHES_MAX,
     "a frame, in bytes": FRAME_BYTES_MAX,
+    "an agent that moves with all that it has, or what `take_all` gets from another host, "
+    "in bytes": PARCEL_BYTES_MAX,
     "hosts that a host is linked with": book.HOSTS_MAX,
     "addresses to join": config.JOIN_MAX,
     "bytes that wait for one peer": framed.BUFFER_BYTES_MAX,
@@ -47,8 +49,8 @@ LIMITS = {
     "lines of one answer to an operator": TAIL_MAX,
 }
 RAISED_IN = """
-    client.dialling node.clients node.config node.listen node.principals store.backup
-    store.interface
+    client.dialling host.posting node.clients node.config node.journaling node.listen
+    node.principals store.backup store.interface wire.segments
 """.split()
 
 
