@@ -24,7 +24,7 @@ from nomospace.store.journal import (
 )
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.rulings import pack_operations
-from nomospace.wire.segments import JOURNAL_VERSION, TABLES
+from nomospace.wire.segments import JOURNAL_VERSION, TABLES, membership
 from nomospace.wire.values import pack_term
 
 _TYPES: Final[dict[str, pa.DataType]] = {
@@ -57,7 +57,7 @@ def event_row(ruling: Ruling, record: EventRecord) -> dict[str, Any]:
         "community": record.community,
         "law": ruling.law,
         "agent": ruling.home,
-        "membership": f"{ruling.home}/{ruling.law}",
+        "membership": membership(ruling.home, ruling.law, record.host),
         "agent_seq": ruling.seq,
         "event": kind,
         "peer": peer,
@@ -104,7 +104,7 @@ def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> dict[str, An
         "at": record.at,
         "law": snapshot.law,
         "agent": snapshot.home,
-        "membership": f"{snapshot.home}/{snapshot.law}",
+        "membership": membership(snapshot.home, snapshot.law, record.host),
         "agent_seq": snapshot.seq,
         "state_text": show(tuple([term for _, term in snapshot.state])),
         "body": record.body,

@@ -148,6 +148,18 @@ def file_of(table: str, number: int) -> str:
     return f"{table}/seg-{number:08d}.parquet"
 
 
+def membership(home: str, law: str, host: str) -> str:
+    """The name of a membership among all that journals tell of.
+
+    Agents take theirs along. The manager of a governed space stays where it is, and every host that
+    has the space has a manager of its own.
+
+    >>> membership("ann@ward-3", "4c1f", "icu"), membership("jobs", "4c1f", "icu")
+    ('ann@ward-3/4c1f', 'jobs@icu/4c1f')
+    """
+    return f"{home}/{law}" if "@" in home else f"{home}@{host}/{law}"
+
+
 def encode_manifest(manifest: Manifest) -> bytes:
     """A manifest as it stands in its file, for people too."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1)

@@ -31,7 +31,8 @@ def damage(path: Path) -> None:
     group = pq.read_metadata(path).row_group(0)
     columns = [group.column(place) for place in range(group.num_columns)]
     (body,) = [column for column in columns if column.path_in_schema == "body"]
-    middle = body.data_page_offset + body.total_compressed_size // 2
+    first = body.dictionary_page_offset or body.data_page_offset
+    middle = first + body.total_compressed_size // 2
     data = bytearray(path.read_bytes())
     for at in range(middle, middle + 64):
         data[at] ^= 0xFF

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from nomospace.law import CompiledLaw
-from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.jobs.session import LOCAL, PARTITIONS, Say, check_master, open_session
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
 from nomospace.pipeline.replay import HISTORIES, Trial, as_table, replay, replay_duckdb
 from nomospace.pipeline.replay import replay_process as replay_here
@@ -31,6 +31,9 @@ from nomospace.pipeline.segments import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ROWS_A_PARTITION: Final = 100_000
+PARTITIONS_MAX: Final = 10_000
+"""A partition is some seconds of work, whatever the cluster is like."""
 TABLES: Final = ("events", "checkpoints", "laws")
 
 
@@ -131,7 +134,9 @@ def make_trial(
 
 def _on_spark(spark: SparkSession, listing: Listing, trial: Trial) -> pa.Table:
     events, checkpoints = (read_spark(spark, listing, name) for name in ("events", "checkpoints"))
-    found: pa.Table = replay(events, checkpoints, trial).toArrow()
+    rows = listing.rows["events"]
+    partitions = min(PARTITIONS_MAX, max(PARTITIONS, rows // ROWS_A_PARTITION))
+    found: pa.Table = replay(events, checkpoints, trial, partitions=partitions).toArrow()
     return found.cast(HISTORIES)
 
 

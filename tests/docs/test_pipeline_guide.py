@@ -1,0 +1,53 @@
+"""The guide to the pipeline has the code's limits, verdicts and errors."""
+
+import re
+from importlib import import_module
+from inspect import getmembers, isclass
+from typing import get_args
+
+import pytest
+
+from nomospace.errors import NomospaceError
+from nomospace.pipeline import history, replay
+from nomospace.pipeline.jobs import session
+from nomospace.pipeline.jobs.replay import Engine
+from nomospace.wire.segments import TABLES
+from tests.repo.rooms import ROOT
+
+TEXT = (ROOT / "docs" / "pipeline" / "guide.md").read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
+LIMITS = {
+    "rows that one process sorts in memory": replay.PROCESS_ROWS_MAX,
+    "obligations that fire between two recorded events": history.FIRED_MAX,
+    "gaps of one history that are named": history.GAPS_MAX,
+    "seconds for a master to take a connection": int(session.CONNECT_S),
+    "seconds for a cluster's first task": int(session.ANSWER_S),
+}
+MODULES = "java laws replay segments jobs.session"
+
+
+def told(section: str) -> list[str]:
+    """What the rows of a section's table are about."""
+    return re.findall(r"^\| (`.+?) \|", SECTIONS[section], re.MULTILINE)
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_limits(what: str) -> None:
+    assert f"| {what} | {LIMITS[what]:,} |" in SECTIONS["Limits"]
+
+
+def test_verdicts_engines_and_tables() -> None:
+    assert told("Replay") == [f"`{kind}`" for kind in get_args(history.Kind)]
+    assert told("Engines and clusters")[1:] == [f"`{engine}`" for engine in Engine]
+    assert sorted(told("The journal")) == sorted(f"`{table}`" for table in TABLES)
+
+
+def test_errors() -> None:
+    raised = {
+        kind.code
+        for module in MODULES.split()
+        for _, kind in getmembers(import_module(f"nomospace.pipeline.{module}"), isclass)
+        if issubclass(kind, NomospaceError) and kind.code.startswith("pipeline.")
+    }
+    listed = re.findall(r"`(pipeline\.[a-z-]+)`", " ".join(told("Exit codes and errors")))
+    assert sorted(listed) == sorted(raised)
