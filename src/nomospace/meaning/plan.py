@@ -141,9 +141,7 @@ class Plan(NamedTuple):
     @property
     def cut(self) -> str:
         """Why answers may be missing; empty when none are."""
-        if self.question.correlate == "never" or self.complete >= self.question.max_set:
-            return ""
-        return f"sets of more than {self.complete} tuples hang together in too many ways to look at"
+        return why_cut(self.question, self.complete)
 
     @property
     def singles(self) -> tuple[Network, ...]:
@@ -167,6 +165,19 @@ class Plan(NamedTuple):
         if self.cut:
             lines.append(f"cut: {self.cut}")
         return "\n".join(lines)
+
+
+def why_cut(question: Question, complete: int) -> str:
+    """Why answers may be missing where sets are looked for up to a size only; empty if none are.
+
+    >>> why_cut(Question((), max_set=6), 3)
+    'sets of more than 3 tuples hang together in too many ways to look at'
+    >>> why_cut(Question((), max_set=3), 3)
+    ''
+    """
+    if question.correlate == "never" or complete >= question.max_set:
+        return ""
+    return f"sets of more than {complete} tuples hang together in too many ways to look at"
 
 
 Vertex: TypeAlias = tuple[str, int]
@@ -255,4 +266,5 @@ __all__ = [
     "Source",
     "explain_network",
     "tie_links",
+    "why_cut",
 ]

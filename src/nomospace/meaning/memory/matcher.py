@@ -10,8 +10,7 @@ from nomospace.meaning.answers import Answer, Answers, in_order
 from nomospace.meaning.assign import Assigner
 from nomospace.meaning.facts import Facts, Row
 from nomospace.meaning.memory.compiling import Compiler, Loops, in_turn
-from nomospace.meaning.ontology import PLAIN
-from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Network, Plan
+from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Network, Plan, why_cut
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question
 
@@ -92,7 +91,7 @@ class Matcher:
                 found[rows] = one.network.kind
         cut = ""
         if question.correlate == "always" or (question.correlate == "auto" and not found):
-            cut = self._sets(found) or Plan(question, PLAIN, (), self.planner.complete).cut
+            cut = self._sets(found) or why_cut(question, self.planner.complete)
         if len(found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
         assigner = self.assigner
