@@ -204,4 +204,33 @@ ROUTING: Final = (
         "",
         WORLDS,
     ),
+    # -- whom to believe -------------------------------------------------------------------
+    Mutant(
+        "a server believes an update of anybody",
+        SERVER,
+        "believed = passed_to is not None and (src == passed_to or self.places.is_server(src))",
+        "believed = passed_to is not None",
+        "tests/unit/host/test_posting.py",
+    ),
+    Mutant(
+        "a daemon believes an update of anybody",
+        DAEMON,
+        "if asked is None or not (src == asked or self._places.is_server(src)):",
+        "if asked is None:",
+        "tests/unit/host/test_posting.py",
+    ),
+    Mutant(
+        "a host lets others have agents of its own domain",
+        POSTING,
+        "return domain in self.servers or site == domain",
+        "return True",
+        "tests/unit/host/test_posting.py",
+    ),
+    Mutant(
+        "an agent that is too heavy is handed to the courier all the same",
+        MOVING,
+        "        if why := host.carries(Parcel(0, coming)):  # it would be tried for ever",
+        "        if why := '':",
+        "tests/unit/host/test_moving.py",
+    ),
 )
