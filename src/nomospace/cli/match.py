@@ -69,18 +69,25 @@ class MemoryEngine:
 
     def __init__(self, ontology: Ontology, facts: Iterable[Fact]) -> None:
         self._facts = Facts.of(facts, ontology)
+        self._asked: Matcher | None = None
+
+    def _matcher(self, question: Question) -> Matcher:
+        """The one that has planned the question already, if it was asked last."""
+        if self._asked is None or self._asked.question != question:
+            self._asked = Matcher(question, self._facts)
+        return self._asked
 
     def plan(self, question: Question) -> Plan:
         """How it will look for answers."""
-        return Matcher(question, self._facts).plan
+        return self._matcher(question).plan
 
     def answers(self, plan: Plan) -> Answers:
         """All answers."""
-        return Matcher(plan.question, self._facts).all()
+        return self._matcher(plan.question).all()
 
     def first(self, plan: Plan) -> Answer | None:
         """The one that `any` gives."""
-        return Matcher(plan.question, self._facts).first()
+        return self._matcher(plan.question).first()
 
     def close(self) -> None:
         """It holds nothing but memory."""
