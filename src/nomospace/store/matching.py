@@ -214,16 +214,18 @@ class Tables:
         """Every answer to a question, sorted by the ids of its tuples."""
         asking = _Asking(self, self._builder(question))
         found = asking.found(question.limit + 1, any_one=False)
+        items = asking.dressed(found, question.limit)
         cut = asking.cut or asking.builder.plan.cut
-        if len(found) > question.limit:
+        if sum(len(rows) for _, rows in found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
-        items = in_order(asking.dressed(found[: question.limit]))
+        if len(found) > 1:  # those of one group come in order
+            in_order(items)
         return Answers(items, cut, tuple(asking.problems))
 
     def first(self, question: Question) -> Answer | None:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
         asking = _Asking(self, self._builder(question))
-        found = asking.dressed(asking.found(1, any_one=True))
+        found = asking.dressed(asking.found(1, any_one=True), 1)
         return found[0] if found else None
 
     def _builder(self, question: Question) -> Builder:
@@ -300,9 +302,9 @@ class _Asking:
         if len(self.problems) < PROBLEMS_MAX:
             self.problems[problem] = None
 
-    def found(self, limit: int, *, any_one: bool) -> list[tuple[Group, Row]]:
+    def found(self, limit: int, *, any_one: bool) -> list[tuple[Group, list[Row]]]:
         """The sets of answers, as the database finds them, smaller ones first."""
-        found: list[tuple[Group, Row]] = []
+        found: list[tuple[Group, list[Row]]] = []
         filled: list[Group] = []
         try:
             for group in groups(self.builder.plan):
@@ -317,12 +319,13 @@ class _Asking:
                 smaller = () if any_one else filled
                 rows = self.database.ask(self.builder.answers(group, smaller, limit))
                 filled.append(group)
-                found += [(group, row) for row in rows]
+                if rows:
+                    found.append((group, rows))
         finally:
             self.tables.drop_passing()
         return found
 
-    def _sets_are_extra(self, found: Sequence[tuple[Group, Row]]) -> bool:
+    def _sets_are_extra(self, found: Sequence[tuple[Group, list[Row]]]) -> bool:
         """Whether a single tuple has answered what sets are only asked for where none does."""
         return self.question.correlate == "auto" and not is_set(found[0][0])
 
@@ -360,23 +363,23 @@ class _Asking:
             if self._assigner.least(tuples, single=not is_set(group)) is not None:
                 yield row, tuples
 
-    def dressed(self, found: Sequence[tuple[Group, Row]]) -> list[Answer]:
+    def dressed(self, found: Sequence[tuple[Group, list[Row]]], limit: int) -> list[Answer]:
         """Answers with their tuples, which only now come out of the database.
 
         Arithmetic on numbers past what doubles hold may have let a set through: what was computed
         is looked at again.
         """
-        known = self.tables.tuples(dict.fromkeys(one for _, row in found for one in row))
         items: list[Answer] = []
-        for group, row in found:
+        assigner = self._assigner
+        for group, rows in found:
+            rows = rows[: limit - len(items)]
             if any(network.computations for network in group.networks):
-                items += [
-                    Answer(group.kind, tuples, self._assigner)
-                    for _, tuples in self._sound(group, [row])
-                ]
+                sound = self._sound(group, rows)
+                items += [Answer(group.kind, tuples, assigner) for _, tuples in sound]
             else:
-                tuples = tuple([known[one] for one in row])
-                items.append(Answer(group.kind, tuples, self._assigner))
+                known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
+                at = known.__getitem__
+                items += [Answer(group.kind, tuple(map(at, row)), assigner) for row in rows]
         return items
 
 

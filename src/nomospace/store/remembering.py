@@ -6,6 +6,7 @@ changes it empties the cache.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -28,26 +29,26 @@ class Remembered(Generic[Key, Kept]):
         self.limit = limit
         self.hits = 0
         self.misses = 0
-        self._kept: dict[Key, Kept] = {}
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: Key) -> Kept | None:
         """What is kept under a key, which counts as used now."""
-        found = self._kept.pop(key, None)
+        found = self._kept.get(key)
         if found is None:
             self.misses += 1
             return None
         self.hits += 1
-        self._kept[key] = found
+        self._kept.move_to_end(key)
         return found
 
     def put(self, key: Key, value: Kept) -> None:
         """Keep something; past the limit, what was used longest ago goes."""
         self._kept[key] = value
         if len(self._kept) > self.limit:
-            del self._kept[next(iter(self._kept))]
+            self._kept.popitem(last=False)
 
     def clear(self) -> None:
         """Forget everything but the counts."""
