@@ -243,11 +243,10 @@ def _facts(name: str) -> Iterator[Fact]:
         yield from read_facts(_lines(sys.stdin, "<stdin>"), "<stdin>")
         return
     try:
-        file = Path(name).open(encoding="utf-8")
+        with Path(name).open(encoding="utf-8") as file:
+            yield from read_facts(_lines(file, name), name)
     except OSError as error:
         raise Unusable(what=name, why=f"cannot be read: {error.strerror}") from None
-    with file:
-        yield from read_facts(_lines(file, name), name)
 
 
 def _lines(file: TextIO, name: str) -> Iterator[str]:
@@ -255,5 +254,3 @@ def _lines(file: TextIO, name: str) -> Iterator[str]:
         yield from file
     except UnicodeDecodeError as error:
         raise Unusable(what=name, why=f"byte {error.start} of a part is no UTF-8") from None
-    except OSError as error:
-        raise Unusable(what=name, why=f"cannot be read: {error.strerror}") from None
