@@ -9,16 +9,15 @@ from nomospace.bench import Row, Run
 from nomospace.bench.measure import Sample
 from nomospace.bench.report import information, times_floor
 from nomospace.errors import Bug
-from nomospace.meaning.facts import Fact, Facts
-from nomospace.meaning.question import Question
+from nomospace.meaning.facts import Fact
+from nomospace.meaning.memory import Matcher
 
 PER_MS = 1e6
 
 
 def databases(
     run: Run,
-    facts: Facts,
-    question: Question,
+    matcher: Matcher,
     floor: Callable[[], list[Any]],
     timed: Callable[[Callable[[], object]], Sample],
 ) -> Iterator[Row]:
@@ -26,6 +25,7 @@ def databases(
     from nomospace.store.matching import Tables
     from nomospace.store.matching_duckdb import DuckdbDatabase
 
+    facts, question = matcher.facts, matcher.question
     base = DuckdbDatabase(threads=1)  # the floor has one too
     tables = Tables(facts.ontology, base)
     run.say(f"loading {len(facts):,} tuples into DuckDB")
