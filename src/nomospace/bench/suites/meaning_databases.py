@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nomospace.bench import Row, Run
 from nomospace.bench.measure import Sample
 from nomospace.bench.report import information, times_floor
 from nomospace.errors import Bug
-from nomospace.meaning.facts import Fact
-from nomospace.meaning.memory import Matcher
+
+if TYPE_CHECKING:
+    from nomospace.meaning.memory import Matcher
 
 PER_MS = 1e6
 
@@ -22,6 +23,7 @@ def databases(
     timed: Callable[[Callable[[], object]], Sample],
 ) -> Iterator[Row]:
     """All answers and any, from tables class by class; the floor is SQL by hand over its own."""
+    from nomospace.meaning.facts import Fact
     from nomospace.store.matching import Tables
     from nomospace.store.matching_duckdb import DuckdbDatabase
 
