@@ -42,11 +42,10 @@ class Meant(msgspec.Struct, frozen=True):
     """The template, whose `matches` knows what its classes accept."""
     assigner: Assigner
     wishes: tuple[Wish, ...]
-
-    @property
-    def literals(self) -> tuple[Key, ...]:
-        """The keys of plain values that a tuple must show."""
-        return self.assigner.literals
+    literals: tuple[Key, ...]
+    """The keys of plain values that a tuple must show."""
+    own: tuple[tuple[str, int], ...]
+    """Under which class and width an exact match is kept, for each wish."""
 
 
 class Speech:
@@ -99,7 +98,9 @@ class Speech:
             wishes.append(
                 Wish(self.canonical(one.class_name), ontology.accepted(one.class_name), id)
             )
-        return Meant(template.bound(assigner.fits), assigner, tuple(wishes))
+        own = tuple([(wish.canonical, template.arity) for wish in wishes])
+        bound = template.bound(assigner.fits)
+        return Meant(bound, assigner, tuple(wishes), assigner.literals, own)
 
     def canonical(self, name: str) -> str:
         """The name that a class goes by in indexes."""

@@ -168,34 +168,47 @@ class Objects:
 
     # -- search ------------------------------------------------------------------------------
 
-    def candidates(self, meant: Meant, *, exact: bool) -> Iterable[Record]:
-        """A few records, oldest first, all that fit (exactly) among them; the caller verifies."""
-        best: Slot = None
-        best_size = -1
+    def exact(self, meant: Meant) -> Iterable[Record]:
+        """A few records, oldest first, all that fit exactly among them; the caller verifies."""
+        slots: list[Slot] = []
+        for key in meant.own:
+            slot = self._by_own.get(key)
+            if slot is None or not slot.size:
+                return ()
+            slots.append(slot)
+        return self._fewest(meant, slots)
+
+    def fitting(self, meant: Meant) -> Iterable[Record]:
+        """A few records, oldest first, with all among them that fit; the caller verifies."""
+        slots: list[Slot] = []
+        for wish in meant.wishes:
+            slot: Slot = self._by_class.get(wish.canonical)
+            if self._far and (far := self._far_slots(wish)):
+                slot = far
+            elif slot is None or not slot.size:
+                return ()
+            slots.append(slot)
+        return self._fewest(meant, slots)
+
+    def _fewest(self, meant: Meant, slots: list[Slot]) -> Iterable[Record]:
+        """The records of the smallest of some slots and of those that values and ids lead to."""
         for key in meant.literals:
-            slot: Slot = self._by_value.get(key)
+            slot = self._by_value.get(key)
             if slot is None:
                 return ()
-            if best is None or size_of(slot) < best_size:
-                best, best_size = slot, size_of(slot)
+            slots.append(slot)
         for wish in meant.wishes:
-            if exact:
-                slot = self._by_own.get((wish.canonical, len(meant.template.term)))
-            elif self._far and (far := self._far_slots(wish)):
-                slot = far
-            else:
-                slot = self._by_class.get(wish.canonical)
-            size = sum(map(size_of, slot)) if slot.__class__ is list else size_of(slot)
-            if not size:
-                return ()
-            if best is None or size < best_size:
-                best, best_size = slot, size
             if wish.id is not MISSING:
                 slot = self._by_id.get(wish.id)
                 if slot is None:
                     return ()
-                if size_of(slot) < best_size:
-                    best, best_size = slot, size_of(slot)
+                slots.append(slot)
+        best = slots[0]
+        if len(slots) > 1:
+            least = _size(best)
+            for slot in slots[1:]:
+                if (size := _size(slot)) < least:
+                    best, least = slot, size
         if best.__class__ is list:
             return _once(merge(*map(self._by_value.walk, best), key=_order))
         return self._by_value.walk(best)
@@ -209,6 +222,13 @@ class Objects:
         ]
         near = self._by_class.get(wish.canonical)
         return far if near is None or not far else [near, *far]
+
+
+def _size(slot: Slot) -> int:
+    if slot.__class__ is Many:
+        size: int = slot.size
+        return size
+    return sum(map(size_of, slot)) if slot.__class__ is list else size_of(slot)
 
 
 def _count(counts: dict[str, int], name: str, by: int) -> None:

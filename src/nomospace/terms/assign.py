@@ -24,10 +24,12 @@ both take a bounded number of tests, about the width of the template times that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import eq
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.terms.features import Fields, Key, Path, key_of
-from nomospace.terms.fit import Check, at_path, check_of
+from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
 from nomospace.terms.objects import MISSING, OBJECT, is_object
 from nomospace.terms.predicate import compiled
@@ -120,8 +122,8 @@ class Assigner:
         "_pairs",
         "_patterns",
         "_plain",
-        "_simple",
         "classes",
+        "fits",
         "literals",
     )
 
@@ -139,7 +141,10 @@ class Assigner:
                 continue
             if pattern.__class__ in ATOMIC:
                 literals.append(key_of(pattern))
-            plain.append((position, check_of(pattern, (position,), alike)))
+            if pattern.__class__ is str:  # no other value equals it, and nothing is quicker
+                plain.append((position, partial(eq, pattern)))
+            else:
+                plain.append((position, check_of(pattern, (position,), alike)))
         self.classes: tuple[Wanted, ...] = tuple(classes)
         """The fields that name classes."""
         self.literals: tuple[Key, ...] = tuple(literals)
@@ -149,24 +154,18 @@ class Assigner:
         self._accepted = [accepted(one.class_name) for one in classes]
         self._own = [own(one.class_name) for one in classes]
         self._pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
-        open_ = any(check is None for _, check in plain)
-        self._simple = len(classes) == 1 and not self._pairs and not open_
-
-    def fits(self, fields: Fields) -> bool:
+        self.fits: Test = self._fits
         """Whether every field of the template can be given a field of the tuple."""
-        if len(fields) < self._patterns:
-            return False
-        if self._simple:
-            return self._fits_simply(fields, self._accepted[0])
-        return self._assign(fields, self._accepted) is not None
+        checks = [check for _, check in plain if check is not None]
+        if len(classes) == 1 and not self._pairs and len(checks) == len(plain):
+            self.fits = _simply(self._accepted[0], classes[0].test, checks)
+
+    def _fits(self, fields: Fields) -> bool:
+        return len(fields) >= self._patterns and self._assign(fields, self._accepted) is not None
 
     def exact(self, fields: Fields) -> bool:
         """Whether it also can be with no field left over and no class but the template's own."""
-        if len(fields) != self._patterns:
-            return False
-        if self._simple:
-            return self._fits_simply(fields, self._own[0])
-        return self._assign(fields, self._own) is not None
+        return len(fields) == self._patterns and self._assign(fields, self._own) is not None
 
     def places(self, fields: Fields) -> tuple[int, ...] | None:
         """Which field of the tuple each field of the template is given: the least way.
@@ -175,19 +174,6 @@ class Assigner:
         position. `None` when the tuple does not fit.
         """
         return self._assign(fields, self._accepted)
-
-    def _fits_simply(self, fields: Fields, names: frozenset[str]) -> bool:
-        """One class, and plain patterns that only plain fields can be given."""
-        plain, test = self._plain, self.classes[0].test
-        missing = True
-        at, end = 0, len(plain)
-        for value in fields:
-            if value.__class__ is Compound and value.name == OBJECT and is_object(value):
-                if missing and value.args[0] in names and (test is None or test(value)):
-                    missing = False
-            elif at < end and plain[at][1](value):  # type: ignore[misc]  # none is open
-                at += 1
-        return at == end and not missing
 
     def _assign(self, fields: Fields, names: list[frozenset[str]]) -> tuple[int, ...] | None:
         objects = [pos for pos, value in enumerate(fields) if is_object(value)]
@@ -297,6 +283,23 @@ class Assigner:
         if check is None and spare:
             for rest in self._servings(fields, others, n + 1, m, spare - 1):
                 yield [None, *rest]
+
+
+def _simply(names: frozenset[str], test: Check | None, checks: list[Check]) -> Test:
+    """The test for one class, and plain patterns that only plain fields can be given."""
+    end = len(checks)
+
+    def fits(fields: Fields) -> bool:
+        missing, at = True, 0
+        for value in fields:
+            if value.__class__ is Compound and value.name == OBJECT and is_object(value):
+                if missing and value.args[0] in names and (test is None or test(value)):
+                    missing = False
+            elif at < end and checks[at](value):
+                at += 1
+        return at == end and not missing
+
+    return fits
 
 
 def _least(choices: list[list[int]]) -> list[int] | None:

@@ -24,6 +24,8 @@ from nomospace.bench.peers.entrants import Entrants, entrants
 from nomospace.bench.peers.install import Peer
 from nomospace.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace.bench.report import Goal, ahead_of_peers, at_most, times_floor
+from nomospace.bench.suites.meaning_databases import databases
+from nomospace.bench.suites.meaning_live import live
 from nomospace.errors import Bug
 
 if TYPE_CHECKING:
@@ -60,12 +62,14 @@ SELECT ?a ?b ?car ?insurance ?finance WHERE {{
     "meaning", "tuples that answer together by an object they share: any, all, and what it costs"
 )
 def meaning(run: Run) -> Iterator[Row]:
-    """Rows over files of facts; the live space has its own."""
+    """Rows over files of facts, then those of a live space."""
     many = MANY_QUICK if run.quick else MANY
     yield from _correlated(run, many, OXIGRAPH)
     yield from _correlated(run, FEW, OXIGRAPH, RDFLIB)
     run.say("tuples of classes that are not asked for")
     yield from _strangers(run, many)
+    yield from databases(run, matcher(many), by_hand(many), _timed)
+    yield from live(run, many)
 
 
 def at_least_times_faster(times: float) -> Goal:
