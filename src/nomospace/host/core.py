@@ -64,12 +64,14 @@ from nomospace.host.calls import (
 )
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Change, Durable, ProgramKept
+from nomospace.host.collecting import Collecting
 from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
 from nomospace.host.holding import Holding, Resident
 from nomospace.host.lending import Lending
+from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
@@ -185,6 +187,8 @@ class Host:
         self.holding = Holding(self)
         self.seeking = Seeking(self)
         self.serving = Serving(self)
+        self.collecting = Collecting(self)
+        self.mirroring = Mirroring(self)
         self.lending = Lending(self)
         self.reacting = Reacting(self)
         self.governing = Governing(self, laws or {})
@@ -270,7 +274,8 @@ class Host:
         interface = resident.spaces.get(name) if resident is not None else None
         if interface is None or interface.law or interface.durable or not interface.shared:
             return None
-        return self.holding.levels[name].space
+        space = self.holding.levels[name].space
+        return None if space.observed else space
 
     # -- a step ----------------------------------------------------------------------------
 
@@ -333,6 +338,8 @@ class Host:
     def _end(self) -> list[Effect]:
         """Tell the group what changed, and hand over what this step asks for."""
         if not self.group.frozen and not self.loading:
+            self.collecting.settle()
+            self.mirroring.tell()
             self.group.announce()
         orders, self._orders = self._orders, []
         if self._changes:

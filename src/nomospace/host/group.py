@@ -45,18 +45,22 @@ from nomospace.protocols.spaces import (
     Closed,
     Denied,
     Entry,
+    Fetch,
     Given,
     Handed,
     Lent,
     Mailed,
     Met,
     Migrated,
+    Mirror,
+    Mirrored,
     Offer,
     Reacted,
     ReactWatch,
     Returned,
     Settled,
     Shown,
+    Unmirror,
     UnreactWatch,
     Unwatch,
     Watch,
@@ -352,6 +356,8 @@ class Group:
             self._map_agents()
         self._host.seeking.lost(peer)
         self._host.serving.lost(peer)
+        self._host.collecting.lost(peer)
+        self._host.mirroring.lost(peer)
         self._host.lending.lost(peer)
         self._host.reacting.lost(peer)
 
@@ -513,6 +519,10 @@ _HEAR: Final[dict[type, Any]] = {
     Lent: lambda host, peer, body: host.seeking.hear_lent(peer, body),
     Settled: lambda host, peer, body: host.lending.hear_settled(peer, body),
     Closed: lambda host, peer, body: host.lending.hear_closed(body),
+    Mirror: lambda host, peer, body: host.mirroring.hear_mirror(peer, body),
+    Mirrored: lambda host, peer, body: host.collecting.hear_mirrored(peer, body),
+    Unmirror: lambda host, peer, body: host.mirroring.hear_unmirror(peer, body),
+    Fetch: lambda host, peer, body: host.mirroring.hear_fetch(peer, body),
     ReactWatch: lambda host, peer, body: host.reacting.hear_react(peer, body),
     UnreactWatch: lambda host, peer, body: host.reacting.hear_unreact(peer, body),
     Reacted: lambda host, peer, body: host.reacting.hear_reacted(peer, body),

@@ -14,6 +14,8 @@ Claims go out one at a time; further offers are kept, and while a claim is out t
 sleeps, so that no tuple is taken in vain. Should the operation be over when its tuple comes (it was
 called off, or contact broke and it was served elsewhere), the tuple goes back as a transfer.
 
+Where several tuples may answer together, they may lie on several hosts: see `collecting`.
+
 A place in `Op.sites` is a host's name; this host is one of them.
 """
 
@@ -373,7 +375,7 @@ class Seeking:
         wanted = self._sites(seek, one.law)
         for site in [site for site in one.sites if site not in wanted]:
             self._leave(one, site)
-        if one.claim is not None and one.claim[0] not in one.sites:
+        if one.claim is not None and one.claim[0] not in (host.name, *one.sites):
             # Nobody there will answer the claim; a tuple already under way goes back by itself.
             self._claim_next(one)
             if one.number not in self._ops:
@@ -409,6 +411,8 @@ class Seeking:
                         one.message,
                     ),
                 )
+        if seek.sets is not None and not one.law:
+            host.collecting.spread(one, wanted)
 
     @staticmethod
     def _kind(one: Op) -> str:
@@ -443,6 +447,8 @@ class Seeking:
         self._by_call.pop((one.agent, one.op), None)
         for site in list(one.sites):
             self._leave(one, site)
+        if one.seek.sets is not None:
+            self._host.collecting.leave(one)
 
     # -- serving ---------------------------------------------------------------------------
 
@@ -642,6 +648,27 @@ class Seeking:
         if one.claim is None:
             self._claim_next(one)
 
+    def occupy(self, one: Op, id: Id) -> None:
+        """A set is collected for an operation: like a claim of this host's, nothing goes beside."""
+        one.claim = (self._host.name, id)
+        if self._host.name in one.sites:
+            self._waiting_space(one).hush(one.number)
+
+    def conclude(self, one: Op, found: Found) -> None:
+        """Answer an operation with a set of tuples that lie on several hosts."""
+        self._close(one)
+        self._host.answer(one.op, found)
+
+    def refuse(self, one: Op, error: NomospaceError) -> None:
+        """End an operation that cannot be carried out any further."""
+        self._close(one)
+        self._host.fail(one.op, error)
+
+    def resume_wait(self, one: Op) -> None:
+        """Nothing came of what an operation was busy with: it waits on, if it is not over."""
+        if one.number in self._ops:
+            self._claim_next(one)
+
     def _claim_next(self, one: Op) -> None:
         """Claim the next offer; without one, wait here again."""
         host = self._host
@@ -653,6 +680,8 @@ class Seeking:
                 self._waiting_space(one).hush(one.number)
             host.group.tell(peer, Claim(self._key(one), id))
             return
+        if one.seek.sets is not None:
+            host.collecting.look_again(one)
         if not here:
             return
         space = self._waiting_space(one)
@@ -663,6 +692,9 @@ class Seeking:
 
     def hear_denied(self, peer: str, body: Denied) -> None:
         """Another agent was quicker; the wait goes on."""
+        if body.key[2]:
+            self._host.collecting.denied(peer, body)
+            return
         one = self._op(body.key)
         if one is not None and one.claim == (peer, tuple(body.id)):
             self._claim_next(one)
@@ -670,6 +702,9 @@ class Seeking:
     def given(self, peer: str, what: Given) -> None:
         """Tuples come for a take; back they go when it is over."""
         host = self._host
+        if what.key[2]:
+            host.collecting.given(peer, what)
+            return
         one = self._op(what.key)
         wanted = (
             one is not None

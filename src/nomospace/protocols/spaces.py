@@ -4,6 +4,10 @@ A waiting operation is *watched* for at every host that may hold a match. A host
 read shows it; for a take it only *offers*, the asking host *claims* one offer at a time, and the
 tuple comes as a transfer or is denied because somebody was quicker (LIME 4.2, its Figure 8).
 
+Where several tuples may answer together, the asking host has to see what others hold: it asks for a
+*mirror* of a space and is told which tuples come and go there. Of a set that it finds, it *fetches*
+what lies at each host, which comes as a transfer, all of it, or is denied.
+
 Keys name an operation or a reaction of the asking host: the host's life, a number or name, and a
 generation; so an answer that comes late, or after a restart, is known for what it is.
 """
@@ -188,6 +192,42 @@ class Closed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed
 
     key: Key
     counts: bool
+
+
+class Mirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirror"):
+    """Show which tuples that hold objects lie in a space, and tell of those that come and go."""
+
+    key: Key
+    space: str
+
+
+class Mirrored(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirrored"):
+    """Tuples of a mirrored space: these are `gone`, and then those in `rows` have come.
+
+    With `why` they cannot be shown, and nothing more follows.
+    """
+
+    key: Key
+    rows: tuple[Row, ...] = ()
+    gone: tuple[Id, ...] = ()
+    why: str = ""
+
+
+class Unmirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unmirror"):
+    """Show and tell no more."""
+
+    key: Key
+
+
+class Fetch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="fetch"):
+    """Give these tuples, all in one step; if one is not there, it is `Denied`, and none is given.
+
+    `key` names the operation, and in its last place the attempt, which is never 0.
+    """
+
+    key: Key
+    space: str
+    ids: tuple[Id, ...]
 
 
 class ReactWatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="react"):

@@ -34,7 +34,7 @@ from nomospace.space.outcomes import (
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
 from nomospace.space.seen import Seen
-from nomospace.space.store import TupleTwice
+from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.watchers import OFFER, READ, TAKE
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "Gathering",
     "Lapsed",
     "Lease",
+    "Looker",
     "Mode",
     "NameTaken",
     "NotInSpace",

@@ -45,7 +45,7 @@ from nomospace.space.outcomes import (
 )
 from nomospace.space.reactions import ONCE, Reaction
 from nomospace.space.records import Record, TupleId
-from nomospace.space.store import Store, TupleTwice
+from nomospace.space.store import Looker, Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
@@ -409,6 +409,24 @@ class Space:
     @staticmethod
     def _is_late(record: Record, now: int) -> bool:
         return 0 < record.expires <= now
+
+    def observe(self, looker: Looker) -> list[Record]:
+        """Let someone follow which tuples that hold objects lie here; gives those that do now."""
+        self._store.lookers += (looker,)
+        return self.objects()
+
+    def objects(self) -> list[Record]:
+        """The tuples that hold objects, oldest first, without those lent out."""
+        return list(self._store.objects.everything())
+
+    def ignore(self, looker: Looker) -> None:
+        """Let someone follow no longer."""
+        self._store.lookers = tuple([one for one in self._store.lookers if one is not looker])
+
+    @property
+    def observed(self) -> bool:
+        """Whether someone follows what lies here."""
+        return bool(self._store.lookers)
 
     def get(self, id: TupleId) -> Record | None:
         """The tuple of that id, unless it is lent out or not here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from nomospace.errors import CallerError
 from nomospace.space.composites import Composite
@@ -34,13 +34,23 @@ class TupleTwice(CallerError):
         )
 
 
+class Looker(Protocol):
+    """Whoever follows which tuples that hold objects lie in a space. It only notes what it sees."""
+
+    def add(self, record: Record) -> None:
+        """A tuple lies there from now on."""
+
+    def drop(self, record: Record) -> None:
+        """A tuple lies there no more."""
+
+
 class Store:
     """The records of one space that lie there.
 
     A search goes to the shelf of its width; one that names a class goes to `objects`.
     """
 
-    __slots__ = ("_ids", "_name", "objects", "sets", "shelves", "size")
+    __slots__ = ("_ids", "_name", "lookers", "objects", "sets", "shelves", "size")
 
     def __init__(self, name: str, speech: Speech | None = None) -> None:
         self._name = name
@@ -51,6 +61,8 @@ class Store:
         self.objects = Objects(speech or Speech())
         self.sets: Correlating | None = None
         """The same as facts, from when it is first asked which tuples answer together."""
+        self.lookers: tuple[Looker, ...] = ()
+        """Who else is told of tuples that hold objects."""
 
     def get(self, id: TupleId) -> Record | None:
         """The record of an id."""
@@ -80,6 +92,8 @@ class Store:
             self.objects.add(record)
             if self.sets is not None:
                 self.sets.add(record)
+            for looker in self.lookers:
+                looker.add(record)
         self.size += 1
 
     def drop(self, record: Record) -> bool:
@@ -103,6 +117,8 @@ class Store:
             self.objects.drop(record)
             if self.sets is not None:
                 self.sets.drop(record)
+            for looker in self.lookers:
+                looker.drop(record)
         if not shelf.segments:
             del self.shelves[width]
         self.size -= 1

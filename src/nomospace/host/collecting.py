@@ -1,0 +1,488 @@
+"""Sets of tuples that lie on several hosts: found in mirrors, collected host by host.
+
+What is seen. While an agent here waits for several tuples together, in a space that other hosts
+share too, this host keeps a *mirror* of what they hold there (`mirroring` is their end). The tuples
+of all mirrors and of this host are the facts that a set is looked for in (`Wide`), so a waiting
+operation is served by the tuple that completes its set, wherever that is written. Mirrors are
+bounded (`SEEN_MAX`, `SEEN_BYTES_MAX`); past that, those who wait are told so.
+
+How a set is taken. Its tuples are collected host by host, in the order of the hosts' names:
+
+    asking host                          hosts that hold tuples of the set
+    ----------- Fetch(ids) ----------->  still there, all of them?
+    <-- Transfer(Given) / Denied ------  removed and given in one step; or: somebody was quicker
+
+What has come is in *escrow*: nobody sees it. Only when all have come is the operation answered, in
+one step. If a host denies, if contact with one is lost, or if the operation ends, all that is in
+escrow goes back to where its holders are. Nobody waits for a tuple that another has in escrow, so
+there is no deadlock; and since all go through the hosts in one order, of those who are in each
+other's way one always gets through.
+
+Escrow is on disk as the tuple it is: one of this host as it was all along, one of another as a
+tuple whose holder is elsewhere. So after a crash nothing has to be undone. The first lies in its
+space again, the second is in limbo and goes to its holder when that one is met (`holding`).
+
+A read is answered from the mirrors. They are what the others last told: of two tuples that it shows
+together the one may have gone just before the other came.
+
+Under a law sets are looked for on the agent's own host only, where one manager can rule on all of
+their tuples at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.host.effects import TAKEN
+from nomospace.host.holding import record_of
+from nomospace.host.seeking import Op, ask_of, gathered_of
+from nomospace.protocols.spaces import (
+    Denied,
+    Fetch,
+    Given,
+    Id,
+    Key,
+    Mirror,
+    Mirrored,
+    Returned,
+    Unmirror,
+)
+from nomospace.space import Gathering, Record, Space, TupleId
+from nomospace.terms import encode
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+    from nomospace.space.asking import Name
+    from nomospace.space.correlating import Correlating
+
+SEEN_MAX: Final = 200_000
+"""How many tuples of other hosts may be mirrored for one space."""
+SEEN_BYTES_MAX: Final = 256 << 20
+"""How many bytes their fields may have."""
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManySeen(Unavailable):
+    """Other hosts hold more of a space than can be looked through for tuples that belong together.
+
+    `why` says whose limit it is.
+    """
+
+    code: ClassVar[str] = "space.too-many-seen"
+    space: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"sets in space {self.space!r} cannot be looked for across hosts: {self.why}; "
+            "name your own host with at=, or use a space with fewer objects"
+        )
+
+
+class Reflection:
+    """What one peer has shown of a space."""
+
+    __slots__ = ("key", "rows")
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.rows: dict[TupleId, Record] = {}
+
+
+class Wide:
+    """A space as it is seen from here across hosts, and the operations that wait for sets in it.
+
+    With a host in `at` it is what lies at that host alone. Tuples that are being collected are not
+    among its facts: the next who waits looks for others.
+    """
+
+    __slots__ = (
+        "at", "bytes", "fresh", "here", "known", "local", "mirrors", "name", "ops", "reserved",
+        "seen", "sets", "unlooked",
+    )  # fmt: skip
+
+    def __init__(self, here: str, name: str, at: str, space: Space) -> None:
+        from nomospace.space.correlating import Correlating  # the planner with it: on use
+
+        self.here = here
+        self.name = name
+        self.at = at
+        self.local = None if at else space
+        self.mirrors: dict[str, Reflection] = {}
+        self.sets: Correlating = Correlating(space.ontology, ())
+        self.known: dict[TupleId, Record] = {}
+        """The facts of `sets`."""
+        self.reserved: dict[TupleId, None] = {}
+        self.ops: dict[int, tuple[Op, Name]] = {}
+        self.fresh: dict[TupleId, Record] = {}
+        """Facts that nobody has looked at yet."""
+        self.unlooked: dict[int, None] = {}
+        """Operations that have to look at all there is."""
+        self.seen = 0
+        self.bytes = 0
+        if self.local is not None:
+            for record in self.local.observe(self):
+                self.add(record)
+
+    # -- facts -------------------------------------------------------------------------------
+
+    def add(self, record: Record) -> None:
+        """A tuple lies at this host, or is shown by another."""
+        id = record.id
+        if id not in self.known and id not in self.reserved:
+            self.known[id] = self.fresh[id] = record
+            self.sets.add(record)
+
+    def drop(self, record: Record) -> None:
+        """A tuple is gone from this host."""
+        self.gone(record.id)
+
+    def gone(self, id: TupleId) -> None:
+        """A tuple is gone from somewhere; while it moves, it may be somewhere else already."""
+        elsewhere = self.find(id)
+        self.leave_out(id)
+        if elsewhere is not None:
+            self.add(elsewhere[1])
+
+    def leave_out(self, id: TupleId) -> None:
+        """A tuple is no fact any more, wherever it lies."""
+        record = self.known.pop(id, None)
+        if record is not None:
+            self.fresh.pop(id, None)
+            self.sets.drop(record)
+
+    def find(self, id: TupleId) -> tuple[str, Record] | None:
+        """At which host a tuple lies, as far as is known here."""
+        record = self.local.get(id) if self.local is not None else None
+        if record is not None:
+            return self.here, record
+        for peer, mirror in self.mirrors.items():
+            if id in mirror.rows:
+                return peer, mirror.rows[id]
+        return None
+
+    def show(self, mirror: Reflection, record: Record) -> None:
+        """A peer has a tuple."""
+        self.forget(mirror, record.id)
+        mirror.rows[record.id] = record
+        self.seen += 1
+        self.bytes += len(encode(record.fields))
+        self.add(record)
+
+    def forget(self, mirror: Reflection, id: TupleId) -> None:
+        """A peer has a tuple no more."""
+        record = mirror.rows.pop(id, None)
+        if record is not None:
+            self.seen -= 1
+            self.bytes -= len(encode(record.fields))
+            self.gone(id)
+
+    def reserve(self, ids: tuple[TupleId, ...]) -> None:
+        """Let nobody else here look at tuples that are being collected."""
+        for id in ids:
+            self.reserved[id] = None
+            self.leave_out(id)
+
+    def release(self, ids: tuple[TupleId, ...]) -> None:
+        """Let all look at tuples again, where they still lie."""
+        for id in ids:
+            del self.reserved[id]
+            self.gone(id)
+
+
+class Attempt:
+    """A set that is being collected. `escrow` is what has come, `missing` what was asked for."""
+
+    __slots__ = (
+        "asked",
+        "broken",
+        "escrow",
+        "gathering",
+        "missing",
+        "number",
+        "one",
+        "todo",
+        "wide",
+    )
+
+    def __init__(self, number: int, wide: Wide, one: Op, gathering: Gathering) -> None:
+        self.number = number
+        self.wide = wide
+        self.one = one
+        self.gathering = gathering
+        self.escrow: dict[TupleId, Record] = {}
+        self.asked = ""
+        self.missing: dict[TupleId, None] = {}
+        self.broken = False
+        sites: dict[str, list[Id]] = {}
+        for id in gathering.ids:
+            found = wide.find(id)
+            assert found is not None, "facts lie somewhere"
+            sites.setdefault(found[0], []).append(id)
+        self.todo = deque([(site, tuple(ids)) for site, ids in sorted(sites.items())])
+
+
+class Collecting:
+    """The sets of tuples that operations of this host's agents wait for across hosts."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._wides: dict[tuple[str, str], Wide] = {}
+        self._mirrors: dict[Key, tuple[Wide | None, str]] = {}
+        self._attempts: dict[int, Attempt] = {}  # by the number of the operation
+        self._next_number = 1
+
+    def _number(self) -> int:
+        self._next_number += 1
+        return self._next_number - 1
+
+    # -- who waits ---------------------------------------------------------------------------
+
+    def spread(self, one: Op, sites: Mapping[str, None]) -> None:
+        """Let an operation wait for sets of what lies at these hosts, and at no others."""
+        host, seek = self._host, one.seek
+        peers = [site for site in sites if site != host.name]
+        wide = self._wides.get((seek.space, seek.at))
+        if wide is None:
+            if not peers:
+                return
+            space = host.holding.levels[seek.space].space
+            wide = self._wides[seek.space, seek.at] = Wide(host.name, seek.space, seek.at, space)
+        for peer in [peer for peer in wide.mirrors if peer not in peers]:
+            host.group.tell(peer, Unmirror(wide.mirrors[peer].key))
+            self._lose(wide, peer)
+        for peer in peers:
+            if peer not in wide.mirrors and host.group.has_room(peer):
+                key: Key = (host.life, self._number(), 0)
+                wide.mirrors[peer] = Reflection(key)
+                self._mirrors[key] = (wide, peer)
+                host.group.tell(peer, Mirror(key, seek.space))
+        if one.number not in wide.ops:
+            wide.ops[one.number] = (one, wide.sets.wait(ask_of(seek), one.number, one.number))
+            wide.unlooked[one.number] = None
+
+    def leave(self, one: Op) -> None:
+        """An operation is over: what was collected for it goes back."""
+        attempt = self._attempts.get(one.number)
+        if attempt is not None:
+            self._undo(attempt)
+        wide = self._wides.get((one.seek.space, one.seek.at))
+        known = wide.ops.pop(one.number, None) if wide is not None else None
+        if wide is None or known is None:
+            return
+        wide.unlooked.pop(one.number, None)
+        wide.sets.cancel(known[1], one.number)
+        if not wide.ops:
+            self._close(wide)
+
+    def _close(self, wide: Wide) -> None:
+        """Nobody waits any more: see no further than this host."""
+        del self._wides[wide.name, wide.at]
+        for peer, mirror in wide.mirrors.items():
+            del self._mirrors[mirror.key]
+            self._host.group.tell(peer, Unmirror(mirror.key))
+        if wide.local is not None:
+            wide.local.ignore(wide)
+
+    def look_again(self, one: Op) -> None:
+        """An operation is free again, and has not looked at what came meanwhile."""
+        wide = self._wides.get((one.seek.space, one.seek.at))
+        if wide is not None and one.number in wide.ops:
+            wide.unlooked[one.number] = None
+
+    # -- what is seen ------------------------------------------------------------------------
+
+    def hear_mirrored(self, peer: str, body: Mirrored) -> None:
+        """A peer shows or tells which tuples it has."""
+        wide, known = self._mirrors.get(body.key, (None, ""))
+        if wide is None or known != peer:
+            return
+        mirror = wide.mirrors[peer]
+        if body.why:
+            self._fail(wide, TooManySeen(space=wide.name, why=f"of host {peer}, {body.why}"))
+            return
+        for writer, count in body.gone:
+            wide.forget(mirror, (writer, count))
+        for row in body.rows:
+            wide.show(mirror, record_of(row))
+        if wide.seen > SEEN_MAX:
+            why = f"other hosts have more than {SEEN_MAX:,} tuples"
+            self._fail(wide, TooManySeen(space=wide.name, why=why))
+        elif wide.bytes > SEEN_BYTES_MAX:
+            why = f"what other hosts have is more than {SEEN_BYTES_MAX:,} bytes"
+            self._fail(wide, TooManySeen(space=wide.name, why=why))
+
+    def _fail(self, wide: Wide, error: NomospaceError) -> None:
+        for one, _ in list(wide.ops.values()):
+            self._host.seeking.refuse(one, error)
+
+    def lost(self, peer: str) -> None:
+        """Contact with a peer is lost: nothing is seen of it, and what was asked of it is over."""
+        for wide in self._wides.values():
+            if peer in wide.mirrors:
+                self._lose(wide, peer)
+
+    def _lose(self, wide: Wide, peer: str) -> None:
+        mirror = wide.mirrors.pop(peer)
+        del self._mirrors[mirror.key]
+        for id in list(mirror.rows):
+            wide.forget(mirror, id)
+        for attempt in self._attempts.values():
+            if attempt.wide is wide and peer in (
+                attempt.asked,
+                *[site for site, _ in attempt.todo],
+            ):
+                attempt.broken = True  # undone when the group stands still
+
+    # -- finding -----------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """End a step: serve those whose set is there now."""
+        while self._wides:
+            broken = [attempt for attempt in self._attempts.values() if attempt.broken]
+            for attempt in broken:
+                if self._attempts.get(attempt.one.number) is attempt:
+                    self._give_up(attempt)
+            restless = [one for one in self._wides.values() if one.fresh or one.unlooked]
+            for wide in restless:
+                self._look(wide)
+            if not broken and not restless:
+                return
+
+    def _look(self, wide: Wide) -> None:
+        """Let those who wait look at what is new, and those who are new at everything."""
+        fresh, wide.fresh = wide.fresh, {}
+        unlooked, wide.unlooked = wide.unlooked, {}
+        for number in unlooked:
+            if number in wide.ops:
+                one = wide.ops[number][0]
+                self._try(wide, one, partial(wide.sets.first, ask_of(one.seek)))
+        for id, record in fresh.items():
+            if wide.known.get(id) is not record:
+                continue
+            for group in list(wide.sets.touched(record)):
+                for number in list(group.waiters):
+                    if id in wide.known and number in wide.ops:
+                        one = wide.ops[number][0]
+                        self._try(wide, one, partial(wide.sets.completed, group, record))
+
+    def _try(self, wide: Wide, one: Op, ask: Callable[[], Gathering | None]) -> None:
+        """Serve an operation with the set that is found for it, unless it is busy."""
+        if one.claim is not None:
+            return
+        while (found := ask()) is not None:
+            late = [id for id in found.ids if 0 < wide.known[id].expires <= self._host.now]
+            for id in late:
+                wide.leave_out(id)
+            if not late:
+                break
+        if found is None:
+            return
+        if one.takes:
+            self._begin(wide, one, found)
+        else:
+            records = [wide.known[id] for id in found.ids]
+            self._host.seeking.conclude(one, gathered_of(found, records))
+
+    # -- collecting --------------------------------------------------------------------------
+
+    def _begin(self, wide: Wide, one: Op, found: Gathering) -> None:
+        attempt = Attempt(self._number(), wide, one, found)
+        self._attempts[one.number] = attempt
+        wide.reserve(found.ids)
+        self._host.seeking.occupy(one, found.ids[0])
+        self._advance(attempt)
+
+    def _advance(self, attempt: Attempt) -> None:
+        """Collect from one host after the other; with all in escrow, answer."""
+        host, wide = self._host, attempt.wide
+        while attempt.todo:
+            site, ids = attempt.todo.popleft()
+            if site != host.name:
+                attempt.asked = site
+                attempt.missing = dict.fromkeys(ids)
+                key = (host.life, attempt.one.number, attempt.number)
+                host.group.tell(site, Fetch(key, wide.name, ids))
+                self._keep(attempt)
+                return
+            assert wide.local is not None
+            for id in ids:
+                record = wide.local.get(id)
+                if record is None:  # an agent here was quicker
+                    self._give_up(attempt)
+                    return
+                wide.local.remove(record)
+                attempt.escrow[id] = record
+        self._finish(attempt)
+
+    def _keep(self, attempt: Attempt) -> None:
+        """Have what waits in escrow on disk, where its holder would have it."""
+        name = attempt.wide.name
+        for record in attempt.escrow.values():
+            if not record.kept and self._host.holding.keeps(name, record.cur):
+                self._host.holding.keep(name, record)
+
+    def given(self, peer: str, what: Given) -> None:
+        """Tuples of a set come; back they go when it is not collected any more."""
+        attempt = self._attempt(peer, what.key)
+        ids = [(row.writer, row.count) for row in what.rows]
+        if attempt is None or not all(id in attempt.missing for id in ids):
+            for row in what.rows:
+                self._host.group.give(peer, Returned(what.space, what.law, row))
+            return
+        mirror = attempt.wide.mirrors.get(peer)
+        for id, row in zip(ids, what.rows, strict=True):
+            del attempt.missing[id]
+            attempt.escrow[id] = record_of(row)
+            if mirror is not None:
+                attempt.wide.forget(mirror, id)
+        if attempt.missing:
+            self._keep(attempt)
+        else:
+            attempt.asked = ""
+            self._advance(attempt)
+
+    def denied(self, peer: str, body: Denied) -> None:
+        """Somebody was quicker; the wait goes on."""
+        attempt = self._attempt(peer, body.key)
+        if attempt is not None:
+            mirror = attempt.wide.mirrors.get(peer)
+            if mirror is not None:
+                attempt.wide.forget(mirror, (body.id[0], body.id[1]))
+            self._give_up(attempt)
+
+    def _attempt(self, peer: str, key: Key) -> Attempt | None:
+        """The attempt for which a peer answers, unless that is over."""
+        life, number, which = key
+        attempt = self._attempts.get(int(number)) if life == self._host.life else None
+        if attempt is None or attempt.number != which or attempt.asked != peer or attempt.broken:
+            return None
+        return attempt
+
+    def _finish(self, attempt: Attempt) -> None:
+        """All have come: answer with the set, in this step."""
+        host, one, name = self._host, attempt.one, attempt.wide.name
+        del self._attempts[one.number]
+        attempt.wide.release(attempt.gathering.ids)
+        records = [attempt.escrow[id] for id in attempt.gathering.ids]
+        for record in records:
+            host.holding.forget(name, record)
+            host.trace(TAKEN, name, record, one.agent)
+        host.seeking.conclude(one, gathered_of(attempt.gathering, records))
+
+    def _give_up(self, attempt: Attempt) -> None:
+        """Not all can be had: give back what has come, and let the operation wait on."""
+        self._undo(attempt)
+        self._host.seeking.resume_wait(attempt.one)
+
+    def _undo(self, attempt: Attempt) -> None:
+        """Put what is in escrow back where its holders are."""
+        del self._attempts[attempt.one.number]
+        attempt.wide.release(attempt.gathering.ids)
+        for record in attempt.escrow.values():
+            self._host.holding.place(attempt.wide.name, "", record)

@@ -1,0 +1,345 @@
+"""Tuples that answer together and lie on several hosts: seen in mirrors, collected host by host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nomospace.host import Adopt, Found, Open, Out, Seek, Share, Template, collecting, mirroring
+from nomospace.host.calls import Cancel, OntologyText, Sets
+from nomospace.host.collecting import TooManySeen
+from nomospace.law import load
+from nomospace.meaning.canon import written
+from nomospace.meaning.ontology import Ontology, OntologyClass
+from nomospace.protocols.spaces import Denied, Fetch, Given, Mirror, Mirrored, Unmirror
+from nomospace.terms import ANY, Term, a, obj
+from tests.paper.hosts import Hosts
+
+ANN, BOB, CAT, EVE = "ann@a", "bob@b", "cat@c", "eve@a"
+CARS = Ontology(
+    "cars",
+    [
+        OntologyClass("Car"),
+        OntologyClass("SportsCar", parents=("Car",)),
+        OntologyClass("Insurance"),
+        OntologyClass("Finance"),
+    ],
+)
+ECHO = load("law(echo). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
+WANTED = (a("Car"), a("Insurance"), a("Finance"))
+
+
+def insured(car: str) -> tuple[Term, ...]:
+    return obj("SportsCar", car), obj("Insurance", f"i-{car}")
+
+
+def financed(car: str) -> tuple[Term, ...]:
+    return obj("SportsCar", car), obj("Finance", f"f-{car}")
+
+
+def speaker(net: Hosts, agent: str, *, durable: bool = True) -> None:
+    net.agent(agent)
+    net.do(agent, Open("jobs", None, durable, OntologyText(CARS.hash, CARS.name, written(CARS))))
+    net.do(agent, Share(("jobs",)))
+
+
+def begin(net: Hosts, agent: str, how: str = "take", at: str = "", **sets: Any) -> int:
+    return net.call(agent, Seek("jobs", how, Template.of(WANTED), at, sets=Sets(**sets)))
+
+
+def left(net: Hosts, *agents: str) -> list[tuple[Term, ...]]:
+    """All tuples of two fields that these agents hold, as they see it themselves."""
+    return [fields for agent in agents for fields in net.held(agent, ANY, ANY)]
+
+
+@pytest.fixture
+def net() -> Hosts:
+    net = Hosts("abc")
+    for agent in (ANN, BOB, CAT):
+        speaker(net, agent)
+    net.settle()
+    return net
+
+
+def test_a_set_on_three_hosts_is_taken(net: Hosts) -> None:
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: op in net.answers)
+    found: Found = net.value(op)
+    assert found.fields == (obj("SportsCar", "x"), obj("Insurance", "i-x"), obj("Finance", "f-x"))
+    assert {(one.fields, one.writer, one.source) for one in found.members} == {
+        (insured("x"), BOB, BOB),
+        (financed("x"), CAT, CAT),
+    }
+    assert "share SportsCar x" in found.why
+    assert net.messages(Fetch) == ["ab", "ac"], "one host after the other"
+    net.run(2)
+    assert left(net, ANN, BOB, CAT) == []
+
+
+@pytest.mark.parametrize("last", [ANN, BOB, CAT])
+def test_a_waiting_take_wakes_with_the_last_tuple_wherever_it_comes(net: Hosts, last: str) -> None:
+    op = begin(net, ANN)
+    net.out(CAT, *insured("x"))
+    net.out(CAT, *financed("y"))
+    net.run(5)
+    assert op not in net.answers
+    assert net.messages(Fetch) == [], "there is nothing to collect before the set is whole"
+    net.out(last, *financed("x"))
+    net.until(lambda: op in net.answers)
+    net.run(1)
+    assert left(net, ANN, BOB, CAT) == [financed("y")]
+
+
+def test_a_set_at_one_other_host_comes_in_one_step(net: Hosts) -> None:
+    net.out(BOB, *insured("x"))
+    net.out(BOB, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: op in net.answers)
+    assert net.messages(Fetch) == ["ab"]
+    assert net.messages(Given) == ["ba"]
+
+
+def test_a_waiting_read_is_answered_from_what_others_show(net: Hosts) -> None:
+    op = begin(net, ANN, "read")
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    net.until(lambda: op in net.answers)
+    assert len(net.value(op).members) == 2
+    assert net.messages(Fetch) == []
+    assert len(left(net, BOB, CAT)) == 2
+
+
+def test_a_read_is_not_answered_with_what_a_lost_host_had(net: Hosts) -> None:
+    op = begin(net, ANN, "read")
+    net.out(BOB, *insured("x"))
+    net.run(1)
+    net.cut("ab bc")
+    net.settle()
+    net.out(CAT, *financed("x"))
+    net.run(5)
+    assert op not in net.answers
+    net.join("ab")
+    net.until(lambda: op in net.answers)
+
+
+def test_of_two_who_want_the_same_one_has_it_all_and_the_other_waits(net: Hosts) -> None:
+    first, second = begin(net, ANN), begin(net, BOB)
+    net.out(CAT, *insured("x"))
+    net.out(ANN, *financed("x"))
+    net.run(5)
+    assert len(net.answers.keys() & {first, second}) == 1
+    assert left(net, ANN, BOB, CAT) == []
+    net.out(CAT, *insured("y"))
+    net.out(BOB, *financed("y"))
+    net.until(lambda: {first, second} <= net.answers.keys())
+
+
+def test_who_is_denied_gives_back_what_it_has(net: Hosts) -> None:
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: bool(net.messages(Fetch)))
+    # Before ann's host gets to c, an agent there takes the tuple.
+    assert net.do(CAT, Seek("jobs", "take_nowait", Template.of([a("Car"), a("Finance")])))
+    net.until(lambda: bool(net.messages(Denied)))
+    net.run(2)
+    assert op not in net.answers
+    assert left(net, ANN, BOB, CAT) == [insured("x")]
+    assert net.held(BOB, ANY, ANY) == [insured("x")], "it lies with its holder again"
+    net.out(CAT, *financed("x"))
+    net.until(lambda: op in net.answers)
+
+
+def collected_half(net: Hosts) -> int:
+    """A take that has b's tuple in escrow and waits for c, which cannot hear it."""
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: net.messages(Fetch) == ["ab", "ac"])
+    net.cut("ac bc")
+    return op
+
+
+def test_what_is_in_escrow_is_seen_by_nobody(net: Hosts) -> None:
+    collected_half(net)
+    assert left(net, ANN, BOB) == []
+
+
+def _cancelled(net: Hosts, op: int) -> None:
+    assert net.do(ANN, Cancel(op))
+
+
+def _lost(net: Hosts, op: int) -> None:
+    net.settle()
+    assert op not in net.answers
+
+
+def _left(net: Hosts, op: int) -> None:
+    net.move(ANN, "b")
+
+
+def _crashed(net: Hosts, op: int) -> None:
+    net.stop("a")
+    net.run(8)
+    net.start("a")
+
+
+def _parted(net: Hosts, op: int) -> None:
+    net.do(ANN, Share(("jobs",), shared=False))
+
+
+@pytest.mark.parametrize("end", [_cancelled, _lost, _left, _crashed, _parted])
+def test_half_a_set_goes_back(net: Hosts, end: Callable[[Hosts, int], None]) -> None:
+    op = collected_half(net)
+    end(net, op)
+    net.run(10)
+    assert net.held(BOB, ANY, ANY) == [insured("x")]
+    assert net.held(CAT, ANY, ANY) == [financed("x")]
+
+
+def test_a_tuple_of_the_own_host_goes_back_after_a_crash_too(net: Hosts) -> None:
+    net.out(ANN, *insured("x"))
+    net.out(CAT, *financed("x"))
+    begin(net, ANN)
+    net.until(lambda: net.messages(Fetch) == ["ac"])
+    assert left(net, ANN) == []
+    net.stop("a")
+    net.run(8)
+    net.start("a")
+    net.run(10)
+    assert left(net, ANN, CAT) == [insured("x"), financed("x")]
+
+
+def test_what_comes_for_a_take_that_is_over_goes_back(net: Hosts) -> None:
+    net.out(BOB, *insured("x"))
+    net.out(BOB, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: bool(net.messages(Given)))
+    assert net.do(ANN, Cancel(op))
+    net.run(3)
+    assert net.held(BOB, ANY, ANY) == [insured("x"), financed("x")]
+
+
+def test_after_a_wait_goes_on_it_is_served(net: Hosts) -> None:
+    op = collected_half(net)
+    net.settle()
+    net.join("ac")
+    net.until(lambda: op in net.answers)
+    net.run(2)
+    assert left(net, ANN, BOB, CAT) == []
+
+
+def test_a_single_tuple_goes_before_several(net: Hosts) -> None:
+    op = begin(net, ANN)
+    net.out(CAT, *insured("x"), obj("Finance", "f-x"))
+    net.until(lambda: op in net.answers)
+    assert net.value(op).members == ()
+
+
+def test_a_host_alone_can_be_asked_for(net: Hosts) -> None:
+    net.out(ANN, *insured("x"))
+    net.out(BOB, *financed("x"))
+    op = begin(net, ANN, at="b")
+    net.run(3)
+    assert op not in net.answers
+    net.out(BOB, *insured("x"))
+    net.until(lambda: op in net.answers)
+    assert left(net, ANN, BOB) == [insured("x")]
+
+
+def test_tuples_are_shown_only_while_somebody_waits(net: Hosts) -> None:
+    net.out(BOB, *insured("x"))
+    net.run(1)
+    assert net.messages(Mirrored) == []
+    op = begin(net, ANN)
+    net.run(1)
+    assert net.messages(Mirror) == ["ab", "ac"]
+    assert net.messages(Mirrored) == ["ba"]
+    net.do(ANN, Cancel(op))
+    net.run(1)
+    assert sorted(net.messages(Unmirror)) == ["ab", "ac"]
+    shown = len(net.messages(Mirrored))
+    net.out(BOB, *insured("y"))
+    net.run(1)
+    assert len(net.messages(Mirrored)) == shown
+
+
+def test_who_comes_later_is_looked_at_too(net: Hosts) -> None:
+    net.cut("ac bc")
+    net.settle()
+    op = begin(net, ANN)
+    net.out(BOB, *insured("x"))
+    net.out(CAT, *financed("x"))
+    net.run(3)
+    assert op not in net.answers
+    net.join("bc")  # through b, which relays
+    net.until(lambda: op in net.answers)
+
+
+def test_plain_tuples_are_not_shown(net: Hosts) -> None:
+    begin(net, ANN)
+    net.out(BOB, "job", 17)
+    net.run(1)
+    assert net.messages(Mirrored) == []
+
+
+def test_a_tuple_that_expires_is_in_no_set(net: Hosts) -> None:
+    op = begin(net, ANN)
+    net.do(BOB, Out("jobs", insured("x"), ttl_us=2_000_000))
+    net.run(5)
+    net.out(CAT, *financed("x"))
+    net.run(3)
+    assert op not in net.answers
+
+
+def test_spaces_that_are_too_large_are_not_shown(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirroring, "ROWS_MAX", 3)
+    for number in range(4):
+        net.out(BOB, *insured(f"x{number}"))
+    op = begin(net, ANN)
+    net.until(lambda: op in net.answers)
+    with pytest.raises(TooManySeen, match="of host b, there are more than 3 tuples"):
+        net.value(op)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [("SEEN_MAX", 3, "more than 3 tuples"), ("SEEN_BYTES_MAX", 100, "more than 100 bytes")],
+)
+def test_there_is_a_limit_to_what_is_seen(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, says: str
+) -> None:
+    monkeypatch.setattr(collecting, limit, most)
+    op, near = begin(net, ANN), begin(net, ANN, at="a")
+    for number in range(4):
+        net.out(BOB, *insured(f"x{number}"))
+    net.until(lambda: op in net.answers)
+    with pytest.raises(TooManySeen, match=says):
+        net.value(op)
+    net.out(ANN, *insured("x"))
+    net.out(ANN, *financed("x"))
+    assert near in net.answers, "who looks at one host is not concerned"
+
+
+def test_under_a_law_sets_are_of_one_host() -> None:
+    net = Hosts("ab", laws=[ECHO])
+    for agent in (ANN, BOB):
+        net.agent(agent)
+        net.do(agent, Adopt(ECHO))
+        net.do(agent, Open("jobs", ECHO, ontology=OntologyText(CARS.hash, "cars", written(CARS))))
+        net.do(agent, Share(("jobs",)))
+    net.settle()
+    op = begin(net, ANN)
+    net.out(BOB, *insured("x"))
+    net.out(ANN, *financed("x"))
+    net.run(5)
+    assert op not in net.answers
+    assert net.messages(Mirror) == []
+    net.out(ANN, *insured("x"))
+    net.until(lambda: op in net.answers)
