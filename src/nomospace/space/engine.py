@@ -19,7 +19,7 @@ and never wakes anyone, even before `lapse` has swept it out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from gc import collect
@@ -256,7 +256,7 @@ class Space:
         class, one that fits exactly goes before one that fits by meaning.
         """
         if template.meant:
-            return next(self._meant(template, at, dest, now), None)
+            return self._find_meant(template, at, dest, now)
         shelf = self._store.shelves.get(template.arity)
         if shelf is None:
             return None
@@ -298,7 +298,7 @@ class Space:
             fits = meant.assigner.fits
             return [
                 record
-                for record in self._store.objects.candidates(meant, exact=False)
+                for record in self._store.objects.fitting(meant)
                 if fits(record.fields)
                 and (at is None or record.cur == at)
                 and (dest is None or record.dest == dest)
@@ -321,20 +321,30 @@ class Space:
             shelf.ask_for_composite(template, at, dest)
         return found
 
-    def _meant(
+    def _find_meant(
         self, template: Template, at: str | None, dest: str | None, now: int
-    ) -> Iterator[Record]:
-        """The tuples for a template that names a class: the exact ones, then all."""
+    ) -> Record | None:
+        """The tuple for a template that names a class: an exact one, else the oldest that fits."""
         meant = self._speech.read(template)
-        for exact, fits in ((True, meant.assigner.exact), (False, meant.assigner.fits)):
-            for record in self._store.objects.candidates(meant, exact=exact):
-                if (
-                    fits(record.fields)
-                    and (at is None or record.cur == at)
-                    and (dest is None or record.dest == dest)
-                    and not 0 < record.expires <= now
-                ):
-                    yield record
+        objects, assigner = self._store.objects, meant.assigner
+        for record in objects.exact(meant):
+            if (
+                assigner.exact(record.fields)
+                and (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+            ):
+                return record
+        fits = assigner.fits
+        for record in objects.fitting(meant):
+            if (
+                fits(record.fields)
+                and (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+            ):
+                return record
+        return None
 
     def why(self, template: Template, fields: tuple[Term, ...]) -> str:
         """How a tuple answers a template, in words; none where they are simply equal.
