@@ -30,6 +30,7 @@ from tests.crash.hosts import NAMES, TRANSPORTS, Hosts, Nowhere
 from tests.crash.journals import read
 from tests.crash.ledger import Fault, Ledger
 from tests.crash.load import ROLES, Load
+from tests.crash.retold import retell
 from tests.parity.processes import Schemas, Stores
 from tests.servers import shared_postgres
 
@@ -261,6 +262,9 @@ def _compare(hosts: Hosts, outcome: Outcome) -> None:
             Fault(f"the store and the journal of {name} differ", f"  {wrong}")
             for wrong in reading.wrong
         ]
+    retold = retell([(hosts.store(name), hosts.segments(name)) for name in NAMES])
+    outcome.checked["rulings replayed"] = retold.same
+    outcome.faults += [Fault("a ruling is not reproduced", f"  {wrong}") for wrong in retold.wrong]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -26,9 +26,10 @@ _CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
 class Cluster(NamedTuple):
-    """Where the master is, and the processes, master first."""
+    """Where the master is, where its workers write, and the processes, master first."""
 
     master: str
+    folder: Path
     processes: list[subprocess.Popen[bytes]]
 
 
@@ -70,7 +71,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         logs = [start(f"worker-{number}", *worker) for number in range(workers)]
         for log, process in zip(logs, processes[1:], strict=True):
             _wait_for(log, rb"(Successfully registered with master)", process)
-        yield Cluster(master, processes)
+        yield Cluster(master, folder, processes)
 
 
 def _wait_for(log: Path, pattern: bytes, process: subprocess.Popen[bytes]) -> bytes:

@@ -114,7 +114,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_cluster_of_two_workers_finds_the_same(
-    cluster: Cluster, journals: Journals, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    cluster: Cluster, journals: Journals, tmp_path: Path
 ) -> None:
     law = tmp_path / "stricter.law"
     law.write_text(stricter().tree.source.text)
@@ -127,8 +127,7 @@ def test_a_cluster_of_two_workers_finds_the_same(
         del told[name], here[name]
     assert told == here
     logs = [
-        log.read_text(errors="replace")
-        for log in tmp_path_factory.getbasetemp().glob("cluster*/worker-*/app-*/*/stderr")
+        log.read_text(errors="replace") for log in cluster.folder.glob("worker-*/app-*/*/stderr")
     ]
     assert len(logs) == 2
     assert all("Finished task" in log for log in logs), "both workers must have had tasks"
