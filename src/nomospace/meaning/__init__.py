@@ -5,6 +5,9 @@ from texts (YAML, Turtle, RDF/XML, JSON-LD), `mapping` joins two of them, `pictu
 Nothing here opens a file: whoever calls hands in texts, and a function that fetches what they
 import.
 
+`question` reads templates, `facts` holds tuples; `planner` makes a `plan` of the two, which
+`memory` runs and `sql` says in SQL. `assign` chooses what serves each field, `answers` says why.
+
 The readers are loaded on use, and with them rdflib and pyyaml: a host that reads no ontology does
 without.
 """
