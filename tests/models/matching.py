@@ -58,6 +58,8 @@ class Oracle:
         singles = {ident: found for ident in self.facts if (found := self.single(ident))}
         answers = list(singles.values())
         correlate = self.question.correlate
+        if self.question.positional:  # a plain Linda template asks for one tuple
+            correlate = "never"
         if correlate == "always" or (correlate == "auto" and not singles):
             answers += self.minimal(singles)
         return sorted(answers, key=lambda found: found.tuples)
