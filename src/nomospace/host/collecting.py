@@ -64,6 +64,8 @@ SEEN_MAX: Final = 200_000
 """How many tuples of other hosts may be mirrored for one space."""
 SEEN_BYTES_MAX: Final = 256 << 20
 """How many bytes their fields may have."""
+LINGER_US: Final = 10_000_000
+"""How long mirrors are kept up when nobody waits: who takes one set often waits for the next."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -102,8 +104,8 @@ class Wide:
     """
 
     __slots__ = (
-        "at", "bytes", "fresh", "here", "known", "local", "mirrors", "name", "ops", "reserved",
-        "seen", "sets", "unlooked",
+        "at", "bytes", "ends_at", "fresh", "here", "known", "local", "mirrors", "name", "ops",
+        "reserved", "seen", "sets", "space", "unlooked",
     )  # fmt: skip
 
     def __init__(self, here: str, name: str, at: str, space: Space) -> None:
@@ -112,6 +114,7 @@ class Wide:
         self.here = here
         self.name = name
         self.at = at
+        self.space = space
         self.local = None if at else space
         self.mirrors: dict[str, Reflection] = {}
         self.sets: Correlating = Correlating(space.ontology, ())
@@ -125,6 +128,8 @@ class Wide:
         """Operations that have to look at all there is."""
         self.seen = 0
         self.bytes = 0
+        self.ends_at: int | None = None
+        """When mirrors are given up, if nobody comes to wait."""
         if self.local is not None:
             for record in self.local.observe(self):
                 self.add(record)
@@ -247,11 +252,14 @@ class Collecting:
         """Let an operation wait for sets of what lies at these hosts, and at no others."""
         host, seek = self._host, one.seek
         peers = [site for site in sites if site != host.name]
+        space = host.holding.levels[seek.space].space
         wide = self._wides.get((seek.space, seek.at))
+        if wide is not None and wide.space is not space:  # it was another one of that name
+            self._close(wide)
+            wide = None
         if wide is None:
             if not peers:
                 return
-            space = host.holding.levels[seek.space].space
             wide = self._wides[seek.space, seek.at] = Wide(host.name, seek.space, seek.at, space)
         for peer in [peer for peer in wide.mirrors if peer not in peers]:
             host.group.tell(peer, Unmirror(wide.mirrors[peer].key))
@@ -262,6 +270,7 @@ class Collecting:
                 wide.mirrors[peer] = Reflection(key)
                 self._mirrors[key] = (wide, peer)
                 host.group.tell(peer, Mirror(key, seek.space))
+        wide.ends_at = None
         if one.number not in wide.ops:
             wide.ops[one.number] = (one, wide.sets.wait(ask_of(seek), one.number, one.number))
             wide.unlooked[one.number] = None
@@ -278,10 +287,20 @@ class Collecting:
         wide.unlooked.pop(one.number, None)
         wide.sets.cancel(known[1], one.number)
         if not wide.ops:
-            self._close(wide)
+            wide.ends_at = self._host.now + LINGER_US
+
+    def next_deadline(self) -> int | None:
+        """When mirrors that nobody needs are given up next."""
+        return min([w.ends_at for w in self._wides.values() if w.ends_at is not None], default=None)
+
+    def tick(self) -> None:
+        """Give up mirrors that nobody has needed for a while."""
+        for wide in list(self._wides.values()):
+            if wide.ends_at is not None and wide.ends_at <= self._host.now:
+                self._close(wide)
 
     def _close(self, wide: Wide) -> None:
-        """Nobody waits any more: see no further than this host."""
+        """See no further than this host."""
         del self._wides[wide.name, wide.at]
         for peer, mirror in wide.mirrors.items():
             del self._mirrors[mirror.key]
@@ -320,6 +339,7 @@ class Collecting:
     def _fail(self, wide: Wide, error: NomospaceError) -> None:
         for one, _ in list(wide.ops.values()):
             self._host.seeking.refuse(one, error)
+        self._close(wide)
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is seen of it, and what was asked of it is over."""

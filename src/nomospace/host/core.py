@@ -250,6 +250,7 @@ class Host:
         if not self.group.frozen:
             due += [
                 self.holding.next_deadline(),
+                self.collecting.next_deadline(),
                 self.governing.next_deadline(),
                 self.certifying.next_deadline(),
                 self.posting.next_deadline(),
@@ -304,6 +305,7 @@ class Host:
                 self.certifying.tick()
                 self.governing.tick()
                 self.holding.tick()
+                self.collecting.tick()
                 self.posting.tick()
                 self.moving.tick()
         else:

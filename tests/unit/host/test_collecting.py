@@ -260,7 +260,9 @@ def test_tuples_are_shown_only_while_somebody_waits(net: Hosts) -> None:
     assert net.messages(Mirror) == ["ab", "ac"]
     assert net.messages(Mirrored) == ["ba"]
     net.do(ANN, Cancel(op))
-    net.run(1)
+    net.run(5)
+    assert net.messages(Unmirror) == [], "somebody may wait again soon"
+    net.run(10)
     assert sorted(net.messages(Unmirror)) == ["ab", "ac"]
     shown = len(net.messages(Mirrored))
     net.out(BOB, *insured("y"))

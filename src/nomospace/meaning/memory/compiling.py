@@ -13,6 +13,7 @@ question gets into it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import merge
@@ -391,9 +392,15 @@ def _code(source: str) -> CodeType:
 def _without_unused(lines: list[str]) -> str:
     """The source without names that are set and never used."""
     source = "\n".join(lines)
-    for name in dict.fromkeys(_SHORT.findall(source)):
-        if len(re.findall(rf"\b{name}\b", source)) == 1:
-            source = re.sub(rf"\n +{name} = [^\n]*", "", source)
+    uses = Counter(_SHORT.findall(source))
+
+    def cut(line: re.Match[str]) -> str:
+        uses.subtract(_SHORT.findall(line[0]))
+        return ""
+
+    for name in list(uses):
+        if uses[name] == 1:
+            source = re.sub(rf"\n +{name} = [^\n]*", cut, source)
     return source
 
 
