@@ -74,8 +74,12 @@ def case(seed: int) -> Case:
     ]
     used = list(dict.fromkeys([*inputs, *rng.sample(names, len(names))]))[: rng.randint(2, 4)]
     computing = bool(inputs) and rng.random() < 0.5  # a case for dependence functions
-    facts = _facts(rng, used, computing)
-    template = _template(rng, ontology, names, used, computing)
+    if seed % 10 == 9:  # a case for tuples that are bridged by others
+        facts = _chain(rng, used)
+        template = f"({used[0]}, {used[-1]})"
+    else:
+        facts = _facts(rng, used, computing)
+        template = _template(rng, ontology, names, used, computing)
     question = parse_template(
         template,
         ontology,
@@ -173,6 +177,17 @@ def _facts(rng: random.Random, used: list[str], computing: bool) -> tuple[Fact, 
             fields.append(made if loose else known.setdefault((name, ident), made))
         facts.append(Fact(f"t{number}", tuple(fields)))
     return tuple(facts)
+
+
+def _chain(rng: random.Random, used: list[str]) -> tuple[Fact, ...]:
+    """Tuples that each hold objects of two classes that stand side by side."""
+    pairs = [*pairwise(used), *pairwise(used), (used[len(used) // 2],) * 2]
+    return tuple(
+        [
+            Fact(f"t{number}", tuple([Object(name, rng.choice("ab"), {}).term for name in pair]))
+            for number, pair in enumerate(rng.sample(pairs, len(pairs)))
+        ]
+    )
 
 
 def _template(

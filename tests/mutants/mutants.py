@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.meanings import MEANINGS
 from tests.mutants.routing import ROUTING
 from tests.mutants.rulings import RULINGS
 from tests.mutants.spaces import SPACES
 
-MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING)
+MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS)
