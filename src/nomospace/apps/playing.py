@@ -33,6 +33,10 @@ class Game(Simulation):
         """Play the whole game in `self.world`; it is over when this returns."""
         raise NotImplementedError
 
+    def forgives(self, error: BaseException) -> bool:
+        """Whether an error that was reported is part of the game; none is, unless one says so."""
+        return False
+
     def run(self, *, until_us: int | None = None) -> None:
         """Play from the beginning to the end. A program or listener that fails ends it."""
         assert until_us is None, "a game is played to its end"
@@ -44,7 +48,7 @@ class Game(Simulation):
         self.sites, self.hosts, self.where = world.sites, world.hosts, world.where
         await self.script()
         for report in world.reports:
-            if report.error is not None:
+            if report.error is not None and not self.forgives(report.error):
                 raise report.error
         self.clock.now = self.end_us = world.clock.now
         self.healed_at = world.healed_at

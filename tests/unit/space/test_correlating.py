@@ -1,0 +1,185 @@
+"""Several tuples that answer together in one space, as they come and go."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nomospace.apps.correlation.papers import CARS, WANTED, papers_of
+from nomospace.meaning.question import BadQuestion
+from nomospace.space import OFFER, READ, TAKE, Ask, Gathered, Record, Space, Woken
+from nomospace.terms import Term, a, obj, same_as
+from nomospace.terms.templates import Template
+
+TEMPLATE = Template.of(WANTED)
+ASK = Ask(TEMPLATE)
+
+
+class Kept:
+    """A space, and tuples of one agent."""
+
+    def __init__(self) -> None:
+        self.space = Space("papers", CARS)
+        self.count = 0
+
+    def put(self, *fields: Term, expires: int = 0, now: int = 1) -> list[object]:
+        self.count += 1
+        record = Record(fields, "ann", self.count, "ann", "ann", expires)
+        return list(self.space.put(record, now=now))
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+def car(id: str, *others: str) -> tuple[Term, ...]:
+    return (obj("Van", id), *[obj(name, id) for name in others])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_very_many_sets_that_come_piece_by_piece_each_is_taken_once(
+    kept: Kept, seed: int
+) -> None:
+    """One question waits all the while, and its plan serves tuples of every shape and number."""
+    rng = Random(seed)
+    papers = {f"car{n}": papers_of(f"car{n}", rng) for n in range(120)}
+    pieces = [fields for tuples in papers.values() for fields in tuples]
+    near = [pieces[n : n + 9] for n in range(0, len(pieces), 9)]  # few sets are open at a time
+    taken: list[str] = []
+    ticket = 0
+    kept.space.wait(ticket, TEMPLATE, TAKE, ask=ASK)
+    for some in near:
+        rng.shuffle(some)
+        for fields in some:
+            for told in kept.put(*fields):
+                assert isinstance(told, Gathered | Woken)
+                served = told.records if isinstance(told, Gathered) else (told.record,)
+                ids = {field.args[1] for one in served for field in one.fields if field != "whole"}
+                (car_id,) = ids
+                assert len(served) == len(papers[car_id])
+                taken.append(car_id)
+                ticket += 1
+                kept.space.wait(ticket, TEMPLATE, TAKE, ask=ASK)
+    assert sorted(taken) == sorted(papers)
+    assert len(kept.space) == 0
+
+
+def test_who_reads_goes_before_who_takes_and_who_takes_before_whom_it_is_offered(
+    kept: Kept,
+) -> None:
+    kept.space.wait("offered", TEMPLATE, OFFER, ask=ASK)
+    kept.space.wait("first", TEMPLATE, TAKE, ask=ASK)
+    kept.space.wait("second", TEMPLATE, TAKE, ask=ASK)
+    kept.space.wait("reader", TEMPLATE, READ, ask=ASK)
+    kept.put(*car("c1", "Insurance"))
+    told = kept.put(*car("c1", "Finance"))
+    assert [one.ticket for one in told if isinstance(one, Gathered)] == ["reader", "first"]
+    assert len(kept.space) == 0
+    kept.space.cancel("second")
+    kept.put(*car("c2", "Insurance"))
+    (offer,) = kept.put(*car("c2", "Finance"))
+    assert isinstance(offer, Gathered)
+    assert offer.ticket == "offered"
+    assert len(kept.space) == 2
+    assert kept.put(*car("c3", "Insurance")) == kept.put(*car("c3", "Finance")) == []  # it sleeps
+    kept.space.rearm("offered")
+    kept.put(*car("c4", "Insurance"))
+    assert len(kept.put(*car("c4", "Finance"))) == 1
+
+
+def test_a_single_tuple_serves_first(kept: Kept) -> None:
+    kept.space.wait("taker", TEMPLATE, TAKE, ask=ASK)
+    kept.put(*car("c1", "Insurance"))
+    (told,) = kept.put(*car("c2", "Insurance", "Finance"))
+    assert isinstance(told, Woken)
+    assert kept.put(*car("c1", "Finance")) == []
+
+
+def test_lent_and_expired_tuples_are_part_of_no_set(kept: Kept) -> None:
+    kept.put(*car("c1", "Insurance"))
+    kept.put(*car("c1", "Finance"), expires=5)
+    assert kept.space.gather(ASK, now=4) is not None
+    assert kept.space.gather(ASK, now=5) is None
+    kept.put(*car("c1", "Finance"))
+    record = kept.space.oldest(1)[0]
+    kept.space.lend(record, "bob", 100)
+    assert kept.space.gather(ASK, now=6) is None
+    kept.space.wait("taker", TEMPLATE, TAKE, ask=ASK)
+    (told,) = [
+        one for one in kept.space.give_back(record.id, "bob", now=7) if isinstance(one, Gathered)
+    ]
+    assert [one.count for one in told.records] == [3, 1]
+
+
+def test_a_question_with_an_id_is_looked_at_only_for_what_hangs_together_with_it(
+    kept: Kept,
+) -> None:
+    template = Template.of((obj("Car", "c1"), a("Insurance"), a("Finance")))
+    kept.put(obj("Van", "c1"), obj("Deal", "d1"))
+    kept.space.wait("taker", template, TAKE, ask=Ask(template))
+    sets = kept.space._correlating()
+    looked_at: list[int] = []
+    completed = sets.completed
+    sets.completed = lambda *given: (looked_at.append(kept.count), completed(*given))[1]  # type: ignore[func-returns-value,method-assign]
+    kept.put(*car("c2", "Insurance"))
+    kept.put(obj("Deal", "d9"), obj("Insurance", "i9"))
+    assert looked_at == []
+    kept.put(obj("Deal", "d1"), obj("Broker", "b1"))
+    kept.put(obj("Broker", "b1"), obj("Insurance", "i1"))  # three links away
+    (told,) = kept.put(*car("c1", "Finance"))
+    assert looked_at == [4, 5, 6]
+    assert isinstance(told, Gathered)
+    assert len(told.records) == 4
+
+
+def test_past_its_reach_a_question_is_looked_at_for_everything(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.space.correlating.REACH_MAX", 4)
+    template = Template.of((obj("Car", "c1"), a("Insurance"), a("Finance")))
+    kept.space.wait("taker", template, TAKE, ask=Ask(template))
+    for n in range(6):
+        kept.put(obj("Van", "c1"), obj("Deal", f"d{n}"))
+    kept.put(obj("Deal", "d5"), obj("Insurance", "i1"))
+    (told,) = kept.put(*car("c1", "Finance"))
+    assert isinstance(told, Gathered)
+    assert kept.space._correlating()._watched == {}
+
+
+def test_classes_that_somebody_makes_up_are_forgotten(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.space.correlating.SHAPES_MIN", 5)
+    kept.space.wait("taker", TEMPLATE, TAKE, ask=ASK)
+    kept.put(*car("c1", "Insurance"))
+    for n in range(50):
+        kept.put(obj(f"Made{n}", "x"), n)
+        kept.space.remove(kept.space.oldest(2)[1])
+    assert len(kept.space._correlating()._facts.shapes) <= 11
+    assert len(kept.put(*car("c1", "Finance"))) == 1
+
+
+def test_questions_that_differ_in_ids_share_a_plan(kept: Kept) -> None:
+    kept.put(*car("c1", "Insurance"))
+    kept.put(*car("c2", "Finance"))
+    for n in range(20):
+        template = Template.of((obj("Car", f"c{n}"), a("Insurance"), a("Finance")))
+        assert kept.space.gather(Ask(template), now=1) is None
+        kept.space.wait(n, template, TAKE, ask=Ask(template))
+    assert len(kept.space._correlating()._models) == 1
+    (first,) = kept.put(*car("c1", "Finance"))
+    (second,) = kept.put(*car("c2", "Insurance"))
+    assert isinstance(first, Gathered)
+    assert isinstance(second, Gathered)
+    assert (first.ticket, second.ticket) == (1, 2)
+
+
+def test_what_means_nothing_is_refused_where_it_is_asked(kept: Kept) -> None:
+    tied = Ask(Template.of((a("Car"), same_as("x"), same_as("x"))))
+    with pytest.raises(BadQuestion, match="no meaning beside classes"):
+        kept.space.gather(tied, now=1)
+    with pytest.raises(BadQuestion):
+        kept.space.wait("w", tied.template, TAKE, ask=tied)
+    assert kept.space.stats()["waiters"] == 0
