@@ -253,6 +253,10 @@ class Governing:
         found = self._members.get((home, law))
         return None if found is None or found.ended else found
 
+    def members(self) -> list[Membership]:
+        """All memberships here that have not ended, those of spaces too: for those who look on."""
+        return [member for member in self._members.values() if not member.ended]
+
     def manages(self, space: str, law: str) -> bool:
         """Whether a name is that of a governed space here."""
         return (space, law) in self._managers

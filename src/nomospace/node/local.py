@@ -307,6 +307,16 @@ class Host(Grouped):
         self._agents[agent_id] = (agent, line)
         return agent, line
 
+    def line(self, agent_id: str) -> Line:
+        """A connection of its own for an agent that is here, or is at home here and new.
+
+        For those who serve programs elsewhere (`api`): it shares no inbox with the programs of this
+        process, and whoever asks for it closes it. Raises `AgentAway`.
+        """
+        self._running()
+        self._seat(agent_id)
+        return Line(self._desk, agent_id)
+
     # -- programs ----------------------------------------------------------------------------
 
     async def launch(

@@ -588,6 +588,10 @@ class Space:
         """The registered reactions, in the order they came."""
         return list(self._reactions.values())
 
+    def waiters(self) -> list[Waiter]:
+        """The operations that wait here, in the order they came: for those who look on."""
+        return list(self._waiters.values())
+
     # -- leases and time ---------------------------------------------------------------------
 
     def lend(self, record: Record, taker: str, until: int) -> None:

@@ -1,0 +1,185 @@
+"""Views of a running host: what a console is told, held against what was done there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from nomospace import ANY
+from nomospace.control.membership import TooOld
+from nomospace.law import load
+from nomospace.node.config import read_config
+from nomospace.node.serve import Server
+from nomospace.node.views import COUNTED_MAX, NotSeen, Views
+
+LAW = """law(quiet).
+R1. sent(_, hum(_), _) :- do(forward), do(+hummed).
+R2. sent(_, later(_), _) :- hummed@CS, do(imposeObligation(nag, 1000, sec)).
+R3. arrived(_, _, _) :- do(deliver).
+R4. sent(_, never(_), _) :- loud@CS, do(forward).
+R5. obligationDue(nag) :- do(-hummed), do(+loud).
+"""
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Server]:
+    told = read_config("", "test", name="ward", insecure=True, store="memory", listen="127.0.0.1:0")
+    async with Server(told) as server:
+        yield server
+
+
+def on_a_host(work: Callable[[Server, Views], Awaitable[None]]) -> None:
+    async def program() -> None:
+        async with asyncio.timeout(20), running() as server:
+            await work(server, Views(server))
+
+    asyncio.run(program())
+
+
+async def kept(views: Views, at_least: int) -> None:
+    while views.last_record < at_least:
+        await asyncio.sleep(0.005)
+
+
+async def hummers(server: Server, views: Views) -> str:
+    """Two members: one message forwarded, one held, one refused."""
+    law = load(LAW)
+    ann = await (await server.host.agent("ann")).adopt(law)
+    await (await server.host.agent("bob")).adopt(law)
+    await ann.send("hum(a)", to="bob@ward")
+    await ann.send("later(a)", to="bob@ward")
+    await ann.send("never(a)", to="bob@ward")
+    # A law, two adoptions, three messages, one arrival.
+    await kept(views, 7)
+    return law.hash
+
+
+def test_topology_has_this_host_and_its_agents() -> None:
+    async def work(server: Server, views: Views) -> None:
+        await server.host.agent("bob")
+        await server.host.agent("ann")
+        found = views.topology()
+        assert (found.host, found.domain, found.changing) == ("ward", "ward", False)
+        (here,) = found.hosts
+        assert (here.name, here.here, here.agents) == ("ward", True, ("ann@ward", "bob@ward"))
+        (few,) = views.topology(agents_max=1).hosts
+        assert (few.agents, few.agents_count) == (("ann@ward",), 2)
+
+    on_a_host(work)
+
+
+def test_communities_have_members_with_their_states_and_what_they_owe() -> None:
+    async def work(server: Server, views: Views) -> None:
+        law = await hummers(server, views)
+        (community,) = views.communities()
+        assert (community.name, community.members, community.obligations) == ("quiet", 2, 1)
+        ann, bob = views.members(law)
+        assert (ann.home, bob.home) == ("ann@ward", "bob@ward")
+        assert ann.state == ("hummed",)
+        assert bob.state == ()
+        (owed,) = views.obligations()
+        assert (owed.home, owed.term) == ("ann@ward", "nag")
+        assert ann.obligations == (owed,)
+        assert views.members(law, after="ann@ward") == (bob,)
+        assert views.members(law, limit=1) == (ann,)
+        assert views.obligations(law="0" * 64) == ()
+        with pytest.raises(NotSeen, match="no law"):
+            views.members("0" * 64)
+
+    on_a_host(work)
+
+
+def test_a_law_says_how_often_its_rules_ruled_and_never_counts_twice() -> None:
+    async def work(server: Server, views: Views) -> None:
+        law = await hummers(server, views)
+        found = views.law(law)
+        hits = {rule.name: rule.hits for rule in found.rules}
+        assert hits == {"R1": 1, "R2": 1, "R3": 1, "R4": 0, "R5": 0}
+        assert views.law(law) == found
+        assert [rule.line for rule in found.rules] == [2, 3, 4, 5, 6]
+        assert (found.text, found.uncounted) == (LAW, 0)
+        # Two adoptions, and the message that no rule let through.
+        assert found.unmatched == 3
+        with pytest.raises(NotSeen):
+            views.law("0" * 64)
+
+    on_a_host(work)
+
+
+def test_what_is_too_long_ago_is_said_to_be_uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomospace.node.views.COUNTED_MAX", 2)
+
+    async def work(server: Server, views: Views) -> None:
+        law = await hummers(server, views)
+        found = views.law(law)
+        assert found.uncounted == views.last_record - 2
+        assert sum(rule.hits for rule in found.rules) + found.unmatched <= 2
+
+    assert COUNTED_MAX > 2
+    on_a_host(work)
+
+
+def test_why_tells_which_goal_failed_by_the_record_of_a_ruling() -> None:
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        found = views.rulings()
+        assert found.last == views.last_record
+        (refused,) = [one for one in found.rulings if one.refused]
+        why = views.why(refused.record)
+        assert why.ruling == refused
+        tried = {one.rule: one for one in why.tried}
+        assert tried["R4"].failed is not None
+        assert tried["R4"].failed.goal == "loud@CS"
+        assert "refused" in why.text
+        assert views.rulings(after=found.last).rulings == ()
+        (held,) = [one for one in found.rulings if one.held]
+        assert views.why(held.record).verdict.startswith("held back by R2")
+
+    on_a_host(work)
+
+
+def test_why_says_what_is_no_ruling_and_what_is_too_old() -> None:
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        for record in (0, -1, 10**9):
+            with pytest.raises(NotSeen, match="no ruling"):
+                views.why(record)
+        (first, *_) = views.rulings(limit=1_000).rulings
+        ann = server.host.core.governing.members()[0]
+        ann._history.clear()
+        with pytest.raises(TooOld):
+            views.why(first.record)
+
+    on_a_host(work)
+
+
+def test_inside_a_space_are_waiters_leases_and_reactions() -> None:
+    async def work(server: Server, views: Views) -> None:
+        ann = await server.host.agent("ann")
+        jobs = await ann.space("jobs", shared=True)
+        await ann.space("notes")
+        await jobs.out("job", 17)
+        lent = await jobs.take("job", int, lease=30)
+        jobs.react(("alarm", ANY), print)
+        waiting = asyncio.create_task(jobs.take("never", int, timeout=20))
+        await asyncio.sleep(0)
+        found = views.inside("jobs")
+        assert found.space in views.spaces()
+        assert [(one.how, one.template) for one in found.waiters] == [
+            ("take", "[never,formal(int)]")
+        ]
+        assert [one.fields for one in found.leases] == [("job", "17")]
+        assert found.leases[0].lease == lent.lease
+        assert [one.template for one in found.reactions] == ["[alarm,formal(any)]"]
+        assert (found.space.tuples, found.space.lent, found.space.waiting) == (1, 1, 1)
+        waiting.cancel()
+        await jobs.acknowledge(lent)
+        assert views.inside("notes", agent="ann@ward").space.shared is False
+        assert len(views.spaces()) == 2
+        assert views.spaces(after=1) == views.spaces()[1:]
+        for name, agent in (("notes", ""), ("jobs", "ann@ward"), ("other", "")):
+            with pytest.raises(NotSeen, match="space"):
+                views.inside(name, agent=agent)
+
+    on_a_host(work)
