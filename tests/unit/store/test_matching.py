@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+import sqlglot
 
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.facts import Fact
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import PLAIN, Dependence, Input, Ontology, OntologyClass, Tie
 from nomospace.meaning.question import Question, parse_template, question_of
-from nomospace.meaning.sql.dialects import Statement
+from nomospace.meaning.sql import networks
+from nomospace.meaning.sql.building import Builder, groups
+from nomospace.meaning.sql.dialects import Dialect, Statement
 from nomospace.meaning.sql.layout import Row
 from nomospace.meaning.sql.networks import TooManyFields
 from nomospace.store import matching, matching_sqlite
@@ -217,12 +220,12 @@ def test_what_only_python_can_tell_is_told_by_python(kind: str) -> None:
         assert not tables.answers(question_of(Template.of([obj("Offer", price=4)]))).items
 
 
-def test_a_join_of_too_many_fields_is_refused() -> None:
-    wide = ", ".join(["any"] * 61)
+def test_a_join_of_too_many_fields_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "ATOMS_MAX", 3)
     with database("sqlite") as made:
-        tables = opened(made, [Fact("t1", (obj("Car", "A"), *range(61)))])
-        with pytest.raises(TooManyFields, match="over 60 fields"):
-            tables.answers(parse_template(f"(Car, {wide})", CARS))
+        tables = opened(made, [Fact("t1", (obj("Car", "A"), 1, 2, 3))])
+        with pytest.raises(TooManyFields, match="over 3 fields"):
+            tables.answers(parse_template("(Car, int, int, int)", CARS))
         assert len(tables.answers(parse_template("(Car, int)", CARS)).items) == 1  # it goes on
 
 
@@ -283,3 +286,21 @@ def test_a_question_that_differs_only_in_the_kind_of_a_number() -> None:
         )
         wanted: list[Question] = [parse_template(f"(Car, {text})", CARS) for text in ("1", "1.0")]
         assert [sets(tables.answers(one)) for one in wanted] == [[("t1",)], [("t2",)]]
+
+
+def test_a_further_dialect_needs_no_further_builder() -> None:
+    """The statements for Spark are those of the others in its own words, and it can read them."""
+    with database("sqlite") as made:
+        tables = opened(made, some(2))
+        plan = tables.plan(parse_template(WANTED, CARS, correlate="always"))
+        builder = Builder(plan, tables.layout, tables.open_paths, Dialect("spark", indexes=False))
+        written: list[str] = []
+        for group in groups(plan):
+            for network in group.networks:
+                gathering = builder.gather(group, network)
+                written += [filling.sql for _, filling in gathering.sources] + [gathering.rows.sql]
+            written.append(builder.answers(group, (), 10).sql)
+    assert len(written) >= 3
+    for sql in written:
+        assert sqlglot.parse_one(sql, read="spark").sql("spark") == sql
+        assert '"' not in sql  # names are in backticks
