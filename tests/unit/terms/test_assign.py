@@ -1,0 +1,87 @@
+"""Templates that name classes: which field of a tuple each of their fields is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nomospace.terms import ANY, a, between, obj, same_as, t
+from nomospace.terms.templates import Template
+
+CAR, BUS, VAN = obj("Car", "c1", price=4), obj("Bus", "b1"), obj("Van", "v1")
+
+
+def wide(name: str) -> frozenset[str]:
+    """An ontology in which a van is a car, and an automobile is one by another name."""
+    return frozenset(("Car", "Auto", "Van") if name in ("Car", "Auto") else (name,))
+
+
+def own(name: str) -> frozenset[str]:
+    return frozenset(("Car", "Auto") if name in ("Car", "Auto") else (name,))
+
+
+@pytest.mark.parametrize(
+    ("patterns", "fields", "places"),
+    [
+        ([a("Car")], (BUS, CAR), (1,)),
+        ([a("Car"), a("Bus")], (BUS, CAR), (1, 0)),
+        ([a("Car"), a("Car")], (CAR,), None),
+        ([a("Car"), a("Car")], (VAN, CAR), (1, 0)),  # its own class first
+        ([a("Car"), a("Van")], (VAN, CAR), (1, 0)),
+        ([a("Van"), a("Car")], (VAN, CAR), (0, 1)),
+        ([a("Auto"), a("Van")], (CAR, VAN), (0, 1)),
+        ([a("Car"), "x", "y"], ("x", CAR, "z", "y"), (1, 0, 3)),
+        ([a("Car"), "y", "x"], ("x", CAR, "y"), None),  # plain fields keep their order
+        ([a("Car"), int, between(1, 9)], (7, CAR, 8, 99), (1, 0, 2)),
+        ([a("Car"), ANY], (CAR, BUS), (0, 1)),
+        ([a("Car"), ANY], (CAR, 5, BUS), (0, 1)),
+        ([a("Car"), "x", ANY], (BUS, CAR, "x"), (1, 2, 0)),
+        ([a("Car"), ANY, ANY], (CAR, 5), None),
+        ([a("Car"), same_as("n"), same_as("n")], (1, CAR, 2, 1), (1, 0, 3)),
+        ([a("Car"), same_as("n"), t.at(same_as("n"))], (1, CAR, 2, t.at(2)), (1, 2, 3)),
+        ([obj("Car", "c1")], (obj("Van", "c1", wheels=3),), (0,)),
+        ([obj("Car", "c1")], (CAR, obj("Van", "c1")), (0,)),
+        ([obj("Car", price=4)], (BUS, CAR), (1,)),
+        ([obj("Car", price=4.0)], (CAR,), None),
+        ([obj("Car", "c1", price=ANY)], (CAR,), (0,)),
+        ([obj("Car", same_as("id"), price=4), same_as("id")], (CAR, "b1", "c1"), (0, 2)),
+        ([a("Car", "price > 4")], (CAR,), None),
+    ],
+)
+def test_the_least_way(
+    patterns: list[Any], fields: tuple[Any, ...], places: tuple[int, ...] | None
+) -> None:
+    assigner = Template.of(patterns).assigner(wide, own)
+    assert assigner.places(fields) == places
+    assert assigner.fits(fields) is (places is not None)
+
+
+def test_an_exact_match_has_no_further_field_and_no_other_class() -> None:
+    assigner = Template.of([a("Car"), "x"]).assigner(wide, own)
+    assert assigner.exact(("x", obj("Auto", "a1")))
+    assert not assigner.exact((VAN, "x"))
+    assert not assigner.exact((CAR, "x", 1))
+
+
+def test_predicates_see_objects_as_they_are_shown() -> None:
+    shown = Template.of([a("Car", "preis = 4")]).assigner(
+        wide, own, lambda found: obj(found.args[0], found.args[1], preis=found.args[2][0].args[0])
+    )
+    assert shown.fits((CAR,))
+
+
+def test_many_ties_are_tried_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = [a("Car"), *[same_as(f"n{n}") for n in range(4) for _ in "ab"]]
+    fields = (CAR, *range(30))
+    monkeypatch.setattr("nomospace.terms.assign.TRIES_MAX", 50)
+    assert Template.of(patterns).assigner().fits(fields) is False
+
+
+def test_a_template_without_classes_is_as_it_was() -> None:
+    plain = Template.of([ANY, "x"])
+    assert not plain.meant
+    assert plain.matches((CAR, "x"))
+    assert not plain.matches(("x", CAR))
+    assert not plain.matches((CAR, "x", 1))
+    assert Template.of([t.sold(a("Car")), "x"]).meant is False  # only what stands at the top counts
