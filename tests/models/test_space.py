@@ -21,6 +21,7 @@ from nomospace.space import (
     Expired,
     Failed,
     Fired,
+    Gathered,
     Lapsed,
     Mode,
     Outcome,
@@ -415,6 +416,8 @@ def plainly(told: Outcome) -> Told:
     match told:
         case Woken():
             return kind, told.ticket, told.record.id
+        case Gathered():
+            return kind, told.ticket, told.gathering.ids
         case Fired():
             return kind, told.reaction.id, told.record.id
         case Failed():
