@@ -87,6 +87,8 @@ class Remote:
     trust: str = ""
     timeout_s: float = TIMEOUT_S
     as_json: bool = False
+    alongside: bool = True
+    """Whether another command may be at work as the same agent, and is left alone."""
 
     def run(self, work: Callable[[RemoteHost], Awaitable[T]]) -> T:
         """Connect, do some work, and end the connection, also when it is interrupted."""
@@ -108,7 +110,7 @@ class Remote:
             identity=self.identity or None,
             trust=self.trust or None,
             reconnect_s=self.timeout_s,
-            alongside=True,  # another command may be waiting as the same agent
+            alongside=self.alongside,
             on_report=_report,
         ) as host:
             return await work(host)

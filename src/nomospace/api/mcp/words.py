@@ -1,0 +1,122 @@
+"""How a model reads its answers: a short text, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from nomospace.client.laws import Law
+from nomospace.client.tuples import Tuple
+from nomospace.terms import Term, show
+
+STORY_CHARS_MAX: Final = 8_000
+"""The longest story of a ruling that is told."""
+RULES_MAX: Final = 40
+"""Of how many rules it is told what they let pass."""
+RULE_CHARS_MAX: Final = 300
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a tool says. An `error` is for the model to mend, and no failure of the protocol."""
+
+    text: str
+    data: dict[str, Any]
+    error: bool = False
+
+
+def texts(fields: Iterable[Term]) -> list[str]:
+    """The fields of a tuple as terms that can be written again.
+
+    >>> texts(("job", 17, "two words"))
+    ['job', '17', "'two words'"]
+    """
+    return [show(field) for field in fields]
+
+
+def line(fields: Iterable[Term]) -> str:
+    """A tuple in one line.
+
+    >>> line(("job", 17, "two words"))
+    "[job, 17, 'two words']"
+    """
+    return f"[{', '.join(texts(fields))}]"
+
+
+def found(one: Tuple) -> dict[str, Any]:
+    """A tuple that was found, as data."""
+    data = {"fields": texts(one), "writer": one.id[0], "holder": one.source}
+    return data | {"why": one.why} if one.why else data
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters, that says so where it was longer.
+
+    >>> cut("abcdef", 4)
+    'abcd… (2 characters more)'
+    """
+    return (
+        text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} characters more)"
+    )
+
+
+def count(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> count(1, "event"), count(2_000, "event")
+    ('1 event', '2,000 events')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def passes(law: Law, told_of: str = "") -> list[str]:
+    """What a law says of messages, a line for each rule: its author's own words, or its text.
+
+    Rules that a story tells of already are left out.
+
+    >>> from nomospace.client.laws import load_law
+    >>> passes(load_law("law(hum). R1. sent(_, hum, _) :- do(forward). % Anyone may hum."))
+    ['R1: Anyone may hum.']
+    """
+    rules = [
+        rule
+        for rule in law.tree.rules
+        if rule.event == "sent" and f"\n  {rule.name}: did not fire" not in told_of
+    ]
+    lines = []
+    for rule in rules[:RULES_MAX]:
+        said = rule.comment or law.tree.source.text[rule.span.start : rule.span.end]
+        lines.append(cut(f"{rule.name}: {' '.join(said.split())}", RULE_CHARS_MAX))
+    if len(rules) > RULES_MAX:
+        lines.append(f"and {len(rules) - RULES_MAX} rules more: read nomospace://law")
+    return lines
+
+
+def story(told: Any, number: int, law: Law | None) -> str:
+    """A ruling with its reasons, and what would pass where it let nothing through.
+
+    The reasons name each rule that was tried, its author's words and the condition that failed; of
+    the rules that were not even tried, the words alone follow.
+    """
+    why = told.explain()
+    name = law.name if law is not None and law.hash == told.law else told.law[:12]
+    if not (told.refused or told.held):
+        return f"Ruling {number} of law {name}: {cut(why, STORY_CHARS_MAX)}"
+    verb = "refuses this, so nothing was done" if told.refused else "holds this back for now"
+    lines = [f"Law {name} {verb} (ruling {number}).", cut(why, STORY_CHARS_MAX)]
+    others = passes(law, why) if law is not None and law.hash == told.law else []
+    return "\n".join([*lines, *(["It lets pass:", *others] if others else [])])
+
+
+def listing(head: str, lines: Sequence[str], left: int) -> str:
+    """A list with a head, and how much of it is not shown.
+
+    >>> print(listing("2 hosts", ["ward-3", "ward-7"], 1))
+    2 hosts
+    - ward-3
+    - ward-7
+    and 1 more
+    """
+    shown = [head, *(f"- {one}" for one in lines)]
+    return "\n".join([*shown, f"and {left:,} more"] if left else shown)

@@ -1,0 +1,200 @@
+"""`nomospace mcp`: an agent of a running host for a language model, over MCP.
+
+An MCP client starts this command and speaks through its standard input and output; with `--http` it
+is a server of its own. Nothing is printed on standard output then but the protocol, or the address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import (
+    LOCAL,
+    MARKUP,
+    URLS,
+    IdentityOption,
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    TrustOption,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from nomospace.client.laws import Law
+    from nomospace.client.remote import RemoteHost
+    from nomospace.terms import Term
+
+AGENT: Final = "model"
+"""Whom a model is on a host without certificates, where `--agent` names nobody."""
+
+AWAY_S: Final = 60.0
+"""After so long without its host a model is told that it is lost."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+
+
+@app.command()
+def mcp(
+    *,
+    connect: Annotated[
+        str, typer.Option(envvar="NOMOSPACE_HOST", metavar="URL", help=URLS)
+    ] = LOCAL,
+    agent: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help=f"The agent to be; if none, the identity's or token's, or {AGENT}."
+        ),
+    ] = "",
+    law: Annotated[
+        str,
+        typer.Option(
+            metavar="LAW", help="The law to be under: a file, an address, or one shipped."
+        ),
+    ] = "",
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TERM", help="An argument of the adoption; may be repeated."),
+    ] = None,
+    certificate: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A certificate to present; may be repeated."),
+    ] = None,
+    http: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Serve over HTTP; port 0 is any free one.")
+    ] = "",
+    http_token: Annotated[
+        str,
+        typer.Option(
+            envvar="NOMOSPACE_MCP_TOKEN", help="The secret that clients over HTTP have to show."
+        ),
+    ] = "",
+    token: TokenOption = "",
+    identity: IdentityOption = "",
+    trust: TrustOption = "",
+    timeout: TimeoutOption = AWAY_S,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --http: print the address as JSON.")
+    ] = False,
+) -> None:
+    """Let a language model be an agent of a host, under a law.
+
+    For example: nomospace mcp --agent bidder --law sb --claim serviceProvider
+
+    Its tools are the agent's operations: write, read, take, react, send, move, and why, which says
+    what the law had against one. Secrets are best given in variables, as others on the machine can
+    read command lines.
+    """
+    from nomospace.terms import term
+
+    if claim and not law:
+        raise Unusable(what="--claim", why="it is an argument of an adoption; give --law too")
+    if certificate and not law:
+        raise Unusable(what="--certificate", why="it is presented to a law; give --law too")
+    remote = Remote(
+        url=connect,
+        token=token,
+        identity=identity,
+        trust=trust,
+        timeout_s=timeout,
+        as_json=as_json,
+        alongside=False,
+    )
+    serving = _Serving(
+        remote,
+        agent or (None if token or identity else AGENT),
+        _law(law) if law else None,
+        [term(text) for text in claim or ()],
+        certificate or [],
+        _address(http) if http else None,
+        http_token,
+    )
+    with suppress(asyncio.CancelledError):  # told to end, by a signal
+        remote.run(serving.run)
+
+
+class _Serving:
+    """What the command was told."""
+
+    def __init__(
+        self,
+        remote: Remote,
+        agent: str | None,
+        law: Law | None,
+        claims: list[Term],
+        certificates: list[Path],
+        http: tuple[str, int] | None,
+        secret: str,
+    ) -> None:
+        self._remote = remote
+        self._agent = agent
+        self._law = law
+        self._claims = claims
+        self._certificates = certificates
+        self._http = http
+        self._secret = secret
+
+    async def run(self, host: RemoteHost) -> None:
+        """Serve as the agent until the client goes, or a signal comes."""
+        from nomospace import __version__
+        from nomospace.api.mcp.member import Member
+        from nomospace.api.mcp.server import serve_http, serve_stdio
+
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        agent = await host.agent(self._agent)
+        joined = await Member.join(
+            agent, self._law, claims=self._claims, certificates=self._certificates
+        )
+        async with joined as member:
+            if self._http is None:
+                await serve_stdio(member, version=__version__)
+            else:
+                address, port = self._http
+                await serve_http(
+                    member,
+                    address,
+                    port,
+                    secret=self._secret,
+                    ready=self._ready,
+                    version=__version__,
+                )
+
+    def _ready(self, url: str) -> None:
+        if self._remote.as_json:
+            print_json({"url": url})
+        else:
+            print(f"serves MCP at {url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+
+def _law(source: str) -> Law:
+    """A law that was named: one that is shipped, by its name, or as `Law.load` finds it."""
+    from nomospace import laws
+    from nomospace.client.laws import load_law
+
+    if source in laws.NAMES and not Path(source).exists():
+        return load_law(laws.path(source))
+    return load_law(source)
+
+
+def _address(text: str) -> tuple[str, int]:
+    """A place to listen at.
+
+    >>> _address("127.0.0.1:8000"), _address("[::1]:0")
+    (('127.0.0.1', 8000), ('::1', 0))
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        raise Unusable(what=f"--http {text[:60]}", why="it is no HOST:PORT, as in 127.0.0.1:8000")
+    return host, int(port)
