@@ -123,7 +123,7 @@ class Line:
         self._pending: dict[int, tuple[asyncio.Future[Answer], Request]] = {}
         # Its ears and mailboxes at the desk: to end costs no look at those of all others.
         self._reactions: dict[str, None] = {}
-        self._laws: dict[str, None] = {}
+        self._laws: dict[str, list[Mailbox]] = {}
 
     @property
     def agent(self) -> str:
@@ -175,11 +175,13 @@ class Line:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
         boxes = self._desk.mailboxes.setdefault((self._agent, law.hash), [])
         boxes.append(mailbox)
-        self._laws[law.hash] = None
+        mine = self._laws.setdefault(law.hash, [])
+        mine.append(mailbox)
         try:
             return await self._ask(Adopt(law, args))
         except BaseException:
             boxes.remove(mailbox)
+            mine.remove(mailbox)
             raise
 
     def react(
@@ -215,7 +217,7 @@ class Line:
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()
         self._desk.mailboxes.setdefault((self._agent, law), []).append(mailbox)
-        self._laws[law] = None
+        self._laws.setdefault(law, []).append(mailbox)
 
     def launch(self, program: str, state: bytes, code: bytes | None) -> Coroutine[Any, Any, None]:
         """Note what this agent runs; an empty name says that it runs nothing any more."""
@@ -301,8 +303,11 @@ class Line:
         desk = self._desk
         for reaction in self._reactions:
             desk.ears.pop((self._agent, reaction), None)
-        for law in self._laws:
-            desk.mailboxes.pop((self._agent, law), None)
+        for law, mine in self._laws.items():  # another line of the agent may read its mail too
+            boxes = desk.mailboxes.get((self._agent, law), [])
+            boxes[:] = [box for box in boxes if box not in mine]
+            if not boxes:
+                desk.mailboxes.pop((self._agent, law), None)
 
     # -- inside ----------------------------------------------------------------------------
 

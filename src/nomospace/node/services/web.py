@@ -33,6 +33,8 @@ CONNECTIONS_MAX: Final = 256
 """How many connections a server serves at a time; more are answered with 503."""
 IDLE_S: Final = 5
 """How long a connection may stand idle between requests."""
+SOCKET_BYTES_MAX: Final = 1_000_000
+"""The largest message of a WebSocket."""
 START_S: Final = 10.0
 STOP_S: Final = 3
 
@@ -147,12 +149,15 @@ def status_of(error: NomospaceError) -> int:
     return 502 if isinstance(error, PeerError) else 503 if isinstance(error, Unavailable) else 500
 
 
-def problem(error: NomospaceError) -> Response:
-    """An error as an answer: `type`, `title`, `status`, `detail`, `code` and its plain facts."""
+def problem(error: NomospaceError, status: int | None = None) -> Response:
+    """An error as an answer: `type`, `title`, `status`, `detail`, `code` and its plain facts.
+
+    `status` is for those who know better than `status_of`.
+    """
     from starlette.responses import JSONResponse
 
     kind = type(error)
-    status = status_of(error)
+    status = status_of(error) if status is None else status
     facts = {field.name: getattr(error, field.name) for field in fields(error)}
     body = {name: value for name, value in facts.items() if isinstance(value, str | int | float)}
     body |= {
@@ -261,14 +266,17 @@ class Web:
 
     def __init__(
         self,
-        app: Starlette,
+        app: Any,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
         certificate: Path | None = None,
         key: Path | None = None,
+        sockets: bool = False,
     ) -> None:
-        """`port` 0 finds a free one. `certificate` and `key` are PEM files for TLS."""
+        """`port` 0 finds a free one. `certificate` and `key` are PEM files for TLS. With `sockets`
+        it takes WebSockets, whose messages have at most `SOCKET_BYTES_MAX` bytes.
+        """
         if certificate is None and not _is_loopback(host):
             raise PlainAddress(host=host)
         self._app = app
@@ -276,6 +284,7 @@ class Web:
         self._port = port
         self._certificate = certificate
         self._key = key
+        self._sockets = sockets
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -304,7 +313,8 @@ class Web:
                 ssl_certfile=self._certificate,
                 ssl_keyfile=self._key,
                 http="h11",
-                ws="none",
+                ws="websockets-sansio" if self._sockets else "none",
+                ws_max_size=SOCKET_BYTES_MAX,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

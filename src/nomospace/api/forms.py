@@ -1,0 +1,121 @@
+"""Terms as JSON, and back.
+
+| JSON | as a field | as a pattern |
+| --- | --- | --- |
+| `17`, `2.5`, `true`, `null`, `"fire"` | that value | the same value |
+| `[1, 2]` | a list | a list, whose parts are patterns |
+| `{"term": "room(3)"}` | any term, in the text of laws | the same |
+| `{"class": "Car", "id": "c1", "properties": {"price": 5}}` | an object | the same |
+| `{"pattern": "_:int"}` | | a term with holes (`nomospace.terms.written`) |
+
+What comes out reads the same as what goes in: compounds and bytes are `{"term": …}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from nomospace.errors import CallerError
+from nomospace.terms import Compound, Term, show
+from nomospace.terms.objects import Object, is_object
+from nomospace.terms.written import read_fields, read_patterns
+
+DEPTH_MAX: Final = 100
+"""How deep lists and objects may nest."""
+TEXT_MAX: Final = 100_000
+"""The longest text of a term, in characters."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BadField(CallerError):
+    """A value of JSON that is no field of a tuple."""
+
+    code: ClassVar[str] = "api.bad-field"
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.where} {self.why}; give a plain value, a list, "
+            '{"term": "room(3)"}, {"class": "Car"}, or in a template {"pattern": "_:int"}'
+        )
+
+
+def fields_of(data: Sequence[Any], what: str = "field") -> tuple[Term, ...]:
+    """The fields of a tuple; raises `BadField`, or `Faulty` for a text with a slip.
+
+    >>> fields_of(["job", 17, {"term": "room(3)"}])
+    ('job', 17, term('room(3)'))
+    >>> fields_of([{"romm": 3}])
+    Traceback (most recent call last):
+    nomospace.api.forms.BadField: field 1 is an object without a class; ...
+    """
+    return tuple([_term(one, f"{what} {at}", False) for at, one in enumerate(data, 1)])
+
+
+def template_of(data: Sequence[Any]) -> tuple[Term, ...]:
+    """The patterns of a template.
+
+    >>> template_of(["job", {"pattern": "_:int"}])
+    ('job', term('formal(int)'))
+    """
+    return tuple([_term(one, f"pattern {at}", True) for at, one in enumerate(data, 1)])
+
+
+def message_of(data: Any) -> Term:
+    """A message: like a field, but a string is the text of a term, as in `Membership.send`.
+
+    >>> message_of("publish(alarm(fire))")
+    term('publish(alarm(fire))')
+    """
+    return _term({"term": data} if isinstance(data, str) else data, "the message", False)
+
+
+def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
+    if depth == 0:
+        raise BadField(where=where, why=f"nests over {DEPTH_MAX} deep")
+    if isinstance(data, list):
+        return tuple([_term(one, where, holes, depth - 1) for one in data])
+    if not isinstance(data, dict):
+        return data
+    (key, text), *more = data.items() or [("", "")]
+    if key in ("term", "pattern") and not more:
+        if not isinstance(text, str) or len(text) > TEXT_MAX:
+            why = f"has a {key} that is no string of at most {TEXT_MAX:,} characters"
+            raise BadField(where=where, why=why)
+        if key == "pattern" and not holes:
+            raise BadField(where=where, why="is a pattern, and here a value is wanted")
+        return (read_patterns if key == "pattern" else read_fields)([text])[0]
+    return _object(data, where, depth)
+
+
+def _object(data: dict[str, Any], where: str, depth: int) -> Term:
+    properties = data.get("properties", {})
+    if not isinstance(data.get("class"), str) or not data["class"]:
+        raise BadField(where=where, why="is an object without a class")
+    if not isinstance(properties, dict) or "" in properties:
+        raise BadField(where=where, why="has properties that are no object with names")
+    if extra := [key for key in data if key not in ("class", "id", "properties")]:
+        raise BadField(where=where, why=f"has a key {extra[0][:60]!r} that means nothing")
+    held = {name: _term(one, where, False, depth - 1) for name, one in properties.items()}
+    return Object(data["class"], _term(data.get("id"), where, False, depth - 1), held).term
+
+
+def json_of(term: Term) -> Any:
+    """A term as JSON.
+
+    >>> json_of(("job", 17, fields_of([{"term": "room(3)"}])[0]))
+    ['job', 17, {'term': 'room(3)'}]
+    >>> car = {"class": "Car", "id": "c1", "properties": {"price": 5}}
+    >>> json_of(fields_of([car])[0]) == car
+    True
+    """
+    if is_object(term) and term.args[0]:
+        class_name, identity, listed = term.args
+        properties = {item.name: json_of(item.args[0]) for item in listed}
+        return {"class": class_name, "id": json_of(identity), "properties": properties}
+    if isinstance(term, tuple):
+        return [json_of(one) for one in term]
+    return {"term": show(term)} if isinstance(term, Compound | bytes) else term

@@ -1,0 +1,383 @@
+"""What a caller of a host may do, without any HTTP: pages and language models stand on this too.
+
+A caller shows a token and becomes a `Principal`; from then on every method asks it. An agent's
+token acts for the agents that it names and sees nothing else. One with the scope `operator` sees
+the whole host (`Service.views`). A host without certificates takes no tokens from outside, so it
+makes one of its own at every start (`Service.own_token`): a web page of a stranger that a browser
+on the same machine happens to show must not be let in.
+
+An agent that acts by way of this service is a `Seat`: a connection of its own, which shares
+nothing with programs that run as the same agent. Its inbox is a numbered ring, so that a client
+that lost an answer asks again; what is older than `INBOX_MAX` letters, or than the host's start, is
+gone from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from nomospace.client import Agent, Departed, TimedOut, Tuple
+from nomospace.client.tuples import agent_id
+from nomospace.errors import CallerError, Unavailable
+from nomospace.law import CompiledLaw, load
+from nomospace.node.clients import NotAnOperator, NotYourAgent
+from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.serve import check_keys
+from nomospace.node.views import Views
+from nomospace.terms import Term, freeze
+from nomospace.wire.talk import CLIENT_PROGRAM
+
+if TYPE_CHECKING:
+    from nomospace.client import Space
+    from nomospace.node.desk import Line
+    from nomospace.node.principals import Door
+    from nomospace.node.serve import Server
+
+INBOX_MAX: Final = 1_000
+"""How many letters of one membership are kept for those who ask late."""
+SEATS_MAX: Final = 1_000
+"""How many agents act by way of the service at a time; the one idle longest makes room."""
+WAIT_S_MAX: Final = 60.0
+"""The longest that one question waits: for a tuple, or for a letter."""
+LAW_CHARS_MAX: Final = 1_000_000
+LOGINS_MAX: Final = 100
+SESSIONS_MAX: Final = 1_000
+LOGIN_S: Final = 300.0
+"""How long a token for one login is good."""
+SESSION_S: Final = 12 * 3600.0
+"""How long a browser stays logged in."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchLaw(CallerError):
+    """A law that is not at hand here was named by its hash or name."""
+
+    code: ClassVar[str] = "api.no-such-law"
+    law: str
+
+    def __str__(self) -> str:
+        return f"law {self.law[:100]!r} is not known at this host; send its text"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAMemberHere(CallerError):
+    """An inbox was asked for under a law that the agent has not adopted."""
+
+    code: ClassVar[str] = "api.not-a-member"
+    agent: str
+    law: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} is no member under law {self.law[:12]} here; adopt the law first"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManySeats(Unavailable):
+    """More agents act by way of the service than it bears."""
+
+    code: ClassVar[str] = "api.too-many-seats"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.limit:,} agents are at work here already; try again later"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message that a law has delivered. `number` counts those of one membership from 1."""
+
+    number: int
+    sender: str
+    message: Term
+
+
+class Inbox:
+    """The letters of one membership, numbered, the latest `INBOX_MAX` of them."""
+
+    def __init__(self) -> None:
+        self._letters: deque[Letter] = deque(maxlen=INBOX_MAX)
+        self._last = 0
+        self._bell = asyncio.Event()
+
+    def on_mail(self, sender: str, message: Term) -> None:
+        """The host brings a message."""
+        self._last += 1
+        self._letters.append(Letter(self._last, sender, message))
+        self._bell.set()
+
+    async def after(self, number: int, limit: int, wait_s: float) -> list[Letter]:
+        """Letters after a number, the oldest first; waits for one if there is none."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(wait_s, WAIT_S_MAX)):
+                while wait_s > 0 and self._last <= number:
+                    self._bell.clear()
+                    await self._bell.wait()
+        return [letter for letter in self._letters if letter.number > number][: max(1, limit)]
+
+
+class Seat:
+    """One agent, as the service acts for it."""
+
+    def __init__(self, service: Service, line: Line) -> None:
+        self._service = service
+        self._line = line
+        self._agent = Agent(line)
+        self._inboxes: dict[str, Inbox] = {}
+        self.busy = 0
+        """How many questions are under way."""
+
+    @property
+    def id(self) -> str:
+        """The agent's id."""
+        return self._line.agent
+
+    async def space(self, name: str, *, shared: bool = True, durable: bool = True) -> Space:
+        """The agent's interface space of a name: as it is, made and shared as asked for."""
+        return await self._agent.space(name, shared=shared, durable=durable)
+
+    async def find(
+        self,
+        space: str,
+        template: Sequence[Term],
+        *,
+        take: bool,
+        wait_s: float = 0.0,
+        lease_s: float | None = None,
+        at: str | None = None,
+        dest: str | None = None,
+    ) -> Tuple | None:
+        """A tuple that matches, read or taken; `None` when there is none in time.
+
+        Without a wait or a lease it looks at this host alone, as `take_nowait` does.
+        """
+        opened = await self.space(space)
+        where: dict[str, Any] = {"at": at, "dest": dest}
+        if wait_s <= 0 and lease_s is None:
+            look = opened.take_nowait if take else opened.read_nowait
+            return await look(*template, **where)
+        timeout = min(max(wait_s, 0.0), WAIT_S_MAX)
+        try:
+            if take:
+                return await opened.take(*template, timeout=timeout, lease=lease_s, **where)
+            return await opened.read(*template, timeout=timeout, **where)
+        except TimedOut:
+            return None
+
+    async def find_all(
+        self,
+        space: str,
+        template: Sequence[Term],
+        *,
+        take: bool,
+        at: str | None = None,
+        dest: str | None = None,
+    ) -> list[Tuple]:
+        """All tuples of a host or agent that match, read or taken in one step."""
+        opened = await self.space(space)
+        look = opened.take_all if take else opened.read_all
+        return await look(*template, at=at, dest=dest)
+
+    async def settle(self, space: str, lease: str, *, done: bool) -> None:
+        """End a lease: the tuple is done with, or goes back."""
+        await self._line.settle(space, lease, done)
+
+    async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> Any:
+        """Adopt a law; what the agent may know of the ruling."""
+        inbox = Inbox()
+        told = await self._line.adopt(law, tuple([freeze(arg) for arg in args]), inbox)
+        self._inboxes[law.hash] = inbox
+        return told
+
+    async def send(self, law: str, message: Term, to: str | Sequence[str]) -> Any:
+        """Send a message under a law; what the agent may know of the ruling."""
+        receiver = to if isinstance(to, str) else tuple(to)
+        self.inbox(law)
+        return await self._line.tell(law, freeze(message), receiver)
+
+    async def present(self, law: str, certificate: bytes) -> Any:
+        """Present a certificate (DER); what the agent may know of the ruling."""
+        return await self._line.show(law, certificate)
+
+    def inbox(self, law: str) -> Inbox:
+        """The inbox under a law, which an earlier life may have adopted."""
+        inbox = self._inboxes.get(law)
+        if inbox is None:
+            if all(one.hash != law for one in self._service.laws_of(self.id)):
+                raise NotAMemberHere(agent=self.id, law=law)
+            inbox = self._inboxes[law] = Inbox()
+            self._line.attend(law, inbox)
+        return inbox
+
+    async def move(self, to: str) -> None:
+        """Send the agent to another host of the group, with all that it has."""
+        try:
+            await self._line.move(to, CLIENT_PROGRAM, b"", None, ())
+        except Departed:
+            self._service.leave(self)
+
+    def end(self, *, gone: bool = False) -> None:
+        """Act for the agent no more; it stays where it is."""
+        self._line.shut(f"agent {self.id}", gone=gone)
+
+
+class Service:
+    """What callers of one host may do. `views` are for operators."""
+
+    def __init__(self, server: Server, door: Door) -> None:
+        self._server = server
+        self._door = door
+        self._seats: dict[str, Seat] = {}
+        """Those used least recently first."""
+        self._logins: dict[str, tuple[Principal, float]] = {}
+        self._sessions: dict[str, tuple[Principal, float]] = {}
+        self.views = Views(server)
+        self.own_token = secrets.token_urlsafe(32) if isinstance(door, OpenDoor) else ""
+
+    # -- who calls -----------------------------------------------------------------------------
+
+    def who(self, token: str) -> Principal:
+        """Who shows a token; raises `NotLetIn`."""
+        if not token:
+            raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
+        if not self.own_token:
+            return self._door.by_token(token)
+        if compare_digest(token.encode(), self.own_token.encode()):
+            return self._door.nobody()
+        raise NotLetIn(why="this token is not the one that the host has printed at its start")
+
+    def login_token(self, principal: Principal) -> str:
+        """A token for one login in a browser, which becomes this very principal."""
+        return self._issue(self._logins, principal, LOGIN_S, LOGINS_MAX)
+
+    def log_in(self, token: str) -> str:
+        """Begin a session with a token for one login, or with any other; gives its key."""
+        login = self._logins.pop(token, None)
+        if login is not None and login[1] > self._time():
+            principal = login[0]
+        else:
+            principal = self.who(token)
+        return self._issue(self._sessions, principal, SESSION_S, SESSIONS_MAX)
+
+    def log_out(self, session: str) -> None:
+        """End a session; harmless when there is none."""
+        self._sessions.pop(session, None)
+
+    def session(self, key: str) -> Principal:
+        """Who is logged in under a key; raises `NotLetIn`."""
+        found = self._sessions.get(key)
+        if found is None or found[1] <= self._time():
+            raise NotLetIn(why="this session has ended; log in again")
+        return found[0]
+
+    def _issue(
+        self,
+        where: dict[str, tuple[Principal, float]],
+        principal: Principal,
+        life_s: float,
+        limit: int,
+    ) -> str:
+        while len(where) >= limit:
+            del where[next(iter(where))]
+        key = secrets.token_urlsafe(32)
+        where[key] = (principal, self._time() + life_s)
+        return key
+
+    @staticmethod
+    def _time() -> float:
+        return asyncio.get_running_loop().time()
+
+    def operator(self, principal: Principal) -> Views:
+        """The views of the host, for an operator; raises `NotAnOperator`."""
+        if not principal.operator:
+            raise NotAnOperator(proved=principal.name)
+        return self.views
+
+    # -- agents ----------------------------------------------------------------------------------
+
+    def seat(self, principal: Principal, agent: str) -> Seat:
+        """An agent to act as. Raises `NotYourAgent`, `AgentAway`, `TooManySeats`."""
+        agent_id("agent", agent)
+        if not principal.may_be(agent):
+            raise NotYourAgent(agent=agent[:100], proved=principal.name)
+        seat = self._seats.pop(agent, None)
+        if seat is not None and not self._server.host.core.has(agent):
+            seat.end(gone=True)  # it has moved on by itself
+            seat = None
+        if seat is None:
+            self._make_room()
+            seat = Seat(self, self._server.host.line(agent))
+        self._seats[agent] = seat
+        return seat
+
+    def _make_room(self) -> None:
+        if len(self._seats) < SEATS_MAX:
+            return
+        idle = next((one for one in self._seats.values() if not one.busy), None)
+        if idle is None:
+            raise TooManySeats(limit=SEATS_MAX)
+        del self._seats[idle.id]
+        idle.end()
+
+    def leave(self, seat: Seat) -> None:
+        """An agent has left the host."""
+        self._seats.pop(seat.id, None)
+        seat.end(gone=True)
+
+    def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
+        """The laws that an agent here is under."""
+        return self._server.host.core.laws_of(agent)
+
+    def where(self, agent: str) -> Mapping[str, Any]:
+        """At which host an agent is, as far as is known."""
+        core = self._server.host.core
+        here = core.name if core.has(agent) else core.group.where.get(agent, "")
+        return {"agent": agent, "host": here, "connected": bool(here)}
+
+    async def law(self, *, text: str = "", law: str = "") -> CompiledLaw:
+        """A law by its text, or one that is at hand here by its hash or its community's name.
+
+        Raises `Faulty` with all errors of a text, `NoSuchLaw`, and `PlaceholderKey` for a law that
+        nobody could be believed under.
+        """
+        if text:
+            # Reading a large law takes a while, and the host has other things to do meanwhile.
+            found = await asyncio.to_thread(load, text)
+        else:
+            named = [one.law for one in self.views.communities() if law in (one.law, one.name)]
+            known = self._server.host.law(named[0] if named else law)
+            if known is None:
+                raise NoSuchLaw(law=law)
+            found = known
+        if self._server.identity is not None:
+            check_keys(found)
+        return found
+
+    def figures(self) -> dict[str, float]:
+        """The host in figures."""
+        core, server = self._server.host.core, self._server
+        spaces = self.views.spaces()
+        figures = {name: float(value) for name, value in server.links.counts().items()}
+        figures |= {
+            "agents": float(len(core.agents)),
+            "members": float(len(core.view.members)),
+            "spaces": float(len(spaces)),
+            "tuples": float(sum(one.tuples for one in spaces)),
+            "sessions": float(len(server.host.served.all)),
+            "connections": float(server.listener.connections),
+            "records": float(self.views.last_record),
+            "seats": float(len(self._seats)),
+        }
+        return figures
+
+    def close(self) -> None:
+        """Act for nobody any more."""
+        seats, self._seats = self._seats, {}
+        for seat in seats.values():
+            seat.end()
