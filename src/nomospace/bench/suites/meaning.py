@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -205,7 +206,7 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
         ):
             run.say(f"{what} of {answers:,} answers")
             case: object = (str(triples), what, query, str(rows), "", [])
-            with entrants(run, peers, [(case, True)]) as field:
+            with entrants(_among(run, peers), peers, [(case, True)]) as field:
                 call = ours.first if what == "any" else ours.all
                 contestants: dict[str, Sample] = {"ours": _timed(call), **field.samples}
                 if what == "all":
@@ -233,6 +234,12 @@ def _correlated(run: Run, many: int, *peers: Peer) -> Iterator[Row]:
         how="sorted; ours gives tuples, fields and reasons are made when an answer is asked for "
         "them; the floor is hand-written SQL with the fetch of its rows",
     )
+
+
+def _among(run: Run, peers: tuple[Peer, ...]) -> Run:
+    """The run as it asks for those of its peers that are in one contest."""
+    names = [peer.name for peer in run.wanted((OXIGRAPH, RDFLIB))]
+    return replace(run, peers=tuple([peer.name for peer in peers if peer.name in names]))
 
 
 def _strangers(run: Run, many: int) -> Iterator[Row]:
