@@ -25,7 +25,7 @@ from nomospace.meaning.facts import Fact, Facts, Known, Shape
 from nomospace.meaning.facts import Row as FactRow
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import Network, Plan
-from nomospace.meaning.planner import make_plan
+from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.building import (
@@ -207,15 +207,15 @@ class Tables:
     # -- answers -------------------------------------------------------------------------------
 
     def plan(self, question: Question) -> Plan:
-        """The plan of a question for the facts that are there."""
-        return self._builder(question).plan
+        """The whole plan of a question for the facts that are there."""
+        return self._builder(question).planner.plan()
 
     def answers(self, question: Question) -> Answers:
         """Every answer to a question, sorted by the ids of its tuples."""
         asking = _Asking(self, self._builder(question))
         found = asking.found(question.limit + 1, any_one=False)
         items = asking.dressed(found, question.limit)
-        cut = asking.cut or asking.builder.plan.cut
+        cut = asking.cut or asking.unplanned
         if sum(len(rows) for _, rows in found) > question.limit:
             cut = f"there are more than {question.limit:,} answers"
         if len(found) > 1:  # those of one group come in order
@@ -232,8 +232,8 @@ class Tables:
         known = repr(question)  # terms in it: 1 and 1.0 are two questions
         found = self.plans.get(known)
         if found is None:
-            plan = make_plan(question, self.ontology, self.known())
-            found = Builder(plan, self.layout, self.open_paths, self.dialect)
+            planner = Planner(question, self.ontology, self.known())
+            found = Builder(planner, self.layout, self.open_paths, self.dialect)
             self.plans.put(known, found)
         return found
 
@@ -292,7 +292,7 @@ class _Asking:
         self.tables = tables
         self.database = tables.database
         self.builder = builder
-        self.question = builder.plan.question
+        self.question = builder.question
         self.cut = ""
         self.problems: dict[str, None] = {}
         self._assigner = Assigner(self.question, tables.ontology, report=self._report)
@@ -307,9 +307,11 @@ class _Asking:
         found: list[tuple[Group, list[Row]]] = []
         filled: list[Group] = []
         try:
-            for group in groups(self.builder.plan):
+            for group in groups(self.builder.planner):
                 if found and (any_one or (is_set(group) and self._sets_are_extra(found))):
                     break
+                if not group.networks:
+                    continue
                 self.tables.make([group.table])
                 for network in group.networks:
                     if self._may_have_rows(network):
@@ -324,6 +326,12 @@ class _Asking:
         finally:
             self.tables.drop_passing()
         return found
+
+    @property
+    def unplanned(self) -> str:
+        """Why sets may be missing: there were too many ways to join so many tuples."""
+        planner = self.builder.planner
+        return Plan(self.question, planner.ontology, (), planner.complete).cut
 
     def _sets_are_extra(self, found: Sequence[tuple[Group, list[Row]]]) -> bool:
         """Whether a single tuple has answered what sets are only asked for where none does."""

@@ -11,6 +11,7 @@ from nomospace.meaning.answers import Answers
 from nomospace.meaning.facts import Fact
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import PLAIN, Dependence, Input, Ontology, OntologyClass, Tie
+from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question, parse_template, question_of
 from nomospace.meaning.sql import networks
 from nomospace.meaning.sql.building import Builder, groups
@@ -292,10 +293,11 @@ def test_a_further_dialect_needs_no_further_builder() -> None:
     """The statements for Spark are those of the others in its own words, and it can read them."""
     with database("sqlite") as made:
         tables = opened(made, some(2))
-        plan = tables.plan(parse_template(WANTED, CARS, correlate="always"))
-        builder = Builder(plan, tables.layout, tables.open_paths, Dialect("spark", indexes=False))
+        planner = Planner(parse_template(WANTED, CARS, correlate="always"), CARS, tables.known())
+        spark = Dialect("spark", indexes=False)
+        builder = Builder(planner, tables.layout, tables.open_paths, spark)
         written: list[str] = []
-        for group in groups(plan):
+        for group in groups(planner):
             for network in group.networks:
                 gathering = builder.gather(group, network)
                 written += [filling.sql for _, filling in gathering.sources] + [gathering.rows.sql]

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
-from nomospace.meaning.plan import CORRELATION, Network, Plan
+from nomospace.meaning.plan import CORRELATION, Network
+from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, TypeField
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.dialects import Dialect, Statement, prepared
@@ -46,12 +47,17 @@ class Group(NamedTuple):
         return Table(f"found_{self.kind}_{self.size}", columns)
 
 
-def groups(plan: Plan) -> tuple[Group, ...]:
-    """The groups of a plan in the order in which `any` prefers their answers."""
-    found: dict[tuple[str, int], list[Network]] = {}
-    for network in plan.networks:
-        found.setdefault((network.kind, network.size), []).append(network)
-    return tuple([Group(*key, tuple(networks)) for key, networks in found.items()])
+def groups(planner: Planner) -> Iterator[Group]:
+    """The groups of a plan in the order in which `any` prefers their answers.
+
+    Larger sets are planned only when somebody asks for them: many questions are answered before.
+    So a group may turn out to have no networks.
+    """
+    for network in planner.singles:
+        yield Group(network.kind, network.size, (network,))
+    if planner.question.correlate != "never":
+        for size in range(1, planner.question.max_set + 1):
+            yield Group(CORRELATION, size, planner.sets(size))
 
 
 class Gathering(NamedTuple):
@@ -65,18 +71,19 @@ class Gathering(NamedTuple):
 
 
 class Builder:
-    """Makes the statements of a plan for one database."""
+    """Makes the statements of a question for one database."""
 
     def __init__(
         self,
-        plan: Plan,
+        planner: Planner,
         layout: Layout,
         open_paths: Mapping[str, Mapping[Path, None]],
         dialect: Dialect,
     ) -> None:
-        self.plan = plan
+        self.planner = planner
+        self.question = planner.question
         self.dialect = dialect
-        self.sources = Sources(layout, open_paths, Params(), plan.question.fields)
+        self.sources = Sources(layout, open_paths, Params(), planner.question.fields)
         self._candidates: dict[object, Statement] = {}
         self._filling: dict[str, tuple[Table, Statement]] = {}
         self._gathering: dict[int, Gathering] = {}
@@ -93,7 +100,7 @@ class Builder:
                     self._filling[name] = source.table, self._prepared(into)
             sources = tuple([self._filling[name] for name in self.sources.used])
             rows: exp.Expr = select
-            judged = is_judged(network, self.plan.question.fields)
+            judged = is_judged(network, self.question.fields)
             if judged:
                 select.set("limit", exp.Limit(expression=parts.number(JUDGED_MAX + 1)))
             else:
@@ -107,7 +114,7 @@ class Builder:
 
     def select(self, network: Network) -> exp.Select:
         """The rows of one network."""
-        if self.plan.question.positional:
+        if self.question.positional:
             return self._positional(self.sources)
         return selected(network, self.sources)
 
@@ -117,7 +124,7 @@ class Builder:
         Asked before the network is turned into SQL, and once for each thing that is asked for.
         """
         for need in network.needs:
-            if self.plan.question.positional:
+            if self.question.positional:
                 return
             known = need.asks, need.classes
             if known not in self._candidates:
@@ -133,7 +140,7 @@ class Builder:
 
     def _positional(self, sources: Sources) -> exp.Select:
         """A plain Linda template: as long as the tuple, and compared position by position."""
-        fields = self.plan.question.fields
+        fields = self.question.fields
         width = parts.equal(parts.column("width", "w"), parts.number(len(fields)))
         joins = [
             parts.inner(
