@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typer
 
+from nomospace.cli.pipeline.audit import audit
 from nomospace.cli.pipeline.replay import replay
 from nomospace.cli.remote_options import MARKUP
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 
 
+app.command()(audit)
 app.command()(replay)
 
 

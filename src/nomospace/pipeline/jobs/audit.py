@@ -1,0 +1,236 @@
+"""The job `audit`: every question of an audit, on Spark or in DuckDB, and what is written of it.
+
+What can be wrong with what was asked for is found before Spark is started, as in every job. What
+is asked is the same for both engines (`audit.questions`); here is only who asks, and in what order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from nomospace.pipeline.audit import questions, tables
+from nomospace.pipeline.audit.duck import Desk
+from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, Found, Row, step_width
+from nomospace.pipeline.audit.page import charts_of, make_page
+from nomospace.pipeline.audit.rules import RULES, rules_of
+from nomospace.pipeline.charts import as_png, can_paint
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.laws import OtherCommunity
+from nomospace.pipeline.segments import (
+    BadSegments,
+    Listing,
+    list_journal,
+    read_batches,
+    read_spark,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TABLES: Final = ("events", "laws")
+REPORT: Final = "report.html"
+FIGURES: Final = "audit.json"
+
+
+class AuditEngine(StrEnum):
+    """Where the questions are asked: on Spark, or in this process by DuckDB."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Which events count: of a time, in microseconds, `until` not included, and of a community.
+
+    An obligation that was imposed before `since` has no delay; one that ends after `until` is owed.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    community: str | None = None
+
+
+def run_audit(
+    folders: str | Path | Iterable[str | Path],
+    part: Part | None = None,
+    *,
+    engine: AuditEngine = AuditEngine.SPARK,
+    master: str = LOCAL,
+    spark: SparkSession | None = None,
+    skip_bad: bool = False,
+    prepare: Callable[[], None] = lambda: None,
+    say: Say = lambda words: None,
+) -> Found:
+    """Ask everything of a journal.
+
+    `spark` is a session to use instead of making one; before one is made `prepare` is called, once
+    nothing speaks against it any more. Raises `NoJournal`, `BadSegments`, `OtherCommunity`, and
+    what `open_session` does.
+    """
+    part = part or Part()
+    given = [folders] if isinstance(folders, str | Path) else list(folders)
+    on_spark = engine is AuditEngine.SPARK
+    if on_spark and spark is None:
+        check_master(master)
+    # DuckDB would not notice a damaged page, and who skips bad segments must know them all before.
+    deep = skip_bad or not on_spark
+    listing = list_journal(given, TABLES, deep=deep).sound(skip_bad=skip_bad)
+    rules, lost = _rules(listing, part.community)
+    made_here = on_spark and spark is None
+    if made_here:
+        prepare()
+        spark = open_session(master, say=say)
+    began = monotonic()
+    say(f"auditing {listing.rows['events']:,} rulings")
+    try:
+        with _named_faults(given, skip_bad):
+            if on_spark:
+                assert spark is not None
+                answers = _ask_spark(spark, listing, rules, part, say)
+            else:
+                answers = _ask_duckdb(listing, rules, part, say)
+    finally:
+        if made_here and spark is not None:
+            spark.stop()
+    (overview,) = answers["overview"]
+    (unreadable,) = answers.pop("unreadable")
+    return Found(
+        journals=tuple([Path(folder).resolve().name for folder in given]),
+        engine=f"spark {master}" if made_here else str(engine),
+        took_s=round(monotonic() - began, 3),
+        width_us=step_width(overview["first_us"], overview["last_us"]),
+        tables=answers,
+        unreadable=unreadable["times"],
+        faults=listing.faults,
+        lost_laws=tuple(lost),
+    )
+
+
+def _rules(listing: Listing, community: str | None) -> tuple[list[Row], list[str]]:
+    told = {
+        (row["law"], row["community"], row["text"]): None
+        for batch in read_batches(listing, "laws", ("law", "community", "text"))
+        for row in batch.to_pylist()
+    }
+    names = dict.fromkeys(name for _, name, _ in told)
+    if community is not None and community not in names:
+        raise OtherCommunity(community=community, known=tuple(names))
+    return rules_of(sorted(one for one in told if community in (None, one[1])))
+
+
+@contextmanager
+def _named_faults(folders: list[str | Path], skip_bad: bool) -> Iterator[None]:
+    """An engine that stumbles over a damaged page says so in its own words; say it in ours."""
+    try:
+        yield
+    except BadSegments:
+        raise
+    except Exception:
+        faults = list_journal(folders, TABLES, deep=True).faults
+        if faults and not skip_bad:
+            raise BadSegments(faults=faults) from None
+        raise
+
+
+# -- asking ----------------------------------------------------------------------------------------
+
+
+def _ask_spark(
+    spark: SparkSession, listing: Listing, rules: list[Row], part: Part, say: Say
+) -> dict[str, list[Row]]:
+    def rows(name: str, frame: DataFrame) -> list[Row]:
+        say(f"  {name}")
+        found: list[Row] = frame.toArrow().to_pylist()
+        return found
+
+    events = tables.chosen(
+        read_spark(spark, listing, "events"),
+        since=part.since,
+        until=part.until,
+        community=part.community,
+    )
+    overview = rows("overview", tables.overview(events))
+    width = step_width(overview[0]["first_us"], overview[0]["last_us"])
+    # Kept where the workers are, and read by Python once: a cache would not be found again, because
+    # Spark takes every use of a Python function for another one.
+    changes = tables.changes(events).localCheckpoint()
+    refusals = tables.refusals(events, changes)
+    duties = tables.duties(changes)
+    rules_frame = tables.make_frame(spark, rules, RULES)
+    return {
+        "overview": overview,
+        "coverage": rows("coverage", tables.coverage(events, rules_frame)),
+        "refusals": rows("refusals", refusals.limit(REFUSALS_MAX)),
+        "reasons": rows("reasons", tables.reasons(refusals)),
+        "obligations": rows("obligations", tables.obligations(duties)),
+        "lateness": rows("lateness", tables.lateness(duties)),
+        "unreadable": rows("unreadable", tables.unreadable(changes)),
+        "load": rows("load", tables.load(events, width_us=width, agents=AGENTS_MAX)),
+        "hops": rows("hops", tables.hops(events)),
+        "latency": rows("latency", tables.latency(events)),
+        "rhythm": rows("rhythm", tables.rhythm(events, width_us=width)),
+    }
+
+
+def _ask_duckdb(listing: Listing, rules: list[Row], part: Part, say: Say) -> dict[str, list[Row]]:
+    with Desk(listing, rules, since=part.since, until=part.until, community=part.community) as desk:
+
+        def rows(question: questions.Question, **values: int) -> list[Row]:
+            say(f"  {question.name}")
+            return desk.ask(question, **values).to_pylist()
+
+        overview = rows(questions.OVERVIEW)
+        width = step_width(overview[0]["first_us"], overview[0]["last_us"])
+        desk.read_changes()
+        desk.keep_answer(questions.REFUSALS)
+        desk.keep_answer(questions.DUTIES)
+        return {
+            "overview": overview,
+            "coverage": rows(questions.COVERAGE),
+            "refusals": rows(questions.REFUSALS)[:REFUSALS_MAX],
+            "reasons": rows(questions.REASONS),
+            "obligations": rows(questions.OBLIGATIONS),
+            "lateness": rows(questions.LATENESS),
+            "unreadable": rows(questions.UNREADABLE),
+            "load": rows(questions.LOAD, width=width, agents=AGENTS_MAX),
+            "hops": rows(questions.HOPS),
+            "latency": rows(questions.LATENCY),
+            "rhythm": rows(questions.RHYTHM, width=width),
+        }
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_report(found: Found, folder: Path) -> list[Path]:
+    """Write the page, its figures as JSON, and each plot as PNG where Pillow is installed.
+
+    Gives the files, the page first. Each appears whole.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    charts = charts_of(found)
+    contents: dict[str, bytes] = {
+        REPORT: make_page(found, charts).encode(),
+        FIGURES: msgspec.json.format(msgspec.json.encode(found), indent=1),
+    }
+    if can_paint():
+        for chart in [chart for several in charts.values() for chart in several]:
+            contents[f"{chart.name}.png"] = as_png(chart)
+    return [_write(folder / name, data) for name, data in contents.items()]
+
+
+def _write(path: Path, data: bytes) -> Path:
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return path
