@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nomospace.sim.checkers import Verdict, no, unknown, yes
+from nomospace.sim.clock import SECOND_US
 from nomospace.sim.history import CRASHED, Happening, tell_as
 from nomospace.sim.observed import ANSWERED, ASKED, UNTOLD
 from nomospace.sim.requests import TAKE, TAKE_ALL, TAKE_NOWAIT, Found, Seek
@@ -14,11 +15,15 @@ from nomospace.terms import Term
 if TYPE_CHECKING:
     from nomospace.apps.correlation.world import Market
 
-WROTE: Final = "wrote"  # who: a clerk; what: the car, of which all papers lie in the space
+WROTE: Final = "wrote"  # who: a clerk; what: the car, and which of its papers
 SAW: Final = "saw"  # who: an auditor; what: Saw
 _TAKING: Final = (TAKE, TAKE_NOWAIT, TAKE_ALL)
 SETS_MIN: Final = 12
 """So many sets must have been taken, or the world proves little."""
+SPREAD_MIN: Final = 5
+"""So many of them must have lain on several hosts."""
+SOON_US: Final = 3 * SECOND_US
+"""How soon a waiting take has a set that is whole: a few frames, of which some get lost."""
 
 
 class Saw(NamedTuple):
@@ -30,7 +35,7 @@ class Saw(NamedTuple):
 
 
 def _tell_wrote(h: Happening) -> str:
-    return f"{h.who} has written all papers of {h.what}"
+    return f"{h.who} has written paper {h.what[1]} of {h.what[0]}"
 
 
 def _tell_saw(h: Happening) -> str:
@@ -99,44 +104,85 @@ def whole_answers(world: Market) -> Verdict:
 
 
 def none_half_taken(world: Market) -> Verdict:
-    """In whatever instant one looks: of a car whose papers were all written, all lie there or none.
+    """In the end all papers of a car are in one answer, or all that were written lie there.
 
-    That holds for cars whose answer was lost in a crash, too.
+    So nothing is lost and nothing is there twice, whatever became of those who collected it. That
+    holds for cars whose answer was lost in a crash, too.
     """
-    name = "no set is half taken"
-    written: dict[str, Happening] = {}
-    for h in world.history.of(WROTE):
-        written.setdefault(h.what, h)
-    cases = 0
-    for h in world.history.of(SAW):
-        there: dict[str, int] = {}
+    name = "no set is half taken, and no paper is lost"
+    given: dict[str, list[Taken]] = {}
+    for one in takings(world):
+        given.setdefault(car_of(one.found.fields), []).append(one)
+    there: dict[str, list[str]] = {}
+    last = _last_looks(world)
+    for h in last:
         for fields in h.what.tuples:
-            there[car_of(fields)] = there.get(car_of(fields), 0) + 1
-        for car, count in there.items():
-            before = written.get(car)
-            if before is None or before.at > h.what.asked:
-                continue
-            cases += 1
-            if count != len(world.papers[car]):
-                says = f"{count} of {len(world.papers[car])} papers of {car} are there"
-                return no(name, says, before, h)
-    return yes(name, cases + len(written))
+            there.setdefault(car_of(fields), []).append(repr(fields))
+    if len(last) < len(world.hosts):
+        return unknown(name, "nobody looked in the end")
+    for car, papers in world.papers.items():
+        left, taken = sorted(there.get(car, [])), given.get(car, [])
+        whole = [] if taken else sorted(map(repr, papers[: world.written(car)]))
+        if left != whole:
+            says = f"of {car} there are {left} in the end, and not {whole}"
+            return no(name, says, *[one.answered for one in taken], *last)
+    return yes(name, len(world.papers))
+
+
+def _last_looks(world: Market) -> list[Happening]:
+    """The last look into each host, if that was when all had come to rest."""
+    looks = {h.what.host: h for h in world.history.of(SAW) if h.what.asked >= world.rest_at}
+    return list(looks.values())
 
 
 def all_are_served(world: Market) -> Verdict:
-    """Dealers wait on every host when all is healed, so in the end nothing is left."""
+    """Dealers wait on every host when all is healed, so in the end all whole sets are taken."""
     name = "whoever waits for a set that is there is served"
-    last = {h.what.host: h for h in world.history.of(SAW)}
-    for h in last.values():
-        if h.what.tuples:
-            return no(name, f"{car_of(h.what.tuples[0])} is left on {h.what.host}", h)
-    if len(list(world.history.of(WROTE))) < len(world.papers):
-        return unknown(name, "not all papers were written")
-    return yes(name, len(last))
+    taken = {car_of(one.found.fields) for one in takings(world)}
+    wrote = {h.what: h for h in world.history.of(WROTE)}
+    cases = 0
+    for car, papers in world.papers.items():
+        if world.written(car) < len(papers):
+            continue
+        if any((car, number) not in wrote for number in range(len(papers))):
+            return unknown(name, "not all papers were written")
+        cases += 1
+        if car not in taken:
+            proof = [wrote[car, number] for number in range(len(papers))]
+            return no(name, f"{car} is left", *proof)
+    return yes(name, cases)
+
+
+def wakes_with_the_last(world: Market) -> Verdict:
+    """In the calm a set is taken as soon as its last tuple is there, wherever that is written."""
+    name = "a waiting take wakes when the last tuple of its set comes"
+    whole: dict[str, Happening] = {}
+    for h in world.history.of(WROTE):  # the last one stays
+        whole[h.what[0]] = h
+    cases = 0
+    for one in takings(world):
+        car = car_of(one.found.fields)
+        if car not in world.late:
+            continue
+        last = whole[car]
+        if one.answered.at - last.at > SOON_US:
+            took_s = (one.answered.at - last.at) / 1e6
+            return no(name, f"it took {took_s:g} s", last, one.asked, one.answered)
+        cases += 1
+    return yes(name, cases)
 
 
 def was_hard(world: Market) -> Verdict:
-    """Hosts crashed in the middle of it."""
-    name = "the world was hard enough"
+    """Hosts crashed in the middle of it, and sets were taken that lay on several hosts."""
+    name = "hosts crashed, and sets were collected across hosts"
     crashes = len(list(world.history.of(CRASHED)))
-    return yes(name, crashes) if crashes else unknown(name, "no host crashed")
+    if not crashes:
+        return unknown(name, "no host crashed")
+    spread = [
+        one
+        for one in takings(world)
+        if len({member.source.partition("@")[2] for member in one.found.members}) > 1
+    ]
+    if len(spread) < SPREAD_MIN:
+        return unknown(name, f"only {len(spread)} sets lay on several hosts")
+    return yes(name, len(spread))

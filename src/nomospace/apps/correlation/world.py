@@ -1,15 +1,18 @@
 """Worlds in which dealers on three hosts compete for the papers of cars, while hosts crash.
 
-On each host a clerk writes the papers of some cars, tuple by tuple; two dealers wait for all papers
-of any car, one more looks now and then without waiting, and an auditor looks at what lies there.
-Hosts crash in the middle of their work and links break. A clerk that begins again writes what it
-may have written before under the same key, so that it is there once. Then all is healed, and the
-dealers are given time to take what is left.
+The papers of a car lie on one host or on several; of some cars one paper is never written. On each
+host a clerk writes the papers that belong there, tuple by tuple. One dealer waits there for all
+papers of any car, one more waits a little each time and gives up, one looks now and then without
+waiting, and an auditor looks at what lies there. Hosts crash in the middle of their work and links
+break. A clerk that begins again writes what it may have written before under the same key, so that
+it is there once. Then all is healed. Some more papers are written in the calm, and the dealers are
+given time to take what is left.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from random import Random
 from typing import Final
 
@@ -21,11 +24,13 @@ from nomospace.apps.correlation.properties import (
     all_are_served,
     none_half_taken,
     taken_once,
+    wakes_with_the_last,
     was_hard,
     whole_answers,
 )
 from nomospace.apps.playing import Game, us
-from nomospace.client import Agent, Space
+from nomospace.client import Agent, Space, TimedOut
+from nomospace.errors import NomospaceError
 from nomospace.sim.checkers.views import comes_to_rest, system_shows_the_view, views_agree
 from nomospace.sim.clock import SECOND_US
 from nomospace.sim.faults import Crash, Cut, Fault
@@ -33,17 +38,20 @@ from nomospace.sim.network import Link
 from nomospace.sim.workloads import workload
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY
-from nomospace.testing.hosts import Program, SimHost
+from nomospace.testing.hosts import SimHost
 
 HOSTS: Final = ("yard", "gate", "dock")
-CARS_EACH: Final = 14
-DEALERS: Final = ("ann", "bob")
+CARS_NUMBER: Final = 36
+LATE_EACH: Final = 6
+"""The last so many cars get their papers in the calm."""
+PAPERS_MAX: Final = 3
 CRASHES: Final = (3, 6)
 CUTS: Final = (1, 3)
 
 START_S: Final = 4.0
 HEAL_S: Final = 40
-REST_S: Final = HEAL_S + 25
+CALM_S: Final = HEAL_S + 15
+REST_S: Final = CALM_S + 12
 """By then every dealer has had the time to take what it can."""
 END_S: Final = REST_S + 3
 
@@ -55,10 +63,25 @@ class Market(Game):
         super().__init__(seed, link=link)
         rng = self.rng("papers")
         self.papers: dict[str, tuple[tuple[Term, ...], ...]] = {}
-        for host in HOSTS:
-            for number in range(CARS_EACH):
-                car = f"{host}-{number}"
-                self.papers[car] = papers_of(car, rng)
+        self.places: dict[str, tuple[str, ...]] = {}
+        """The host where each paper of a car is written."""
+        self.unfinished: dict[str, None] = {}
+        self.late: dict[str, None] = {}
+        self.rest_at = us(REST_S)
+        for number in range(CARS_NUMBER):
+            car = f"car-{number}"
+            papers = self.papers[car] = papers_of(car, rng)
+            host = rng.choice(HOSTS)
+            spread = rng.random() < 0.7
+            self.places[car] = tuple([rng.choice(HOSTS) if spread else host for _ in papers])
+            if len(papers) > 1 and rng.random() < 0.15:
+                self.unfinished[car] = None
+            if number >= CARS_NUMBER - LATE_EACH:
+                self.late[car] = None
+
+    def written(self, car: str) -> int:
+        """How many papers of a car are ever written: the first ones."""
+        return len(self.papers[car]) - (car in self.unfinished)
 
     async def script(self) -> None:
         """Hosts that are linked, agents that work, faults, and the end."""
@@ -70,38 +93,48 @@ class Market(Game):
                     world.connect(one, other)
         for host in hosts:
             host.program(self.clerk)
-            for dealer in DEALERS:
-                host.program(self.dealer(dealer))
+            host.program(self.dealer)
+            host.program(self.haggler)
             host.program(self.passer_by)
             host.program(self.auditor)
         world.plan(_faults(rng), heal_at_us=us(HEAL_S))
         await asyncio.sleep(END_S)
 
+    def forgives(self, error: BaseException) -> bool:
+        """A dealer whose host crashes in the instant of its answer cannot write it back."""
+        return isinstance(error, NomospaceError) and error.code == "host.agent-left"
+
     async def _space(self, agent: Agent) -> Space:
         return await agent.space(SPACE, shared=True, ontology=CARS)
 
     async def clerk(self, host: SimHost) -> None:
-        """Write the papers of this host's cars."""
+        """Write the papers that belong to this host."""
         agent = await host.agent("clerk")
         space, rng = await self._space(agent), self.rng(f"clerk of {host.name}")
         await asyncio.sleep(START_S)
-        for car, tuples in self.papers.items():
-            if not car.startswith(f"{host.name}-"):
-                continue
-            for number, fields in enumerate(tuples):
-                await space.out(*fields, once=f"{car}/{number}")
-                await asyncio.sleep(rng.uniform(0.05, 0.8))
-            self.history.add(self.world.clock.now, WROTE, agent.id, car)
+        for car, places in self.places.items():
+            if car in self.late:
+                await asyncio.sleep(max(0.0, (us(CALM_S) - self.world.clock.now) / SECOND_US))
+            for number in range(self.written(car)):
+                if places[number] == host.name:
+                    await space.out(*self.papers[car][number], once=f"{car}/{number}")
+                    self.history.add(self.world.clock.now, WROTE, agent.id, (car, number))
+                    await asyncio.sleep(rng.uniform(0.05, 0.8))
 
-    def dealer(self, name: str) -> Program:
-        """Whoever waits for all papers of a car, again and again."""
+    async def dealer(self, host: SimHost) -> None:
+        """Wait for all papers of a car, again and again."""
+        space = await self._space(await host.agent("ann"))
+        while True:
+            await space.take(*WANTED, correlate="auto", max_set=PAPERS_MAX)
 
-        async def deal(host: SimHost) -> None:
-            space = await self._space(await host.agent(name))
-            while True:
-                await space.take(*WANTED, correlate="auto")
-
-        return deal
+    async def haggler(self, host: SimHost) -> None:
+        """Wait for them a little, and give up: in the middle of collecting, as it may be."""
+        space = await self._space(await host.agent("bob"))
+        rng = self.rng(f"haggler of {host.name}")
+        while self.world.clock.now < us(CALM_S):
+            with suppress(TimedOut):
+                wait_s = rng.uniform(0.05, 2.0)
+                await space.take(*WANTED, correlate="auto", max_set=PAPERS_MAX, timeout=wait_s)
 
     async def passer_by(self, host: SimHost) -> None:
         """Whoever takes what there is just now; with a key, for a change."""
@@ -112,7 +145,7 @@ class Market(Game):
             if rng.random() < 0.5:
                 await space.take_nowait(*WANTED, correlate="auto", max_set=rng.choice((2, 3)))
             else:
-                await space.take_all(*WANTED, correlate="always")
+                await space.take_all(*WANTED, correlate="always", max_set=PAPERS_MAX)
 
     async def auditor(self, host: SimHost) -> None:
         """Look at all that lies here, in one instant."""
@@ -122,7 +155,8 @@ class Market(Game):
             await asyncio.sleep(rng.uniform(0.3, 1.5))
             asked = self.world.clock.now
             pairs = await space.read_all(ANY, ANY)
-            seen = Saw(host.name, asked, tuple([tuple(one) for one in pairs]))
+            wholes = await space.read_all(ANY, ANY, ANY, ANY)
+            seen = Saw(host.name, asked, tuple([tuple(one) for one in (*pairs, *wholes)]))
             self.history.add(self.world.clock.now, SAW, agent.id, seen)
 
 
@@ -149,6 +183,7 @@ def _faults(rng: Random) -> list[Fault]:
         whole_answers,
         none_half_taken,
         all_are_served,
+        wakes_with_the_last,
         comes_to_rest,
         views_agree,
         system_shows_the_view,
@@ -156,5 +191,5 @@ def _faults(rng: Random) -> list[Fault]:
     everywhere=(),
 )
 def build(seed: int) -> Market:
-    """A market with forty-two cars."""
+    """A market with a few dozen cars."""
     return Market(seed, link=Link(loss=0.01, repeats=0.01))
