@@ -196,8 +196,9 @@ class Member:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for name in list(self.reactions):
-            self.unreact(name)
+        for reaction in self.reactions.values():
+            reaction.handle.remove()
+        self.reactions.clear()
         if self._pump is not None:
             self._pump.cancel()
             with suppress(asyncio.CancelledError):

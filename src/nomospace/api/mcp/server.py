@@ -334,6 +334,7 @@ async def serve_http(
         max_sessions=SESSIONS_MAX,
     )
     app.add_middleware(_Guard, secret=secret)
-    async with server.session_manager.run(), Web(app, host, port) as web:
+    # Sessions end first, so that their open streams do not hold the end of the server up.
+    async with Web(app, host, port) as web, server.session_manager.run():
         ready(f"{web.url}/mcp")
         await asyncio.Event().wait()
