@@ -537,9 +537,11 @@ class Sites(Simulation):
             self._packed(effect.bundle)
         elif isinstance(effect, Mail):
             self.history.add(now, DELIVERED, effect.agent, effect)
+        elif isinstance(effect, Ruled):  # the ruling itself the disk has told already
+            if effect.ruling.event.kind == "arrived":
+                self.hops[effect.hops] = self.hops.get(effect.hops, 0) + 1
         else:
-            # The disk has told already.
-            assert isinstance(effect, Ruled | Left | Came), effect
+            assert isinstance(effect, Left | Came), effect  # told by the disk, too
 
     def _moved(self, agent: str, host: str | None) -> None:
         """A disk says that an agent left by itself, or came; what it waits for goes with it."""

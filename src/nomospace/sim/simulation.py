@@ -23,7 +23,10 @@ START_US: Final = 8 * HOUR_US
 
 
 class Simulation:
-    """A world from one seed. `healed_at` is when its faults ended, `quiet` that it came to rest."""
+    """A world from one seed. `healed_at` is when its faults ended, `quiet` that it came to rest.
+
+    `hops` counts arrivals by the network messages they took, in worlds whose hosts know.
+    """
 
     def __init__(self, seed: int, *, link: Link | None = None) -> None:
         self.seed = seed
@@ -32,6 +35,7 @@ class Simulation:
         self.network = Network(self.rng("network"), link)
         self.healed_at: int | None = None
         self.quiet = False
+        self.hops: dict[int, int] = {}
 
     def rng(self, purpose: str) -> Random:
         """A stream of chance of its own for each purpose."""

@@ -10,6 +10,7 @@ import typer
 
 from nomospace.cli.pipeline.audit import audit
 from nomospace.cli.pipeline.replay import replay
+from nomospace.cli.pipeline.sweep import sweep
 from nomospace.cli.remote_options import MARKUP
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app = typer.Typer(
 
 app.command()(audit)
 app.command()(replay)
+app.command()(sweep)
 
 
 @app.command()
