@@ -13,6 +13,7 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "README.md",
     GUIDE,
+    *sorted((ROOT / "docs" / "agents").glob("*.md")),
     *sorted((ROOT / "docs" / "spaces").glob("*.md")),
     *sorted((ROOT / "docs" / "hosts").glob("*.md")),
     *sorted((ROOT / "docs" / "meaning").glob("*.md")),
