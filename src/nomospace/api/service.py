@@ -359,6 +359,12 @@ class Service:
             check_keys(found)
         return found
 
+    def health(self) -> dict[str, Any]:
+        """Whether the host takes steps; nothing else, for anyone may ask."""
+        keeper = self._server.host.keeper
+        well = keeper is None or keeper.trouble is None
+        return {"host": self._server.config.host.name, "well": well}
+
     def figures(self) -> dict[str, float]:
         """The host in figures."""
         core, server = self._server.host.core, self._server

@@ -55,6 +55,9 @@ def run(
     http: Annotated[
         str, typer.Option(help="Where the law server and the other services are.")
     ] = "",
+    api: Annotated[
+        str, typer.Option(help="Where the HTTP API for programs and pages is; port 0 is any.")
+    ] = "",
     heartbeat_ms: Annotated[
         int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
     ] = None,
@@ -94,6 +97,7 @@ def run(
         insecure=insecure or None,
         journal={"folder": segments} if segments else None if record else {"on": False},
         services={"http": http} if http else None,
+        api={"listen": api} if api else None,
         links=_told(heartbeat_ms=heartbeat_ms, loss_ms=loss_ms),
         log={"form": log} if log else None,
     )
@@ -114,8 +118,20 @@ def run(
                 "url": f"{scheme}://{address}",
                 "life": server.host.core.life,
             }
+            if server.served is not None:
+                line["api"] = server.served.url
+                line["api_token"] = server.served.service.own_token
             print(json.dumps(line), flush=True)
         elif sys.stderr.isatty():
             print(f"host {told.host.name} serves at {address}; Ctrl-C ends it", file=sys.stderr)
+            if server.served is not None:
+                own = server.served.service.own_token
+                with_token = f" with the token {own}" if own else ""
+                print(f"its API is at {server.served.url}{with_token}", file=sys.stderr)
 
-    run_loop(Server(told).run(ready))
+    beside = None
+    if told.api.listen:  # a host without it does not pay for loading it
+        from nomospace.api.http import serving
+
+        beside = serving
+    run_loop(Server(told, beside=beside).run(ready))

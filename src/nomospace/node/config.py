@@ -30,6 +30,9 @@ line. A file holds these tables, all of them optional:
     laws = "laws"                        # a folder of laws that the law server begins with
     token = "ns1.…"                      # how this host shows itself to secretaries
 
+    [api]
+    listen = "127.0.0.1:8080"            # the HTTP API for programs and pages
+
     [secretaries]                        # laws (hashes) whose communities have one, and where
     4e3f32c7… = "https://127.0.0.1:7421"
 
@@ -92,6 +95,12 @@ class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: str = ""
 
 
+class Api(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the HTTP API of a host is, if it has one."""
+
+    listen: str = ""
+
+
 class Links(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How soon a host notices that another came or went (`protocols.pace`)."""
 
@@ -127,6 +136,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     servers: dict[str, tuple[str, ...]] = {}
     journal: Journal = Journal()
     services: Services = Services()
+    api: Api = Api()
     secretaries: dict[str, str] = {}
     links: Links = Links()
     log: Log = Log()
@@ -256,12 +266,14 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "servers": None,
     "journal": Journal,
     "services": Services,
+    "api": Api,
     "secretaries": None,
     "links": Links,
     "log": Log,
 }
 _FLAGS: Final = {
     ("services", "http"): "--http",
+    ("api", "listen"): "--api",
     ("links", "heartbeat_ms"): "--heartbeat-ms",
     ("links", "loss_ms"): "--loss-ms",
     ("log", "form"): "--log",
@@ -359,11 +371,17 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
     for key in ("rows", "bytes", "seconds"):
         if not getattr(config.journal, key) > 0:
             raise fail(key, f"{key} must be more than 0", "journal")
-    if config.services.http:
+    for table, key, address in (
+        ("services", "http", config.services.http),
+        ("api", "listen", config.api.listen),
+    ):
         try:
-            Address.parse(config.services.http)
+            at = Address.parse(address) if address else None
         except BadAddress as error:
-            raise fail("http", str(error), "services") from None
+            raise fail(key, str(error), table) from None
+        if host.insecure and at is not None and table == "api" and not at.loopback:
+            why = f"an insecure host serves its API on a loopback address only, and {at} is none"
+            raise fail(key, why, table)
     for law, url in config.secretaries.items():
         if re.fullmatch(r"[0-9a-f]{64}", law) is None:
             raise fail(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
@@ -79,15 +79,22 @@ class Server:
     """One host at work. `async with` starts it and ends it gracefully.
 
     `on_report` is told of what goes wrong beside the way of any call; by default it is logged.
+    `beside` is served from when the host has started until before it ends, such as its API; what
+    it gives is `served`.
     """
 
     def __init__(
-        self, config: Config, *, on_report: Callable[[Report], None] | None = None
+        self,
+        config: Config,
+        *,
+        on_report: Callable[[Report], None] | None = None,
+        beside: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self.config = config
         self.metrics = Metrics(config.host.name)
         self._log = note_log(config.host.name)
         self._on_report = on_report
+        self._beside = beside
         self._parts = AsyncExitStack()
         self._journalist: Journalist | None = None
         if config.journal.on:
@@ -101,6 +108,8 @@ class Server:
         self.clients: Clients
         self.services: Any = None
         """What it serves over HTTP, if it does (`services.hosting.Services`)."""
+        self.served: Any = None
+        """What `beside` gave."""
 
     # -- its life ----------------------------------------------------------------------------
 
@@ -158,7 +167,7 @@ class Server:
             self.host.served,
             host=settings.name,
             life=self.host.core.life,
-            door=self._door(),
+            door=self.door(),
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
@@ -184,7 +193,7 @@ class Server:
         if config.services.http:
             from nomospace.node.services.hosting import services_of
 
-            services = services_of(config, self._door(), self.identity, self.metrics.render)
+            services = services_of(config, self.door(), self.identity, self.metrics.render)
             self.services = await parts.enter_async_context(services)
         if self._journalist is not None:
             sealing = Sealing(store, config.store, config.journal, self.note)
@@ -195,6 +204,8 @@ class Server:
             self.identity.watchers.append(self._learn_revoked)
         self._watch = asyncio.get_running_loop().create_task(self._look_after(), name="look-after")
         self._watch_metrics()
+        if self._beside is not None:
+            self.served = await parts.enter_async_context(self._beside(self))
         self.note("started", life=self.host.core.life, address=str(self.listener.address))
 
     async def stop(self) -> None:
@@ -280,7 +291,8 @@ class Server:
         protocol: asyncio.Protocol = accept(arrival)
         return protocol
 
-    def _door(self) -> Door:
+    def door(self) -> Door:
+        """Who judges whom clients have proved to be."""
         if self.identity is None:
             return OpenDoor()
         from nomospace.node.door import TrustDoor

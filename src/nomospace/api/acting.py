@@ -1,0 +1,167 @@
+"""Routes for agents: spaces, communities, moves. Everything is done as the agent of the path."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from nomospace.api import models as m
+from nomospace.api.forms import fields_of, json_of, message_of, template_of
+from nomospace.api.routing import (
+    PROBLEMS,
+    After,
+    AgentPath,
+    Caller,
+    LawPath,
+    Limit,
+    SpacePath,
+    TheSeat,
+    TheService,
+    while_wanted,
+)
+from nomospace.client.membership import read_certificate
+
+router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
+SPACE = "/spaces/{space}"
+LAW = "/communities/{law}"
+
+
+@router.get("", tags=["agents"])
+async def where(agent: AgentPath, service: TheService, caller: Caller) -> m.Place:
+    """Where the agent is; an operator may ask for any."""
+    if not caller.may_be(agent):
+        service.operator(caller)
+    return m.Place(**service.where(agent))
+
+
+@router.post("/move", tags=["agents"])
+async def move(seat: TheSeat, asked: m.MoveAsked, service: TheService) -> m.Place:
+    """Move the agent to another host of the group, with all that it has."""
+    await seat.move(asked.to)
+    return m.Place(**service.where(seat.id))
+
+
+# -- spaces --------------------------------------------------------------------------------------
+
+
+@router.post(SPACE, tags=["spaces"])
+async def open_space(seat: TheSeat, space: SpacePath, asked: m.OpenSpace) -> m.SpaceOpened:
+    """Have an interface space of a name, private or shared; having it already is fine."""
+    opened = await seat.space(space, shared=asked.shared, durable=asked.durable)
+    if opened.shared and not asked.shared:
+        await opened.unshare()
+    return m.SpaceOpened(name=opened.name, shared=opened.shared)
+
+
+@router.post(f"{SPACE}/out", tags=["spaces"])
+async def out(seat: TheSeat, space: SpacePath, asked: m.OutAsked) -> m.Written:
+    """Write a tuple. With `once` it may be sent again safely."""
+    fields = fields_of(asked.fields)
+    opened = await seat.space(space)
+    await opened.out(*fields, to=asked.to, ttl=asked.ttl, once=asked.once)
+    return m.Written(written=1)
+
+
+@router.post(f"{SPACE}/out-many", tags=["spaces"])
+async def out_many(seat: TheSeat, space: SpacePath, asked: m.OutManyAsked) -> m.Written:
+    """Write tuples in one step: nobody sees some of them without the others."""
+    rows = [fields_of(row, f"row {at}, field") for at, row in enumerate(asked.rows, 1)]
+    opened = await seat.space(space)
+    await opened.out_many(rows, to=asked.to, ttl=asked.ttl)
+    return m.Written(written=len(rows))
+
+
+@router.post(f"{SPACE}/read", tags=["spaces"])
+async def read(
+    request: Request, seat: TheSeat, space: SpacePath, asked: m.FindAsked
+) -> m.MaybeFound:
+    """A tuple that matches, left where it is."""
+    template = template_of(asked.template)
+    work = seat.find(space, template, take=False, wait_s=asked.wait, at=asked.at, dest=asked.dest)
+    found = await while_wanted(request, work, seat)
+    return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
+
+
+@router.post(f"{SPACE}/take", tags=["spaces"])
+async def take(
+    request: Request, seat: TheSeat, space: SpacePath, asked: m.TakeAsked
+) -> m.MaybeFound:
+    """Take a tuple that matches. Take it under a lease where an answer that gets lost matters."""
+    template = template_of(asked.template)
+    work = seat.find(
+        space,
+        template,
+        take=True,
+        wait_s=asked.wait,
+        lease_s=asked.lease,
+        at=asked.at,
+        dest=asked.dest,
+    )
+    found = await while_wanted(request, work, seat)
+    return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
+
+
+@router.post(f"{SPACE}/read-all", tags=["spaces"])
+async def read_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
+    """All tuples that match at one host or agent."""
+    found = await seat.find_all(
+        space, template_of(asked.template), take=False, at=asked.at, dest=asked.dest
+    )
+    return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
+
+
+@router.post(f"{SPACE}/take-all", tags=["spaces"])
+async def take_all(seat: TheSeat, space: SpacePath, asked: m.FindAllAsked) -> m.AllFound:
+    """Take all tuples that match at one host or agent, in one step."""
+    found = await seat.find_all(
+        space, template_of(asked.template), take=True, at=asked.at, dest=asked.dest
+    )
+    return m.AllFound(tuples=[m.TupleFound.of(one) for one in found])
+
+
+@router.post(f"{SPACE}/settle", tags=["spaces"])
+async def settle(seat: TheSeat, space: SpacePath, asked: m.SettleAsked) -> m.Settled:
+    """End a lease: the tuple is done with, or it goes back for the next taker."""
+    await seat.settle(space, asked.lease, done=asked.done)
+    return m.Settled(done=asked.done)
+
+
+# -- communities -----------------------------------------------------------------------------------
+
+
+@router.post("/communities", tags=["communities"])
+async def adopt(seat: TheSeat, asked: m.AdoptAsked, service: TheService) -> m.RulingTold:
+    """Adopt a law: by its text, or by the hash or the name of one that is at hand here."""
+    law = await service.law(text=asked.text, law=asked.law)
+    return m.RulingTold.of(await seat.adopt(law, fields_of(asked.args, "argument")))
+
+
+@router.post(f"{LAW}/send", tags=["communities"])
+async def send(seat: TheSeat, law: LawPath, asked: m.SendAsked) -> m.RulingTold:
+    """Send a message. A refusal by the law is an answer and no error: it says why."""
+    return m.RulingTold.of(await seat.send(law, message_of(asked.message), asked.to))
+
+
+@router.post(f"{LAW}/certificates", tags=["communities"])
+async def present(seat: TheSeat, law: LawPath, asked: m.CertificateAsked) -> m.RulingTold:
+    """Present a certificate to the agent's controller."""
+    # As bytes: a text that is no PEM would be taken for the name of a file.
+    return m.RulingTold.of(await seat.present(law, read_certificate(asked.pem.encode())))
+
+
+@router.get(f"{LAW}/inbox", tags=["communities"])
+async def inbox(
+    request: Request,
+    seat: TheSeat,
+    law: LawPath,
+    after: After = 0,
+    limit: Limit = 100,
+    wait: m.WaitSeconds = 0,
+) -> m.Letters:
+    """Letters behind a number, the oldest first. Asking again gives the same ones again."""
+    found = await while_wanted(request, seat.inbox(law).after(after, limit, wait), seat)
+    letters = [
+        m.LetterTold(number=one.number, sender=one.sender, message=json_of(one.message))
+        for one in found
+    ]
+    return m.Letters(letters=letters, last=letters[-1].number if letters else after)

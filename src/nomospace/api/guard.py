@@ -1,0 +1,261 @@
+"""What stands before every request: who calls, how often, how much, and from which page.
+
+A request is let in by `Authorization: Bearer TOKEN`, or by the cookie of a session. A browser sends
+a cookie by itself, so what comes with one must come from a page of this very address: a request
+that changes something, and every WebSocket, has to name it as its `Origin`. Whoever is not let in
+gets 401 whatever was asked for, so nobody learns without a token what there is.
+
+Requests are counted by token, in a bucket that holds `BURST` and fills with `RATE_S` a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.node.principals import NotLetIn
+from nomospace.node.services.web import body_of, problem, status_of
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from nomospace.api.service import Service
+    from nomospace.node.principals import Principal
+
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The largest body of a request."""
+RATE_S: Final = 200.0
+"""Requests of one token in a second, in the long run."""
+BURST: Final = 400.0
+"""Requests of one token at once."""
+BUCKETS_MAX: Final = 10_000
+COOKIE: Final = "nomospace_session"
+OPEN: Final = frozenset({"/health", "/v1/openapi.json", "/v1/session"})
+"""What needs no token; a session is begun with one in its body."""
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(eq=False, kw_only=True)
+class TooFast(Unavailable):
+    """A token has made more requests than it may in so short a time."""
+
+    code: ClassVar[str] = "api.too-fast"
+    rate_s: float
+    after_s: int
+
+    def __str__(self) -> str:
+        return f"more than {self.rate_s:g} requests a second; go on in {self.after_s} s"
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherOrigin(CallerError):
+    """A browser sent a cookie along with something that another page asked for."""
+
+    code: ClassVar[str] = "api.other-origin"
+    origin: str
+
+    def __str__(self) -> str:
+        return (
+            f"this comes from {self.origin[:100] or 'no page'!r} and not from a page of this host; "
+            "programs send 'Authorization: Bearer TOKEN' instead of a cookie"
+        )
+
+
+STATUS: Final[dict[str, int]] = {
+    "node.not-let-in": 401,
+    "node.not-your-agent": 403,
+    "node.not-an-operator": 403,
+    "api.other-origin": 403,
+    "law.refused": 403,
+    "node.not-seen": 404,
+    "api.no-such-law": 404,
+    "api.not-a-member": 404,
+    "law.not-a-member": 404,
+    "space.not-open": 404,
+    "law.already-a-member": 409,
+    "node.agent-away": 409,
+    "control.too-old": 410,
+    "space.lease-lapsed": 410,
+    "api.too-fast": 429,
+}
+"""Where the kind of an error does not say the status."""
+
+
+def answer(error: NomospaceError) -> Response:
+    """An error as an answer.
+
+    >>> answer(TooFast(rate_s=200, after_s=1)).headers["retry-after"]
+    '1'
+    """
+    status = STATUS.get(error.code, status_of(error))
+    if status == 502 and error.code.startswith("trust."):
+        status = 400  # a certificate that was made elsewhere, but it is this caller who shows it
+    response = problem(error, status)
+    if isinstance(error, TooFast):
+        response.headers["retry-after"] = str(error.after_s)
+    return response
+
+
+class Buckets:
+    """How many requests each caller has left. Those who have not called for longest are forgotten.
+
+    >>> buckets = Buckets(rate_s=1.0, burst=2.0)
+    >>> [buckets.take("ann", now) for now in (0.0, 0.0, 0.0, 1.0)]
+    [0.0, 0.0, 1.0, 0.0]
+    """
+
+    def __init__(self, *, rate_s: float = RATE_S, burst: float = BURST) -> None:
+        self.rate_s = rate_s
+        self._burst = burst
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, who: str, now: float) -> float:
+        """Count a request: 0 if it may go on, else the seconds until it might."""
+        left, at = self._left.pop(who, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self.rate_s)
+        allowed = left >= 1.0
+        self._left[who] = (left - 1.0 if allowed else left, now)
+        while len(self._left) > BUCKETS_MAX:
+            del self._left[next(iter(self._left))]
+        return 0.0 if allowed else (1.0 - left) / self.rate_s
+
+
+class Guard:
+    """An application behind the guard; it finds the caller in `scope["state"]["principal"]`."""
+
+    def __init__(self, app: App, service: Service, *, buckets: Buckets | None = None) -> None:
+        self._app = app
+        self._service = service
+        self._buckets = buckets or Buckets()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it."""
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, _with_headers(send))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.requests import Request
+
+        try:
+            if scope["path"] not in OPEN or (
+                scope["path"] == "/v1/session" and scope["method"] != "POST"
+            ):
+                self._let_in(scope)
+            else:
+                self._count("strangers")
+            body = await body_of(Request(scope, receive), BODY_BYTES_MAX)
+        except NomospaceError as error:
+            await answer(error)(scope, receive, send)
+            return
+        await self._app(scope, _again(body, receive), send)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._let_in(scope)
+        except NomospaceError:
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await self._app(scope, receive, send)
+
+    def _let_in(self, scope: Scope) -> None:
+        """Find out who calls. Raises `NotLetIn`, `OtherOrigin`, `TooFast`."""
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        try:
+            if scheme.lower() == "bearer":
+                principal = self._service.who(token.strip())
+            else:
+                principal = self._by_cookie(scope, headers)
+        except NotLetIn:
+            self._count("strangers")
+            raise
+        self._count(principal.name)
+        scope.setdefault("state", {})["principal"] = principal
+
+    def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> Principal:
+        key = cookie_of(headers.get("cookie", ""))
+        if not key:
+            raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
+        principal = self._service.session(key)
+        secure = scope.get("scheme") in ("https", "wss")
+        own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
+        changes = scope["type"] == "websocket" or scope["method"] not in SAFE
+        if changes and headers.get("origin", "") != own:
+            raise OtherOrigin(origin=headers.get("origin", ""))
+        return principal
+
+    def _count(self, who: str) -> None:
+        wait_s = self._buckets.take(who, asyncio.get_running_loop().time())
+        if wait_s:
+            raise TooFast(rate_s=self._buckets.rate_s, after_s=max(1, ceil(wait_s)))
+
+
+def cookie_of(header: str) -> str:
+    """The key of a session in a `Cookie` header; empty when there is none.
+
+    >>> cookie_of("a=b; nomospace_session=k3y"), cookie_of("a=b"), cookie_of("=;")
+    ('k3y', '', '')
+    """
+    try:
+        found = SimpleCookie(header).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            given = {name.lower() for name, _ in message.get("headers", ())}
+            message["headers"] = [
+                *message.get("headers", ()),
+                *[
+                    (name.encode(), value.encode())
+                    for name, value in HEADERS.items()
+                    if name.encode() not in given
+                ],
+            ]
+        await send(message)
+
+    return sending
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body once more for the application, and then what really comes."""
+    told = False
+
+    async def receiving() -> MutableMapping[str, Any]:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receiving

@@ -1,0 +1,192 @@
+"""The web application of a host, and its life beside it.
+
+`application` puts the routes together behind the guard; `serving` serves it at the address that
+the host was told (`--api`), with the host's own certificate, or on the loopback without one.
+Every error is a `problem+json` object with a lasting code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from nomospace.api import acting, looking
+from nomospace.api import models as m
+from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
+from nomospace.api.live import Live
+from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
+from nomospace.api.service import LOGIN_S, SESSION_S, Service
+from nomospace.errors import CallerError, NomospaceError
+from nomospace.node.addresses import Address
+from nomospace.node.services.web import Web, problem
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+VERSION = "1"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadShape(CallerError):
+    """A body or a parameter that is not of the form that the OpenAPI document gives."""
+
+    code: ClassVar[str] = "api.bad-shape"
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}; /v1/openapi.json says what is wanted"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchResource(CallerError):
+    """A path that leads nowhere, or a method that it does not take."""
+
+    code: ClassVar[str] = "api.no-such-resource"
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; /v1/openapi.json says what there is"
+
+
+router = APIRouter(responses=PROBLEMS, tags=["callers"])
+
+
+@router.get("/health")
+async def health(service: TheService) -> m.Health:
+    """Whether the host is well. Needs no token."""
+    return m.Health(**service.health())
+
+
+@router.get("/v1/me")
+async def me(caller: Caller) -> m.Me:
+    """Who the token stands for."""
+    return m.Me(name=caller.name, agents=list(caller.agents), operator=caller.operator)
+
+
+@router.post("/v1/login-tokens")
+async def login_token(service: TheService, caller: Caller) -> m.LoginToken:
+    """A token for one login in a browser, with which one is who one is now."""
+    return m.LoginToken(token=service.login_token(caller), seconds=LOGIN_S)
+
+
+@router.post("/v1/session", status_code=204, response_class=Response)
+async def log_in(request: Request, asked: m.Login, service: TheService) -> Response:
+    """Begin a session of a browser: the answer sets a cookie that no script can read."""
+    key = service.log_in(asked.token)
+    response = Response(status_code=204)
+    response.set_cookie(
+        COOKIE,
+        key,
+        max_age=int(SESSION_S),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.delete("/v1/session", status_code=204, response_class=Response)
+async def log_out(request: Request, service: TheService, caller: Caller) -> Response:
+    """End the session of this browser."""
+    del caller  # asked for, so that only those who are let in come here
+    service.log_out(cookie_of(request.headers.get("cookie", "")))
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def application(service: Service, *, buckets: Buckets | None = None) -> Guard:
+    """The web application over a service."""
+    app = FastAPI(
+        title="Nomospace",
+        version=VERSION,
+        description="A tuple space under law. Fields are plain JSON values, or `{'term': text}`.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    app.state.live = Live(service.views)
+    for one in (router, acting.router, looking.router):
+        app.include_router(one)
+    app.add_exception_handler(NomospaceError, _failed)
+    app.add_exception_handler(RequestValidationError, _misshapen)
+    app.add_exception_handler(HTTPException, _nowhere)
+    make = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        """The document, with what the guard wants and the form of all problems."""
+        if app.openapi_schema is None:
+            document = make()
+            parts = document.setdefault("components", {})
+            parts.setdefault("schemas", {})["Problem"] = PROBLEM_MODEL.model_json_schema()
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"token": []}]
+            for path in ("/health", "/v1/session"):
+                for method, operation in document["paths"][path].items():
+                    if method != "delete":
+                        operation["security"] = []
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    return Guard(app, service, buckets=buckets)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NomospaceError), error
+    return answer(error)
+
+
+async def _misshapen(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError), error
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return problem(BadShape(where=where[:200], why=str(first["msg"])[:500]), 422)
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), error
+    what = f"{request.method} {request.url.path[:200]}: {error.detail}"
+    response = problem(NoSuchResource(what=what), error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+class Serving:
+    """An API at work: where it is, and the token of a host without certificates."""
+
+    def __init__(self, url: str, service: Service) -> None:
+        self.url = url
+        self.service = service
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncIterator[Serving]:
+    """Serve the API of a running host, at the address of its configuration."""
+    config, identity = server.config, server.identity
+    address = Address.parse(config.api.listen)
+    pem = None if identity is None else identity.folder / "hosts" / config.host.name
+    service = Service(server, server.door())
+    web = Web(
+        application(service),
+        address.host,
+        address.port,
+        certificate=None if pem is None else pem / "host.pem",
+        key=None if pem is None else pem / "host.key",
+        sockets=True,
+    )
+    try:
+        async with web:
+            yield Serving(web.url, service)
+    finally:
+        service.close()

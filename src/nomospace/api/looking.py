@@ -1,0 +1,142 @@
+"""Routes for operators: they look into a host and change nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from nomospace.api import models as m
+from nomospace.api.live import Happened, Live, kinds_of
+from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, SpacePath, TheService
+from nomospace.node import views as v
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
+
+
+def views_of(service: TheService, caller: Caller) -> v.Views:
+    """The views, for an operator."""
+    return service.operator(caller)
+
+
+TheViews = Annotated[v.Views, Depends(views_of)]
+
+
+@router.get("/topology")
+async def topology(views: TheViews) -> v.TopologyView:
+    """The hosts of the group, and the agents at each."""
+    return views.topology()
+
+
+@router.get("/communities")
+async def communities(views: TheViews) -> list[v.CommunityView]:
+    """The laws that have members at this host."""
+    return list(views.communities())
+
+
+@router.get("/communities/{law}/members")
+async def members(
+    views: TheViews,
+    law: LawPath,
+    after: Annotated[str, Query(max_length=401)] = "",
+    limit: Limit = 100,
+) -> list[v.MemberView]:
+    """The members of a community here with their control states, those after an id."""
+    return list(views.members(law, after=after, limit=limit))
+
+
+@router.get("/laws/{law}")
+async def law(views: TheViews, law: LawPath) -> v.LawView:
+    """A law: its text, and how often each of its rules has ruled."""
+    return views.law(law)
+
+
+@router.get("/obligations")
+async def obligations(
+    views: TheViews,
+    law: Annotated[str, Query(max_length=64)] = "",
+    limit: Limit = 100,
+) -> list[v.ObligationView]:
+    """What members owe, the soonest due first."""
+    return list(views.obligations(law=law, limit=limit))
+
+
+@router.get("/spaces")
+async def spaces(views: TheViews, after: After = 0, limit: Limit = 100) -> list[v.SpaceView]:
+    """The spaces of this host; `after` skips so many."""
+    return list(views.spaces(after=after, limit=limit))
+
+
+@router.get("/spaces/{space}")
+async def inside(
+    views: TheViews, space: SpacePath, agent: Annotated[str, Query(max_length=401)] = ""
+) -> v.SpaceInside:
+    """Who waits in a space, what is lent, what reacts; of an agent, its private one."""
+    return views.inside(space, agent=agent)
+
+
+@router.get("/rulings")
+async def rulings(views: TheViews, after: After = 0, limit: Limit = 100) -> v.RulingsView:
+    """The rulings behind a record of the journal; the latest when that is 0."""
+    return views.rulings(after=after, limit=limit)
+
+
+@router.get("/rulings/{record}/why")
+async def why(views: TheViews, record: Annotated[int, Path(ge=1, le=2**53)]) -> v.WhyView:
+    """Why a ruling is as it is: the rules that were tried, and the goal that failed."""
+    return views.why(record)
+
+
+@router.get("/journal")
+async def journal(views: TheViews, after: After = 0, limit: Limit = 100) -> m.JournalLines:
+    """Records of the journal behind a number; the latest when that is 0."""
+    found = views.records(after=after, limit=limit)
+    lines = [m.JournalLine(seq=one.seq, table=one.table, columns=one.columns) for one in found]
+    return m.JournalLines(records=lines, last=lines[-1].seq if lines else after)
+
+
+@router.get("/metrics")
+async def metrics(views: TheViews, service: TheService) -> m.Figures:
+    """The host in figures."""
+    del views  # asked for, so that only operators come here
+    return m.Figures(figures=service.figures())
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}}
+    },
+)
+async def events(
+    request: Request,
+    views: TheViews,
+    kinds: Annotated[str, Query(max_length=200)] = "",
+    after: After = 0,
+) -> StreamingResponse:
+    """What happens: server-sent events of the kinds `ruling`, `tuple`, `engagement`, `move`, `law`.
+
+    What was too much is left out, and told as an event `folded` with its count.
+    """
+    del views
+    live = cast(Live, request.app.state.live)
+    wanted = kinds_of(kinds)
+    live.check()
+    return StreamingResponse(
+        _lines(live.events(wanted, after=after)), media_type="text/event-stream"
+    )
+
+
+async def _lines(happening: AsyncIterator[Happened]) -> AsyncIterator[str]:
+    yield ": begun\n\n"
+    async for one in happening:
+        if one.kind == "quiet":
+            yield ": quiet\n\n"
+        else:
+            data = json.dumps({"kind": one.kind, **one.facts}, default=str)
+            yield f"id: {one.record}\nevent: {one.kind}\ndata: {data}\n\n"

@@ -1,0 +1,278 @@
+"""What comes in and goes out over HTTP. Fields and patterns are as `forms` says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nomospace.api.forms import json_of
+from nomospace.api.service import LAW_CHARS_MAX, WAIT_S_MAX
+from nomospace.client import Tuple
+
+ROWS_MAX: Final = 10_000
+"""The most tuples that one request writes, or one answer has."""
+WIDTH_MAX: Final = 1_000
+
+Fields = Annotated[list[Any], Field(min_length=1, max_length=WIDTH_MAX)]
+AgentId = Annotated[str, Field(min_length=3, max_length=401)]
+Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 24 * 3600)]
+WaitSeconds = Annotated[float, Field(ge=0, le=WAIT_S_MAX)]
+
+
+class Asked(BaseModel):
+    """A body: a key that means nothing is a slip, and is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """Why a request was not done (RFC 9457). `code` lasts, and `detail` says what to do."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+
+
+class Health(BaseModel):
+    """Whether the host is well."""
+
+    host: str
+    well: bool
+
+
+class Me(BaseModel):
+    """Who a token stands for."""
+
+    name: str
+    agents: list[str]
+    operator: bool
+
+
+class Login(Asked):
+    """A token, to begin a session of a browser with."""
+
+    token: Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class LoginToken(BaseModel):
+    """A token that is good for one login, and for `seconds`."""
+
+    token: str
+    seconds: float
+
+
+class OpenSpace(Asked):
+    """Have an interface space."""
+
+    shared: bool = True
+    durable: bool = True
+
+
+class SpaceOpened(BaseModel):
+    """An interface space of an agent."""
+
+    name: str
+    shared: bool
+
+
+class Written(BaseModel):
+    """How many tuples were written."""
+
+    written: int
+
+
+class OutAsked(Asked):
+    """A tuple to write: for the agent `to`, gone after `ttl` seconds, once under a key."""
+
+    fields: Fields
+    to: AgentId | None = None
+    ttl: Seconds | None = None
+    once: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+
+
+class OutManyAsked(Asked):
+    """Tuples to write in one step."""
+
+    rows: Annotated[list[Fields], Field(min_length=1, max_length=ROWS_MAX)]
+    to: AgentId | None = None
+    ttl: Seconds | None = None
+
+
+class FindAsked(Asked):
+    """A template. With `wait` seconds the whole group is looked at, else one host."""
+
+    template: Fields
+    wait: WaitSeconds = 0
+    at: Annotated[str, Field(min_length=1, max_length=401)] | None = None
+    dest: AgentId | None = None
+
+
+class TakeAsked(FindAsked):
+    """With `lease` seconds the tuple is lent, until it is settled."""
+
+    lease: Seconds | None = None
+
+
+class FindAllAsked(Asked):
+    """A template, for all tuples of one host or agent."""
+
+    template: Fields
+    at: Annotated[str, Field(min_length=1, max_length=401)] | None = None
+    dest: AgentId | None = None
+
+
+class TupleFound(BaseModel):
+    """A tuple: its fields, its id, who held it, how it answers, and its lease if it has one."""
+
+    fields: list[Any]
+    id: str
+    source: str
+    deliveries: int
+    lease: str
+    why: str
+
+    @classmethod
+    def of(cls, found: Tuple) -> TupleFound:
+        """A tuple as JSON has it."""
+        writer, count = found.id
+        return cls(
+            fields=[json_of(field) for field in found],
+            id=f"{writer}#{count}",
+            source=found.source,
+            deliveries=found.deliveries,
+            lease=found.lease,
+            why=found.why,
+        )
+
+
+class MaybeFound(BaseModel):
+    """A tuple, or `null` when none was there in time."""
+
+    tuple: TupleFound | None
+
+
+class AllFound(BaseModel):
+    """Tuples, the oldest first."""
+
+    tuples: list[TupleFound]
+
+
+class SettleAsked(Asked):
+    """End a lease: `done` with the tuple, or it goes back."""
+
+    lease: Annotated[str, Field(min_length=1, max_length=500)]
+    done: bool
+
+
+class Settled(BaseModel):
+    """What became of a tuple that was lent."""
+
+    done: bool
+
+
+class MoveAsked(Asked):
+    """The host to go to."""
+
+    to: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Place(BaseModel):
+    """Where an agent is; `host` is empty when that is not known."""
+
+    agent: str
+    host: str
+    connected: bool
+
+
+class AdoptAsked(Asked):
+    """A law to adopt: its text, or the hash or name of one that is at hand at the host."""
+
+    text: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
+    law: Annotated[str, Field(max_length=200)] = ""
+    args: Annotated[list[Any], Field(max_length=100)] = []
+
+
+class SendAsked(Asked):
+    """A message, as the text of a term or in JSON, to an agent, a space, or several."""
+
+    message: Any
+    to: (
+        Annotated[str, Field(min_length=1, max_length=401)]
+        | Annotated[list[str], Field(min_length=1, max_length=1_000)]
+    )
+
+
+class CertificateAsked(Asked):
+    """A certificate to present, as PEM."""
+
+    pem: Annotated[str, Field(min_length=1, max_length=100_000)]
+
+
+class RulingTold(BaseModel):
+    """What an agent may know of a ruling; `explanation` says why it is as it is."""
+
+    law: str
+    seq: int
+    at: int
+    rule: str | None
+    refused: bool
+    held: bool
+    verdict: str
+    operations: list[Any]
+    explanation: str
+
+    @classmethod
+    def of(cls, told: Any) -> RulingTold:
+        """What was told, as JSON has it."""
+        return cls(
+            law=told.law,
+            seq=told.seq,
+            at=told.at,
+            rule=told.rule,
+            refused=told.refused,
+            held=told.held,
+            verdict=told.verdict,
+            operations=[json_of(one) for one in told.operations],
+            explanation=told.explain(),
+        )
+
+
+class LetterTold(BaseModel):
+    """A message that the law has delivered."""
+
+    number: int
+    sender: str
+    message: Any
+
+
+class Letters(BaseModel):
+    """Letters, the oldest first; `last` is what to ask `after` next."""
+
+    letters: list[LetterTold]
+    last: int
+
+
+class JournalLine(BaseModel):
+    """A record of the journal."""
+
+    seq: int
+    table: str
+    columns: dict[str, Any]
+
+
+class JournalLines(BaseModel):
+    """Records of the journal; `last` is what to ask `after` next."""
+
+    records: list[JournalLine]
+    last: int
+
+
+class Figures(BaseModel):
+    """The host in figures."""
+
+    figures: dict[str, float]

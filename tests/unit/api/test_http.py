@@ -1,0 +1,354 @@
+"""The HTTP API over a running host: what may be asked, by whom, and what comes of bad input."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from nomospace.api.guard import BODY_BYTES_MAX, Buckets
+from nomospace.api.http import application
+from nomospace.api.service import Service
+from nomospace.node.config import read_config
+from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.serve import Server
+
+OPEN_LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
+SHUT_LAW = "law(shut). R1. sent(_, ping(_), _) :- loud@CS, do(forward)."
+AGENT = "/v1/agents/ann@ward"
+
+
+class TwoTokens(OpenDoor):
+    """A door with an operator's token and an agent's."""
+
+    def by_token(self, token: str) -> Principal:
+        if token == "ops":
+            return Principal("token ops", (), operator=True)
+        if token == "ann":
+            return Principal("token ann", ("ann@ward",))
+        raise NotLetIn(why="this token is not known here")
+
+
+class Web:
+    """A client of the API, that shows a token."""
+
+    def __init__(self, service: Service, client: httpx.AsyncClient) -> None:
+        self.service = service
+        self.client = client
+
+    async def __call__(
+        self, method: str, path: str, body: Any = None, *, token: str = "ann", **more: Any
+    ) -> Any:
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        headers |= more.pop("headers", {})
+        answer = await self.client.request(method, path, json=body, headers=headers, **more)
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == "application/problem+json"
+            told = answer.json()
+            assert told["status"] == answer.status_code
+            assert told["type"] == f"urn:nomospace:error:{told['code']}"
+        return answer
+
+
+@asynccontextmanager
+async def served(buckets: Buckets | None = None) -> AsyncIterator[Web]:
+    told = read_config("", "test", name="ward", insecure=True, store="memory", listen="127.0.0.1:0")
+    async with Server(told) as server:
+        service = Service(server, TwoTokens())
+        service.own_token = ""
+        transport = httpx.ASGITransport(application(service, buckets=buckets))
+        async with httpx.AsyncClient(transport=transport, base_url="http://ward") as client:
+            yield Web(service, client)
+        service.close()
+
+
+def on_the_web(work: Callable[[Web], Awaitable[None]], buckets: Buckets | None = None) -> None:
+    async def program() -> None:
+        async with asyncio.timeout(30), served(buckets) as web:
+            await work(web)
+
+    asyncio.run(program())
+
+
+def test_nothing_is_seen_without_a_token_but_health_and_the_document() -> None:
+    async def work(web: Web) -> None:
+        assert (await web("GET", "/health", token="")).json() == {"host": "ward", "well": True}
+        document = (await web("GET", "/v1/openapi.json", token="")).json()
+        for path, methods in document["paths"].items():
+            for method in methods:
+                if (path, method) in (("/health", "get"), ("/v1/session", "post")):
+                    continue
+                answer = await web(method.upper(), path, token="")
+                assert answer.status_code == 401, (method, path)
+        assert (await web("GET", "/nowhere", token="")).status_code == 401
+        assert (await web("GET", "/v1/me", token="guess")).status_code == 401
+        assert (await web("GET", "/nowhere")).json()["code"] == "api.no-such-resource"
+
+    on_the_web(work)
+
+
+def test_an_agents_token_acts_for_that_agent_and_sees_nothing_else() -> None:
+    async def work(web: Web) -> None:
+        me = (await web("GET", "/v1/me")).json()
+        assert me == {"name": "token ann", "agents": ["ann@ward"], "operator": False}
+        other = "/v1/agents/bob@ward"
+        for path, body in (
+            (f"{other}/spaces/jobs/out", {"fields": [1]}),
+            (f"{other}/spaces/jobs/take", {"template": [1]}),
+            (f"{other}/communities", {"text": OPEN_LAW}),
+            (f"{other}/move", {"to": "icu"}),
+        ):
+            answer = await web("POST", path, body)
+            assert (answer.status_code, answer.json()["code"]) == (403, "node.not-your-agent")
+            # An operator sees everything, and still speaks for nobody.
+            assert (await web("POST", path, body, token="ops")).status_code == 403
+        for path in ("topology", "communities", "spaces", "rulings", "journal", "metrics"):
+            assert (await web("GET", f"/v1/{path}")).json()["code"] == "node.not-an-operator"
+            assert (await web("GET", f"/v1/{path}", token="ops")).status_code == 200
+        assert (await web("GET", "/v1/events")).status_code == 403
+        assert (await web("GET", other)).status_code == 403
+        assert (await web("GET", AGENT)).json()["host"] == ""
+
+    on_the_web(work)
+
+
+def test_tuples_are_written_read_taken_lent_and_settled() -> None:
+    async def work(web: Web) -> None:
+        jobs = f"{AGENT}/spaces/jobs"
+        car = {"class": "Car", "id": "c1", "properties": {"price": 5}}
+        fields = ["job", 17, 2.5, None, True, [1, "x"], {"term": "room(3)"}, car]
+        assert (await web("POST", f"{jobs}/out", {"fields": fields})).json() == {"written": 1}
+        template = [*fields[:1], {"pattern": "_:int"}, *fields[2:]]
+        read = (await web("POST", f"{jobs}/read", {"template": template})).json()["tuple"]
+        assert read["fields"] == fields
+        lent = await web("POST", f"{jobs}/take", {"template": template, "lease": 30})
+        lease = lent.json()["tuple"]["lease"]
+        gone = await web("POST", f"{jobs}/take", {"template": template})
+        assert gone.json() == {"tuple": None}
+        settle = {"lease": lease, "done": False}
+        assert (await web("POST", f"{jobs}/settle", settle)).json() == {"done": False}
+        late = await web("POST", f"{jobs}/settle", settle)
+        assert (late.status_code, late.json()["code"]) == (410, "space.lease-lapsed")
+        taken = (await web("POST", f"{jobs}/take", {"template": template})).json()["tuple"]
+        assert (taken["fields"], taken["deliveries"]) == (fields, 1)
+        rows = {"rows": [["n", n] for n in range(3)]}
+        assert (await web("POST", f"{jobs}/out-many", rows)).json() == {"written": 3}
+        every = {"template": ["n", {"pattern": "_:1..2"}]}
+        for way in ("read-all", "take-all"):
+            found = (await web("POST", f"{jobs}/{way}", every)).json()["tuples"]
+            assert [one["fields"] for one in found] == [["n", 1], ["n", 2]]
+        assert (await web("POST", f"{jobs}/read-all", every)).json() == {"tuples": []}
+        for _ in range(2):
+            await web("POST", f"{jobs}/out", {"fields": ["once"], "once": "k"})
+        found = (await web("POST", f"{jobs}/read-all", {"template": ["once"]})).json()
+        assert len(found["tuples"]) == 1
+
+    on_the_web(work)
+
+
+def test_a_take_waits_for_a_tuple_that_comes() -> None:
+    async def work(web: Web) -> None:
+        jobs = f"{AGENT}/spaces/jobs"
+        waiting = asyncio.create_task(
+            web("POST", f"{jobs}/take", {"template": ["late"], "wait": 20})
+        )
+        while not web.service.views.spaces() or not web.service.views.spaces()[0].waiting:
+            await asyncio.sleep(0.01)
+        await web("POST", f"{jobs}/out", {"fields": ["late"]})
+        assert (await waiting).json()["tuple"]["fields"] == ["late"]
+        none = await web("POST", f"{jobs}/take", {"template": ["late"], "wait": 0.05})
+        assert none.json() == {"tuple": None}
+
+    on_the_web(work)
+
+
+def test_a_member_adopts_sends_receives_and_learns_why_not() -> None:
+    async def work(web: Web) -> None:
+        told = (await web("POST", f"{AGENT}/communities", {"text": OPEN_LAW})).json()
+        law = f"{AGENT}/communities/{told['law']}"
+        sent = await web("POST", f"{law}/send", {"message": "hi(there)", "to": "ann@ward"})
+        assert (sent.json()["rule"], sent.json()["refused"]) == ("R1", False)
+        found = (await web("GET", f"{law}/inbox?wait=5")).json()
+        assert found["letters"] == [
+            {"number": 1, "sender": "ann@ward", "message": {"term": "hi(there)"}}
+        ]
+        assert (await web("GET", f"{law}/inbox")).json() == found
+        assert (await web("GET", f"{law}/inbox?after={found['last']}")).json()["letters"] == []
+        again = await web("POST", f"{AGENT}/communities", {"text": OPEN_LAW})
+        assert (again.status_code, again.json()["code"]) == (409, "law.already-a-member")
+
+        shut = (await web("POST", f"{AGENT}/communities", {"text": SHUT_LAW})).json()["law"]
+        path = f"{AGENT}/communities/{shut}/send"
+        no = (await web("POST", path, {"message": "ping(1)", "to": "ann@ward"})).json()
+        assert no["refused"]
+        assert "loud@CS" in no["explanation"]
+        rulings = (await web("GET", "/v1/rulings", token="ops")).json()["rulings"]
+        (refused,) = [one for one in rulings if one["refused"]]
+        why = await web("GET", f"/v1/rulings/{refused['record']}/why", token="ops")
+        assert why.json()["tried"][0]["failed"]["goal"] == "loud@CS"
+        text = (await web("GET", f"/v1/laws/{shut}", token="ops")).json()
+        assert (text["text"], text["rules"][0]["hits"]) == (SHUT_LAW, 0)
+
+    on_the_web(work)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("spaces/jobs/out", {"fields": []}, 422, "api.bad-shape"),
+        ("spaces/jobs/out", {"feilds": [1]}, 422, "api.bad-shape"),
+        ("spaces/jobs/out", {"fields": [{"romm": 1}]}, 400, "api.bad-field"),
+        ("spaces/jobs/out", {"fields": [{"pattern": "_"}]}, 400, "api.bad-field"),
+        ("spaces/jobs/out", {"fields": [{"term": "Smith"}]}, 422, "law.faulty"),
+        ("spaces/jobs/out", {"fields": [1], "to": "nobody"}, 400, "client.bad-place"),
+        ("spaces/jobs/take", {"template": [{"pattern": "_:itn"}]}, 422, "law.faulty"),
+        ("spaces/jobs/take", {"template": [1], "wait": 1e9}, 422, "api.bad-shape"),
+        ("spaces/a b/out", {"fields": [1]}, 400, "client.bad-name"),
+        ("spaces/LimeSystem/out", {"fields": [1]}, 400, "space.read-only"),
+        ("communities", {"text": "law(broken"}, 422, "law.faulty"),
+        ("communities", {"law": "nobody-has-it"}, 404, "api.no-such-law"),
+        (
+            "communities/" + "0" * 64 + "/send",
+            {"message": "x", "to": "b@w"},
+            404,
+            "api.not-a-member",
+        ),
+        ("communities/xyz/send", {"message": "x", "to": "b@w"}, 422, "api.bad-shape"),
+    ],
+)
+def test_bad_input_is_answered_with_what_is_wrong(
+    path: str, body: Any, status: int, code: str
+) -> None:
+    async def work(web: Web) -> None:
+        answer = await web("POST", f"{AGENT}/{path}", body)
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+    on_the_web(work)
+
+
+def test_a_certificate_is_never_taken_for_the_name_of_a_file() -> None:
+    async def work(web: Web) -> None:
+        law = (await web("POST", f"{AGENT}/communities", {"text": OPEN_LAW})).json()["law"]
+        path = f"{AGENT}/communities/{law}/certificates"
+        answer = await web("POST", path, {"pem": "/etc/passwd"})
+        assert answer.status_code == 400
+        assert "root:" not in answer.text
+        assert answer.json()["code"] != "client.no-certificate"
+
+    on_the_web(work)
+
+
+def test_bodies_that_are_no_json_too_large_or_too_deep() -> None:
+    async def work(web: Web) -> None:
+        path = f"{AGENT}/spaces/jobs/out"
+        headers = {"authorization": "Bearer ann", "content-type": "application/json"}
+
+        async def post(content: bytes) -> httpx.Response:
+            return await web.client.post(path, content=content, headers=headers)
+
+        assert (await post(b"{")).status_code == 422
+        assert (await post(b"\xff\xfe")).status_code in (400, 422)
+        large = await post(b'{"fields":["' + b"x" * BODY_BYTES_MAX + b'"]}')
+        assert (large.status_code, large.json()["code"]) == (413, "services.body-too-large")
+        deep = await post(b'{"fields":[' + b"[" * 150 + b"]" * 150 + b"]}")
+        assert (deep.status_code, deep.json()["code"]) == (400, "api.bad-field")
+        for odd in (
+            b'"\\ud800"',
+            b"NaN",
+            b"1e999",
+            b"9" * 5000,
+            b'{"term":"' + b"f(" * 500 + b'"}',
+        ):
+            answer = await post(b'{"fields":[' + odd + b"]}")
+            assert 400 <= answer.status_code < 500 or answer.json() == {"written": 1}, odd
+        very = await post(b'{"fields":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+        assert 400 <= very.status_code < 500
+
+    on_the_web(work)
+
+
+def test_a_token_that_asks_too_often_is_told_when_to_go_on() -> None:
+    async def work(web: Web) -> None:
+        for _ in range(3):
+            assert (await web("GET", "/v1/me")).status_code == 200
+        answer = await web("GET", "/v1/me")
+        assert (answer.status_code, answer.json()["code"]) == (429, "api.too-fast")
+        assert int(answer.headers["retry-after"]) >= 1
+        # Another token has a bucket of its own.
+        assert (await web("GET", "/v1/me", token="ops")).status_code == 200
+
+    on_the_web(work, Buckets(rate_s=0.01, burst=3))
+
+
+def test_a_browser_logs_in_once_with_a_token_and_only_its_own_pages_may_act() -> None:
+    async def work(web: Web) -> None:
+        token = (await web("POST", "/v1/login-tokens")).json()["token"]
+        answer = await web("POST", "/v1/session", {"token": token}, token="")
+        assert answer.status_code == 204
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert (await web("GET", "/v1/me", token="")).json()["agents"] == ["ann@ward"]
+        out = f"{AGENT}/spaces/jobs/out"
+        for origin in ({}, {"origin": "http://evil"}, {"origin": "null"}):
+            no = await web("POST", out, {"fields": [1]}, token="", headers=origin)
+            assert (no.status_code, no.json()["code"]) == (403, "api.other-origin")
+        own = {"origin": "http://ward"}
+        yes = await web("POST", out, {"fields": [1]}, token="", headers=own)
+        assert yes.status_code == 200
+        assert (await web("DELETE", "/v1/session", token="", headers=own)).status_code == 204
+        assert (await web("GET", "/v1/me", token="")).status_code == 401
+        once = await web("POST", "/v1/session", {"token": token}, token="")
+        assert once.status_code == 401
+
+    on_the_web(work)
+
+
+def test_every_answer_forbids_frames_scripts_and_guessing() -> None:
+    async def work(web: Web) -> None:
+        for path, token in (("/health", ""), ("/v1/me", ""), ("/v1/me", "ann"), ("/no", "ann")):
+            headers = (await web("GET", path, token=token)).headers
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert "unsafe" not in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+
+    on_the_web(work)
+
+
+def test_events_are_told_as_they_happen_and_folded_when_too_many() -> None:
+    async def work(web: Web) -> None:
+        from nomospace.api.live import EVENTS_S_MAX, LOOKS_S, Live
+
+        live = Live(web.service.views)
+        events = live.events(("tuple", "move"))
+        first = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0.05)
+        await web("POST", f"{AGENT}/spaces/jobs/out", {"fields": ["job", 17]})
+        told = [await first]
+        while {one.kind for one in told} != {"tuple", "move"}:
+            told.append(await anext(events))
+        (moved,) = [one for one in told if one.kind == "move"]
+        assert moved.facts == {"agent": "ann@ward", "from": "", "to": "ward"}
+        before = web.service.views.last_record
+        rows = [["job", n] for n in range(500)]
+        await web("POST", f"{AGENT}/spaces/jobs/out-many", {"rows": rows})
+        while web.service.views.last_record < before + 500:
+            await asyncio.sleep(0.01)
+        folded = await anext(events)
+        assert folded.kind == "folded"
+        share = EVENTS_S_MAX // LOOKS_S
+        rest = [await anext(events) for _ in range(share)]
+        assert {one.kind for one in rest} == {"tuple"}
+        assert folded.facts["count"] + share == web.service.views.last_record - told[-1].record
+        assert live.viewers == 1
+        await events.aclose()  # type: ignore[attr-defined]
+        assert live.viewers == 0
+        wrong = await web("GET", "/v1/events?kinds=rulnig", token="ops")
+        assert (wrong.status_code, wrong.json()["code"]) == (400, "api.no-such-kind")
+        assert json.loads(json.dumps(rest[0].facts, default=str))["space"] == "jobs"
+
+    on_the_web(work)
