@@ -8,7 +8,7 @@ from inspect import getmembers, isclass
 import pytest
 from typer.main import get_command
 
-from nomospace.api.mcp import member, pages, server, tools
+from nomospace.api.mcp import member, pages, server, tools, words
 from nomospace.cli.mcp import AGENT, AWAY_S, app
 from nomospace.cli.remote_options import LOCAL
 from nomospace.errors import NomospaceError
@@ -25,6 +25,7 @@ LIMITS = {
     "a message of the client, in bytes": server.MESSAGE_BYTES_MAX,
     "one field, pattern or message, in characters": tools.TEXT_MAX,
     "tuples, events, messages or lines in one answer": tools.SHOWN_MAX,
+    "a list in one answer, in characters; the rest is for the next one": words.ANSWER_CHARS_MAX,
     "spaces of a model": member.SPACES_MAX,
     "reactions of a model": member.REACTIONS_MAX,
     "events that wait; then the oldest is forgotten, and counted": member.FIRINGS_MAX,

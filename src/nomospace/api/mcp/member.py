@@ -17,15 +17,17 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import msgspec
 
+from nomospace.api.mcp import words
 from nomospace.client import Agent, Letter, Membership, ReactionHandle, Space, TimedOut, Tuple
 from nomospace.client.laws import Law
 from nomospace.errors import CallerError, Unavailable
-from nomospace.terms import Term
+from nomospace.terms import Term, show
 
 WAIT_S_MAX: Final = 60.0
 """The longest that a model may wait for a tuple, a firing or a letter in one call."""
@@ -42,6 +44,7 @@ RULINGS_MAX: Final = 100
 EVENTS: Final = "nomospace://events"
 INBOX: Final = "nomospace://inbox"
 
+T = TypeVar("T")
 News = Callable[[str], Awaitable[None]]
 """Told the address of a page that has something new."""
 
@@ -118,6 +121,16 @@ class Event(msgspec.Struct, frozen=True):
     reaction: str
     space: str
     tuple: Tuple
+
+
+def event_line(event: Event) -> str:
+    """A firing in one line."""
+    return f"{event.reaction} saw in {event.space}: {words.line(event.tuple)}"
+
+
+def letter_line(letter: Letter) -> str:
+    """A letter in one line."""
+    return f"{letter.sender}: {show(letter.message)}"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -296,7 +309,7 @@ class Member:
 
     async def fetch_events(self, limit: int, wait: float) -> tuple[list[Event], int]:
         """The oldest firings that wait, and how many were forgotten before them."""
-        got = await self._fetch(EVENTS, self.events, limit, wait)
+        got = await self._fetch(EVENTS, self.events, event_line, limit, wait)
         lost, self.lost = self.lost, 0
         return got, lost
 
@@ -314,7 +327,7 @@ class Member:
         """The oldest letters that wait."""
         if self._membership is None:
             raise NoLaw(what="inbox")
-        got = await self._fetch(INBOX, self.letters, limit, wait)
+        got = await self._fetch(INBOX, self.letters, letter_line, limit, wait)
         self._room.set()
         return got
 
@@ -379,12 +392,15 @@ class Member:
             self._rung[page] = True
             await self.news(page)
 
-    async def _fetch(self, page: str, kept: deque[Any], limit: int, wait: float) -> list[Any]:
+    async def _fetch(
+        self, page: str, kept: deque[T], line: Callable[[T], str], limit: int, wait: float
+    ) -> list[T]:
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 while not kept:
                     self._bells[page].clear()
                     await self._bells[page].wait()
-        got = [kept.popleft() for _ in range(min(limit, len(kept)))]
+        lines = [line(one) for one in islice(kept, limit)]
+        got = [kept.popleft() for _ in range(words.fitting(lines))]
         self._rung[page] = bool(kept)
         return got

@@ -10,8 +10,7 @@ from typing import Final
 import msgspec
 
 from nomospace.api.mcp import words
-from nomospace.api.mcp.member import EVENTS, INBOX, Member
-from nomospace.terms import show
+from nomospace.api.mcp.member import EVENTS, INBOX, Member, event_line, letter_line
 
 LAW: Final = "nomospace://law"
 STATE: Final = "nomospace://state"
@@ -52,12 +51,10 @@ def read(member: Member, address: str) -> str | None:
     if address == SPACES:
         return _spaces(member)
     if address == EVENTS:
-        lines = [
-            f"{one.reaction} saw in {one.space}: {words.line(one.tuple)}" for one in member.events
-        ]
+        lines = [event_line(one) for one in member.events]
         return _peek("event", "events", lines)
     if address == INBOX:
-        lines = [f"{one.sender}: {show(one.message)}" for one in member.letters]
+        lines = [letter_line(one) for one in member.letters]
         return _peek("message", "inbox", lines)
     return None
 
@@ -75,9 +72,14 @@ def _state(member: Member) -> str:
         return "You are under no law, so you have no control state."
     lines = []
     for entry in member.rulings:
-        changes = ", ".join(show(one) for one in entry.told.operations)
+        changes = ", ".join(words.operations(entry.told))
         shown = f"; {changes}" if changes else ""
-        lines.append(f"ruling {entry.number} on {entry.what}: {entry.told.verdict}{shown}")
+        lines.append(
+            words.cut(
+                f"ruling {entry.number} on {entry.what}: {entry.told.verdict}{shown}",
+                words.ABOUT_CHARS_MAX,
+            )
+        )
     head = f"{member.agent.id} under law {law.name}: {DISCLOSURE[law.tree.disclose]}."
     start = words.line(law.initial)
     return words.listing(f"{head} A member starts with {start}. Rulings told:", lines, 0)
@@ -101,4 +103,8 @@ def _spaces(member: Member) -> str:
 
 def _peek(what: str, tool: str, lines: list[str]) -> str:
     head = f"Not fetched yet (the tool {tool} does): {words.count(len(lines), what)}"
-    return words.listing(head, lines[:PEEK_MAX], max(0, len(lines) - PEEK_MAX))
+    return words.listing(
+        head,
+        [words.cut(one, words.ABOUT_CHARS_MAX) for one in lines[:PEEK_MAX]],
+        max(0, len(lines) - PEEK_MAX),
+    )

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from nomospace.api.mcp import words
-from nomospace.api.mcp.member import WAIT_S_MAX, Member
+from nomospace.api.mcp.member import WAIT_S_MAX, Member, event_line, letter_line
 from nomospace.api.mcp.words import Answer
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import Bug, NomospaceError
@@ -173,10 +173,11 @@ async def _write(member: Member, asked: Write) -> Answer:
 async def _read(member: Member, asked: Read) -> Answer:
     template = read_patterns(_texts(asked.template))
     got = await member.read(asked.space, template, wait=asked.wait_s, at=asked.at)
-    shown = got[: asked.limit]
     if not got:
         return Answer(_nothing(asked), {"tuples": [], "more": 0})
-    lines = [words.line(one) + (f" ({one.why})" if one.why else "") for one in shown]
+    lines = [words.line(one) + (f" ({one.why})" if one.why else "") for one in got[: asked.limit]]
+    lines = lines[: words.fitting(lines)]
+    shown = got[: len(lines)]
     left = len(got) - len(shown)
     text = words.listing(f"In {asked.space}:", lines, left)
     return Answer(text, {"tuples": [words.found(one) for one in shown], "more": left})
@@ -207,7 +208,7 @@ async def _unreact(member: Member, asked: Unreact) -> Answer:
 async def _events(member: Member, asked: Fetch) -> Answer:
     got, lost = await member.fetch_events(asked.limit, asked.wait_s)
     left = len(member.events)
-    lines = [f"{one.reaction} saw in {one.space}: {words.line(one.tuple)}" for one in got]
+    lines = [event_line(one) for one in got]
     head = words.count(len(got), "event") if got else "No events yet."
     if lost:
         head += f" ({lost:,} older ones were forgotten: read the space for what is there)"
@@ -231,7 +232,7 @@ async def _send(member: Member, asked: Send) -> Answer:
 async def _inbox(member: Member, asked: Fetch) -> Answer:
     got = await member.fetch_letters(asked.limit, asked.wait_s)
     left = len(member.letters)
-    lines = [f"{one.sender}: {show(one.message)}" for one in got]
+    lines = [letter_line(one) for one in got]
     head = words.count(len(got), "message") if got else "No messages yet."
     data = [{"from": one.sender, "message": show(one.message)} for one in got]
     return Answer(words.listing(head, lines, left), {"messages": data, "more": left})
@@ -284,7 +285,7 @@ def _ruling(number: int, told: Any) -> dict[str, Any]:
         "rule": told.rule,
         "refused": told.refused,
         "held": told.held,
-        "operations": [show(one) for one in told.operations],
+        "operations": words.operations(told),
     }
 
 

@@ -12,7 +12,13 @@ from nomospace.client.tuples import Tuple
 from nomospace.terms import Term, show
 
 STORY_CHARS_MAX: Final = 8_000
-"""The longest story of a ruling that is told."""
+"""The longest story of a ruling that is told, besides what it was about."""
+ABOUT_CHARS_MAX: Final = 1_000
+"""How much is told of what a ruling was about, and of each thing that is only listed."""
+ANSWER_CHARS_MAX: Final = 200_000
+"""About the longest list in an answer; the rest is for the next one. One tuple is told whole."""
+OPERATIONS_MAX: Final = 100
+"""How many operations of a ruling are told."""
 RULES_MAX: Final = 40
 """Of how many rules it is told what they let pass."""
 RULE_CHARS_MAX: Final = 300
@@ -70,6 +76,25 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def fitting(lines: Sequence[str]) -> int:
+    """How many of some lines, from the first on, one answer holds: one at least.
+
+    >>> fitting(["a" * 150_000, "b" * 60_000, "c"]), fitting([]), fitting(["x" * 300_000])
+    (1, 0, 1)
+    """
+    size = 0
+    for held, one in enumerate(lines):
+        size += len(one)
+        if size > ANSWER_CHARS_MAX and held:
+            return held
+    return len(lines)
+
+
+def operations(told: Any) -> list[str]:
+    """What a ruling ordered, as far as its agent may know."""
+    return [cut(show(one), ABOUT_CHARS_MAX) for one in told.operations[:OPERATIONS_MAX]]
+
+
 def passes(law: Law, told_of: str = "") -> list[str]:
     """What a law says of messages, a line for each rule: its author's own words, or its text.
 
@@ -100,11 +125,13 @@ def story(told: Any, number: int, law: Law | None) -> str:
     the rules that were not even tried, the words alone follow.
     """
     why = told.explain()
+    head, _, rest = why.partition("\n")
+    reasons = f"{cut(head, ABOUT_CHARS_MAX)}\n{cut(rest, STORY_CHARS_MAX)}".rstrip()
     name = law.name if law is not None and law.hash == told.law else told.law[:12]
     if not (told.refused or told.held):
-        return f"Ruling {number} of law {name}: {cut(why, STORY_CHARS_MAX)}"
+        return f"Ruling {number} of law {name}: {reasons}"
     verb = "refuses this, so nothing was done" if told.refused else "holds this back for now"
-    lines = [f"Law {name} {verb} (ruling {number}).", cut(why, STORY_CHARS_MAX)]
+    lines = [f"Law {name} {verb} (ruling {number}).", reasons]
     others = passes(law, why) if law is not None and law.hash == told.law else []
     return "\n".join([*lines, *(["It lets pass:", *others] if others else [])])
 

@@ -208,6 +208,33 @@ def test_letters_past_the_limit_wait_in_the_inbox(monkeypatch: pytest.MonkeyPatc
     play(script, TALK)
 
 
+def test_answers_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "ANSWER_CHARS_MAX", 100)
+
+    async def script(member: Member, call: Call, host: ns.Host) -> None:
+        await call("react", space="jobs", template=["n", "_"])
+        for n in range(3):
+            await call("write", space="jobs", fields=["n", f"'{n} {'x' * 60}'"])
+        await _until(lambda: len(member.events) == 3)
+        read = await call("read", space="jobs", template=["n", "_"])
+        assert (len(read.data["tuples"]), read.data["more"]) == (1, 2)
+        for left in (2, 1, 0):  # what does not fit is for the next answer, and is not lost
+            got = await call("events")
+            assert (len(got.data["events"]), got.data["more"]) == (1, left)
+
+    play(script)
+
+
+def test_the_reasons_are_told_however_long_the_message_was() -> None:
+    async def script(member: Member, call: Call, host: ns.Host) -> None:
+        refused = await call("write", space="market", fields=[f"'{'x' * 20_000}'"])
+        assert refused.error
+        assert len(refused.text) < words.STORY_CHARS_MAX
+        assert "% A provider may bid in its own name." in refused.text
+
+    play(script, SB)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
