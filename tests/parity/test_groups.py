@@ -1,6 +1,9 @@
 """Hosts that are cut off and joined again, and hosts that are killed and start again."""
 
-from nomospace import t
+import asyncio
+
+from nomospace import a, obj, t
+from nomospace.meaning import Ontology, OntologyClass
 from tests.parity.conftest import Play
 from tests.parity.worlds import WAIT_S, World, see, until
 
@@ -76,5 +79,33 @@ def test_a_host_that_was_killed_comes_back_to_its_group(play: Play) -> None:
             return await again.read_nowait("job", int) is None
 
         await until(none_left)
+
+    play(story)
+
+
+def test_tuples_of_several_hosts_answer_together(play: Play) -> None:
+    cars = Ontology("cars", [OntologyClass(name) for name in ("Car", "Insurance", "Finance")])
+    wanted = (a("Car"), a("Insurance"), a("Finance"))
+
+    async def story(world: World) -> None:
+        await world.start("ward", "icu", "lab")
+        ann, bob = await world.agent("ann", "ward"), await world.agent("bob", "icu")
+        cid = await world.agent("cid", "lab")
+        mine, yours, theirs = [
+            await one.space("sales", shared=True, ontology=cars) for one in (ann, bob, cid)
+        ]
+        for host in ("icu", "lab"):
+            await see(ann, host)
+        waiting = asyncio.ensure_future(mine.take(*wanted, correlate="auto", timeout=WAIT_S))
+        await yours.out(obj("Car", "x"), obj("Insurance", "i"))
+        await theirs.out(obj("Car", "y"), obj("Finance", "g"))
+        assert not waiting.done()
+        await theirs.out(obj("Car", "x"), obj("Finance", "f"))
+        found = await waiting
+        assert tuple(found) == (obj("Car", "x"), obj("Insurance", "i"), obj("Finance", "f"))
+        assert len(found.tuples) == 2
+        assert await yours.read_nowait(a("Car")) is None
+        left = await theirs.read_all(a("Car"))
+        assert [tuple(one) for one in left] == [(obj("Car", "y"), obj("Finance", "g"))]
 
     play(story)

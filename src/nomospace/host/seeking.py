@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
+from nomospace.host.composing import apart, composed
 from nomospace.host.effects import TAKEN, Found, Member
-from nomospace.host.holding import Interface, Resident, record_of
+from nomospace.host.holding import Interface, Resident, record_of, row_of
 from nomospace.host.index import Index
 from nomospace.host.problems import (
     AgentLeft,
@@ -53,6 +54,7 @@ from nomospace.protocols.spaces import (
     Lent,
     Offer,
     Returned,
+    Row,
     Settled,
     Shown,
     Unwatch,
@@ -521,9 +523,9 @@ class Seeking:
             return False  # it has quit its community: nobody there could be given the tuple
         founds = tuple([self._found(one, record) for record in records])
         if sets:
-            chosen = _apart(space, records, sets) if one.takes else [_in(space, s) for s in sets]
-            founds += tuple([gathered_of(*pair) for pair in chosen])
-            records = [*records, *[record for _, its in chosen for record in its]]
+            pairs = chosen(space, records, sets, takes=one.takes)
+            founds += tuple([gathered_of(*pair) for pair in pairs])
+            records = [*records, *[record for _, its in pairs for record in its]]
         ruled = host.governed.release(one, founds) if one.law else None
         if ruled is not None and ruled.message is None:
             if seek.how not in WAITING:
@@ -579,7 +581,7 @@ class Seeking:
     # -- asking another host ---------------------------------------------------------------
 
     def _ask(self, site: str, one: Op) -> None:
-        host, seek = self._host, one.seek
+        host, seek, sets = self._host, one.seek, one.seek.sets
         if one.law and host.group.doubts(site, one.law):
             self._nothing(one)
             return
@@ -601,6 +603,7 @@ class Seeking:
                 seek.dest,
                 seek.lease_us,
                 one.message,
+                None if sets is None or one.law else (sets.correlate, sets.key, sets.max_set),
             ),
         )
 
@@ -625,7 +628,7 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([self._found(one, record_of(row)) for row in body.rows])
+        founds, _ = self._told(one, body.rows, body.sets)
         if body.why:
             self._host.fail(one.op, TooMuch(host=peer, why=body.why))
         elif one.law:
@@ -718,13 +721,33 @@ class Seeking:
             return
         one.sites.pop(peer, None)
         self._close(one)
-        founds = tuple([self._found(one, record_of(row)) for row in what.rows])
+        founds, unread = self._told(one, what.rows, what.sets)
+        for row in unread:
+            host.group.give(peer, Returned(what.space, what.law, row))
         if one.law:
             host.governed.deliver(one, what.message, founds)
         elif one.seek.how in BULK:
             host.answer(one.op, founds)
         else:
-            host.answer(one.op, founds[0])
+            host.answer(one.op, founds[0] if founds else None)
+
+    def _told(
+        self, one: Op, rows: tuple[Row, ...], sizes: tuple[int, ...]
+    ) -> tuple[tuple[Found, ...], list[Row]]:
+        """What a peer found, as its finder gets it; and the tuples of sets that answer nothing."""
+        singles, sets = apart([record_of(row) for row in rows], sizes)
+        founds = [self._found(one, record) for record in singles]
+        unread: list[Row] = []
+        if sets and one.seek.sets is not None:
+            ontology = self._waiting_space(one).ontology
+            read = composed(ontology, ask_of(one.seek), sets)
+            for gathering, its in zip(read, sets, strict=True):
+                if gathering is None:
+                    unread += [row_of(record) for record in its]
+                else:
+                    by_id = {record.id: record for record in its}
+                    founds.append(gathered_of(gathering, [by_id[id] for id in gathering.ids]))
+        return tuple(founds), unread
 
     def hear_lent(self, peer: str, body: Lent) -> None:
         """Tuples come under a lease; what is not wanted any more is given back."""
@@ -786,15 +809,22 @@ def _in(space: Space, gathering: Gathering) -> Chosen:
     return gathering, tuple([record for record in found if record is not None])
 
 
-def _apart(space: Space, records: list[Record], sets: Sequence[Gathering]) -> list[Chosen]:
-    """The sets that can be taken one after the other: a tuple that is gone is in no later one."""
+def chosen(
+    space: Space, records: list[Record], sets: Sequence[Gathering], *, takes: bool
+) -> list[Chosen]:
+    """Sets with their tuples; for a take those that can be had one after the other.
+
+    A tuple that is gone, alone or in a set, is in no later one.
+    """
+    if not takes:
+        return [_in(space, one) for one in sets]
     gone = {record.id: None for record in records}
-    chosen: list[Chosen] = []
+    found: list[Chosen] = []
     for one in sets:
         if not any(id in gone for id in one.ids):
             gone.update(dict.fromkeys(one.ids))
-            chosen.append(_in(space, one))
-    return chosen
+            found.append(_in(space, one))
+    return found
 
 
 def gathered_of(gathering: Gathering, records: Sequence[Record]) -> Found:

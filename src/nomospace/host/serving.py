@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import row_of
-from nomospace.host.seeking import found_of
+from nomospace.host.seeking import chosen, found_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
@@ -26,6 +26,7 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Space
+from nomospace.space import Ask as SetsAsk
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -167,6 +168,7 @@ class Serving:
         key: Key = tuple(body.key)  # type: ignore[assignment]
         level = self._level(peer, body.space, body.law)
         records: list[Record] = []
+        sizes: tuple[int, ...] = ()
         message = None
         if level is not None and (
             not body.law or host.governed.admits(body.space, body.law, body.agent, body.message)
@@ -178,6 +180,10 @@ class Serving:
             else:
                 first = level.space.find(template, at=at, dest=dest, now=host.now)
                 records = [first] if first is not None else []
+            if body.sets is not None and not body.law:
+                sets = self._sets(level.space, body, SetsAsk(template, *body.sets), records)
+                sizes = tuple([len(one) for one in sets])
+                records += [record for one in sets for record in one]
             if body.law:
                 founds = tuple([found_of(record) for record in records])
                 message = host.governed.release_for(
@@ -187,15 +193,28 @@ class Serving:
                     records = []
         rows = tuple([row_of(record) for record in records])
         if len(rows) > 1:  # it would be tried for ever; one alone always fits
-            whole = Transfer(0, Given(key, body.space, body.law, rows, message))
+            whole = Transfer(0, Given(key, body.space, body.law, rows, message, sizes))
             if why := host.group.too_much(whole):
                 host.group.tell(peer, Shown(key, why=why))
                 return
         if not records or not body.takes:
-            host.group.tell(peer, Shown(key, rows, message))
+            host.group.tell(peer, Shown(key, rows, message, "", sizes))
             return
         assert level is not None
-        self._hand_over(peer, key, body, level.space, records, message)
+        self._hand_over(peer, key, body, level.space, records, message, sizes)
+
+    def _sets(
+        self, space: Space, body: Ask, ask: SetsAsk, singles: list[Record]
+    ) -> list[tuple[Record, ...]]:
+        """The sets that answer, besides what answers alone; no two that are taken overlap."""
+        now = self._host.now
+        if body.all:
+            look = ask.correlate == "always" or not singles
+            found = space.gather_all(ask, now=now) if look else []
+        else:
+            one = None if singles else space.gather(ask, now=now)
+            found = [] if one is None else [one]
+        return [records for _, records in chosen(space, singles, found, takes=body.takes)]
 
     def _hand_over(
         self,
@@ -205,6 +224,7 @@ class Serving:
         space: Space,
         records: list[Record],
         message: Term,
+        sizes: tuple[int, ...] = (),
     ) -> None:
         """Lend tuples to a peer's agent, or give them for good: removed and sent in one step."""
         host = self._host
@@ -223,4 +243,4 @@ class Serving:
             space.remove(record)
             host.holding.forget(body.space, record)
             host.trace(TAKEN, body.space, record, body.agent)
-        host.group.give(peer, Given(key, body.space, body.law, rows, message))
+        host.group.give(peer, Given(key, body.space, body.law, rows, message, sizes))

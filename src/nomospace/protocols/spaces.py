@@ -116,7 +116,10 @@ class Unwatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="unwat
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
-    """Read or take at once what there is, one or all."""
+    """Read or take at once what there is, one or all.
+
+    With `sets` several tuples may answer together: how, by which key, and how many at most.
+    """
 
     key: Key
     space: str
@@ -129,19 +132,22 @@ class Ask(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ask"):
     dest: str
     lease_us: int
     message: Any = None
+    sets: tuple[str, str, int] | None = None
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="shown"):
     """What a read found; nothing for an `Ask` that found none, whatever it was for.
 
     `message` is the answer as the manager's law let it go. With `why` there was something, and it
-    could not be sent.
+    could not be sent. The last of the rows are sets of tuples that answer together, of so many
+    tuples each as `sets` says.
     """
 
     key: Key
     rows: tuple[Row, ...] = ()
     message: Any = None
     why: str = ""
+    sets: tuple[int, ...] = ()
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="offer"):
@@ -277,13 +283,14 @@ class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migr
 
 
 class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="given"):
-    """A transfer: tuples that a take of the receiver's asked for."""
+    """A transfer: tuples that a take of the receiver's asked for; `sets` are as in `Shown`."""
 
     key: Key
     space: str
     law: str
     rows: tuple[Row, ...]
     message: Any = None
+    sets: tuple[int, ...] = ()
 
 
 class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):

@@ -251,6 +251,47 @@ def test_a_host_alone_can_be_asked_for(net: Hosts) -> None:
     assert left(net, ANN, BOB) == [insured("x")]
 
 
+@pytest.mark.parametrize(("how", "stays"), [("take_nowait", 0), ("read_nowait", 2)])
+def test_who_does_not_wait_may_ask_another_host_for_a_set(net: Hosts, how: str, stays: int) -> None:
+    net.out(ANN, *insured("x"))
+    net.out(BOB, *insured("y"))
+    assert net.ask(ANN, Seek("jobs", how, Template.of(WANTED), "b", sets=Sets())) is None
+    net.out(BOB, *financed("y"))
+    found = net.ask(ANN, Seek("jobs", how, Template.of(WANTED), "b", sets=Sets()))
+    assert found.fields == (obj("SportsCar", "y"), obj("Insurance", "i-y"), obj("Finance", "f-y"))
+    assert [one.fields for one in found.members] == [insured("y"), financed("y")]
+    assert "share SportsCar y" in found.why
+    assert len(left(net, BOB)) == stays
+
+
+def test_all_sets_of_another_host(net: Hosts) -> None:
+    whole = (*insured("w"), obj("Finance", "f-w"))
+    for fields in (insured("x"), financed("x"), insured("y"), financed("y"), whole):
+        net.out(BOB, *fields)
+    net.out(BOB, obj("SportsCar", "x"), obj("Finance", "other"))
+
+    def asked(how: str, correlate: str) -> list[str]:
+        seek = Seek("jobs", how, Template.of(WANTED), "b", sets=Sets(correlate=correlate))
+        return [str(one.fields[2].args[1]) for one in net.ask(ANN, seek)]
+
+    assert asked("read_all", "auto") == ["f-w"], "one answers alone"
+    assert asked("read_all", "always") == ["f-w", "f-x", "other", "f-y"]
+    assert asked("take_all", "always") == ["f-w", "f-x", "f-y"]
+    assert left(net, BOB) == [(obj("SportsCar", "x"), obj("Finance", "other"))]
+
+
+def test_a_set_that_is_none_by_this_hosts_reading_goes_back(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net.out(BOB, *insured("y"))
+    net.out(BOB, *financed("y"))
+    monkeypatch.setattr("nomospace.host.seeking.composed", lambda _, __, sets: [None] * len(sets))
+    seek = Seek("jobs", "take_nowait", Template.of(WANTED), "b", sets=Sets())
+    assert net.ask(ANN, seek) is None
+    net.run(1)
+    assert left(net, BOB) == [insured("y"), financed("y")]
+
+
 def test_tuples_are_shown_only_while_somebody_waits(net: Hosts) -> None:
     net.out(BOB, *insured("x"))
     net.run(1)
