@@ -67,6 +67,17 @@ class NoSuchLaw(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NoSuchHost(CallerError):
+    """An agent was told to move to a host that is not in the group."""
+
+    code: ClassVar[str] = "api.no-such-host"
+    host: str
+
+    def __str__(self) -> str:
+        return f"host {self.host[:100]!r} is not in the group now; look at the topology, then move"
+
+
+@dataclass(eq=False, kw_only=True)
 class NotAMemberHere(CallerError):
     """An inbox was asked for under a law that the agent has not adopted."""
 
@@ -217,6 +228,7 @@ class Seat:
 
     async def move(self, to: str) -> None:
         """Send the agent to another host of the group, with all that it has."""
+        self._service.check_host(to)
         try:
             await self._line.move(to, CLIENT_PROGRAM, b"", None, ())
         except Departed:
@@ -329,6 +341,11 @@ class Service:
         """An agent has left the host."""
         self._seats.pop(seat.id, None)
         seat.end(gone=True)
+
+    def check_host(self, host: str) -> None:
+        """Raise `NoSuchHost` unless a host is in the group; else a move would wait for nobody."""
+        if host not in self._server.host.view.members:
+            raise NoSuchHost(host=host)
 
     def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws that an agent here is under."""

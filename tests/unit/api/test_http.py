@@ -216,6 +216,7 @@ def test_a_member_adopts_sends_receives_and_learns_why_not() -> None:
             404,
             "api.not-a-member",
         ),
+        ("move", {"to": "nowhere"}, 404, "api.no-such-host"),
         ("communities/xyz/send", {"message": "x", "to": "b@w"}, 422, "api.bad-shape"),
     ],
 )

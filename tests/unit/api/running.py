@@ -1,0 +1,41 @@
+"""A host with an API, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+END_S = 20
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where the API of a host is, and the token that it printed."""
+
+    url: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+
+@contextmanager
+def host(*more: str) -> Iterator[Running]:
+    """A host called `ward`, without certificates and without a disk, until the end of the block."""
+    options = "--insecure --store memory --listen 127.0.0.1:0 --api 127.0.0.1:0 --json".split()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nomospace.cli", "host", "run", "ward", *options, *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        line = json.loads(process.stdout.readline())
+        yield Running(line["api"], line["api_token"])
+    finally:
+        process.terminate()
+        process.communicate(timeout=END_S)
+    assert process.returncode == 0
