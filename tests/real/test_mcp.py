@@ -140,6 +140,11 @@ async def _over_http(address: str) -> None:
             Client(streamable_http_client(address, http_client=http), mode=mode) as client,
         ):
             model = Model(client)
+            if mode == "auto":
+                async with client.listen(resource_subscriptions=[EVENTS]) as news:
+                    await model.call("react", space="jobs", template=["job", "_"])
+                    await model.call("write", space="jobs", fields=["job", 16])
+                    await anext(news)
             await model.call("write", space="jobs", fields=["job", 17])
             took = await model.call("take", space="jobs", template=["job", "_:int"], wait_s=10)
             assert took["tuple"]["writer"] == "web@exchange"
