@@ -125,13 +125,13 @@ def world_row(workload: Workload, seed: Any) -> dict[str, Any]:
     }
     if any(world.hops):
         row["hops_mean"] = mean_hops(world.hops)
-    waits = sorted(_waits(history))
+    waits = sorted(waits_in(history))
     if waits:
         row["latency_p50_us"], row["latency_p99_us"] = _least(waits, 50), _least(waits, 99)
     return row
 
 
-def _waits(history: list[Happening]) -> Iterator[int]:
+def waits_in(history: list[Happening]) -> Iterator[int]:
     """How long messages were under way, and calls unanswered, in the world's own time.
 
     A message has arrived when its receiver's controller rules on it; of several that are alike, the

@@ -26,13 +26,13 @@ def stricter() -> CompiledLaw:
     return load(text, "stricter.law")
 
 
-def damage(path: Path) -> None:
-    """Flip some bytes in the middle of the rulings of a segment; its outline stays as it is."""
+def damage(path: Path, column: str = "body") -> None:
+    """Flip some bytes in the middle of a column of a segment; its outline stays as it is."""
     group = pq.read_metadata(path).row_group(0)
     columns = [group.column(place) for place in range(group.num_columns)]
-    (body,) = [column for column in columns if column.path_in_schema == "body"]
-    first = body.dictionary_page_offset or body.data_page_offset
-    middle = first + body.total_compressed_size // 2
+    (chunk,) = [one for one in columns if one.path_in_schema == column]
+    first = chunk.dictionary_page_offset or chunk.data_page_offset
+    middle = first + chunk.total_compressed_size // 2
     data = bytearray(path.read_bytes())
     for at in range(middle, middle + 64):
         data[at] ^= 0xFF

@@ -49,7 +49,7 @@ class Question(NamedTuple):
 
         >>> Question("q", "SELECT EPOCH_US(\\"at\\") AS us FROM events WHERE hops > :hops").said(
         ...     "spark", {"events": "journal"}, hops=3)
-        'SELECT UNIX_MICROS(`at`) AS us FROM journal WHERE hops > 3'
+        'SELECT UNIX_MICROS(`at`) AS us FROM journal AS events WHERE hops > 3'
         """
         tree = parse_one(self.sql, read="duckdb")
         for table in list(tree.find_all(exp.Table)):
