@@ -2,7 +2,7 @@
 
 import re
 
-from nomospace.meaning.sql import building, layout, networks
+from nomospace.meaning.sql import building, layout, networks, tables
 from nomospace.meaning.sql.dialects import DIALECTS
 from nomospace.store import matching
 from tests.repo.rooms import ROOT
@@ -14,8 +14,8 @@ LIMITS = {
     "columns for properties of one class": layout.COLUMNS_MAX,
     "names of a property that has a column": layout.NESTED_MAX,
     "sets of one network that Python looks at, where it has to": building.JUDGED_MAX,
-    "questions whose statements are kept": matching.PLANS_MAX,
-    "tuples of answers that are kept": matching.TUPLES_MAX,
+    "questions whose statements are kept": tables.PLANS_MAX,
+    "tuples of answers that are kept": tables.TUPLES_MAX,
     "seconds that a statement may take": int(matching.STATEMENT_S),
 }
 

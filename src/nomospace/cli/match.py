@@ -38,6 +38,7 @@ ENGINES: Final = {
     "sqlite": "nomospace.cli.match_engines:open_sqlite",
     "postgres": "nomospace.cli.match_engines:open_postgres",
     "duckdb": "nomospace.cli.match_engines:open_duckdb",
+    "spark": "nomospace.cli.match_engines:open_spark",
 }
 """Where each engine is opened, as `module:function`."""
 

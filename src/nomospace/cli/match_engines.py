@@ -72,6 +72,19 @@ def open_postgres(ontology: Ontology, facts: Iterable[Fact], url: str) -> Databa
     return DatabaseEngine(ontology, facts, PostgresDatabase(url))
 
 
+def open_spark(ontology: Ontology, facts: Iterable[Fact], url: str) -> DatabaseEngine:
+    """Spark, on the master that is named, else on this machine."""
+    from nomospace.cli.spark import ensure_spark, progress
+    from nomospace.pipeline.jobs.session import LOCAL, check_master, open_session
+
+    check_master(url or LOCAL)
+    ensure_spark()
+    from nomospace.pipeline.matching import SparkDatabase
+
+    spark = open_session(url or LOCAL, say=progress)
+    return DatabaseEngine(ontology, facts, SparkDatabase(spark, owned=True))
+
+
 def _no_url(engine: str, url: str) -> None:
     if url:
         raise Unusable(what="--url", why=f"the engine {engine} has no address; leave it out")

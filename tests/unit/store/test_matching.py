@@ -14,11 +14,12 @@ from nomospace.meaning.ontology import PLAIN, Dependence, Input, Ontology, Ontol
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question, parse_template, question_of
 from nomospace.meaning.sql import networks
+from nomospace.meaning.sql import tables as tables_of_meaning
 from nomospace.meaning.sql.building import Builder, groups
-from nomospace.meaning.sql.dialects import Dialect, Statement
+from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row
 from nomospace.meaning.sql.networks import TooManyFields
-from nomospace.store import matching, matching_sqlite
+from nomospace.store import matching_sqlite
 from nomospace.store.matching import Database, DatabaseFailed, Tables
 from nomospace.store.matching_duckdb import DuckdbDatabase
 from nomospace.store.matching_postgres import PostgresDatabase
@@ -177,8 +178,8 @@ def test_a_cut_is_told() -> None:
 
 
 def test_plans_and_tuples_are_kept_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "PLANS_MAX", 2)
-    monkeypatch.setattr(matching, "TUPLES_MAX", 3)
+    monkeypatch.setattr(tables_of_meaning, "PLANS_MAX", 2)
+    monkeypatch.setattr(tables_of_meaning, "TUPLES_MAX", 3)
     with database("sqlite") as made:
         tables = opened(made, some(2))
         asked = [parse_template(f"(Car = c{at})", CARS) for at in (0, 0, 1, 0)]
@@ -294,8 +295,7 @@ def test_a_further_dialect_needs_no_further_builder() -> None:
     with database("sqlite") as made:
         tables = opened(made, some(2))
         planner = Planner(parse_template(WANTED, CARS, correlate="always"), CARS, tables.known())
-        spark = Dialect("spark", indexes=False)
-        builder = Builder(planner, tables.layout, tables.open_paths, spark)
+        builder = Builder(planner, tables.layout, tables.open_paths, DIALECTS["spark"])
         written: list[str] = []
         for group in groups(planner):
             for network in group.networks:

@@ -26,6 +26,9 @@ class Dialect(NamedTuple):
     """Said of texts where the database would not order them by code points of itself."""
     indexes: bool = True
     """Whether tables have indexes that are worth their making."""
+    views: bool = False
+    """Whether tables are views: nothing is put into one but queries, which whoever runs the
+    statements adds to it."""
 
 
 _TYPES: Final = {kind: exp.DataType.build(kind) for kind in (BYTES, NUMBER, TEXT, WHOLE)}
@@ -34,6 +37,7 @@ DIALECTS: Final = {
     "sqlite": Dialect("sqlite"),
     "postgres": Dialect("postgres", collation="C"),
     "duckdb": Dialect("duckdb", indexes=False),
+    "spark": Dialect("spark", indexes=False, views=True),
 }
 """The databases that answer questions."""
 
@@ -43,6 +47,8 @@ class Statement(NamedTuple):
 
     sql: str
     params: Mapping[str, float | str] = MappingProxyType({})
+    into: str = ""
+    """The view to which the rows of this query are to be added, where tables are views."""
 
 
 @lru_cache(maxsize=1_000)
@@ -54,7 +60,11 @@ def created(table: Table, dialect: Dialect, *, temporary: bool) -> tuple[str, ..
     ...     print(statement)
     CREATE TEMPORARY TABLE "t" ("tuple" TEXT COLLATE "C")
     CREATE UNIQUE INDEX "t_tuple" ON "t"("tuple")
+    >>> created(table, DIALECTS["spark"], temporary=True)
+    ('CREATE OR REPLACE TEMPORARY VIEW `t` AS SELECT CAST(NULL AS STRING) AS `tuple` WHERE FALSE',)
     """
+    if dialect.views:
+        return (_view(table, dialect),)
     columns = [
         exp.ColumnDef(
             this=exp.to_identifier(name),
@@ -78,6 +88,38 @@ def created(table: Table, dialect: Dialect, *, temporary: bool) -> tuple[str, ..
     return tuple([rendered(statement, dialect) for statement in made])
 
 
+def dropped(name: str, dialect: Dialect) -> str:
+    """The statement that takes a table away."""
+    kind = "VIEW" if dialect.views else "TABLE"
+    return rendered(exp.Drop(tables=[parts.table(name)], kind=kind), dialect)
+
+
+def emptied(table: Table, dialect: Dialect) -> str:
+    """The statement after which a table has no rows."""
+    if dialect.views:
+        return _view(table, dialect)
+    return rendered(exp.Delete(this=parts.table(table.name)), dialect)
+
+
+def _view(table: Table, dialect: Dialect) -> str:
+    """A view with the columns of a table and no rows."""
+    empty = exp.Select(
+        expressions=[
+            parts.named(exp.Cast(this=exp.Null(), to=_TYPES[kind].copy()), name)
+            for name, kind in table.columns
+        ],
+        where=exp.Where(this=exp.false()),
+    )
+    made = exp.Create(
+        this=parts.table(table.name),
+        kind="VIEW",
+        replace=True,
+        expression=empty,
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+    )
+    return rendered(made, dialect)
+
+
 def rendered(statement: exp.Expr, dialect: Dialect) -> str:
     """A statement as the database reads it; every name in quotes, so that none is a word of SQL."""
     return statement.sql(dialect.name, identify=True, comments=False, copy=False)
@@ -87,6 +129,8 @@ def prepared(statement: exp.Expr, dialect: Dialect, params: Params) -> Statement
     """A statement ready to be run, with those values that it names."""
     used = {str(node.this): None for node in statement.find_all(exp.Placeholder)}
     given = {name: params.values[name] for name in used}
+    if dialect.views and isinstance(statement, exp.Insert):
+        return Statement(rendered(statement.expression, dialect), given, statement.this.name)
     return Statement(rendered(statement, dialect), given)
 
 

@@ -1,0 +1,425 @@
+"""The facts of one space in a database, and questions to them: what goes in, what comes out.
+
+The rest of this room says how facts stand in tables and makes the statements; here they are handed
+to a `Database`, which whoever has a connection brings. A `Tables` is one connection to one
+database, with the facts of one space in the words of one ontology. Joins run in the database:
+Python puts rows in and takes answers out.
+
+Tables are of the connection alone (temporary, or in memory), built when a space, a file or an
+archive is opened to be asked. They are a reading of the tuples, never the tuples themselves; so a
+database that ends takes nothing with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, ClassVar, Final, Protocol, cast
+
+from sqlglot import exp
+
+from nomospace.errors import Unavailable
+from nomospace.meaning.answers import Answer, Answers, in_order
+from nomospace.meaning.assign import Assigner
+from nomospace.meaning.facts import Fact, Facts, Known, Shape
+from nomospace.meaning.facts import Row as FactRow
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.plan import Network, Plan
+from nomospace.meaning.planner import Planner
+from nomospace.meaning.question import Question
+from nomospace.meaning.sql import parts
+from nomospace.meaning.sql.building import (
+    JUDGED_MAX,
+    PASSING,
+    Builder,
+    Group,
+    groups,
+    is_set,
+    statistics,
+)
+from nomospace.meaning.sql.coding import unescaped
+from nomospace.meaning.sql.dialects import (
+    Dialect,
+    Statement,
+    created,
+    dropped,
+    emptied,
+    prepared,
+)
+from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Batch, Layout, Row, Table
+from nomospace.meaning.sql.remembering import Remembered
+from nomospace.meaning.sql.values import Params
+from nomospace.terms import Term
+
+CHUNK: Final = 20_000
+"""So many tuples are turned into rows before they go to the database."""
+PROBLEMS_MAX: Final = 100
+"""How many different problems are reported of one question."""
+PLANS_MAX: Final = 64
+"""The plans, with their statements, that are kept for questions that are asked again."""
+TUPLES_MAX: Final = 100_000
+"""The tuples of answers that are kept as Python has them."""
+
+
+@dataclass(eq=False, kw_only=True)
+class DatabaseFailed(Unavailable):
+    """The database that was to answer a question did not."""
+
+    code: ClassVar[str] = "match.database-failed"
+    engine: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.engine} did not answer: {self.why[:500]}; ask again, ask for less, or match "
+            "with --engine memory"
+        )
+
+
+class Database(Protocol):
+    """A connection to a database, as plain as can be. What fails raises `DatabaseFailed`."""
+
+    dialect: Dialect
+
+    def run(self, statement: Statement) -> None:
+        """Run a statement that gives nothing back."""
+
+    def script(self, statements: Sequence[str]) -> None:
+        """Run statements that take no values and give nothing back, in one go."""
+
+    def ask(self, statement: Statement) -> list[Row]:
+        """The rows that a statement gives."""
+
+    def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Add rows to a table, in one go."""
+
+    def close(self) -> None:
+        """Let go of the connection; twice is harmless."""
+
+
+class StoredRow:
+    """A tuple of an answer: a `meaning.facts.Row` to whoever looks at answers.
+
+    Its bytes are read when somebody looks into it: most of many answers are only counted.
+    """
+
+    def __init__(
+        self, known: str, fields: Callable[[], Term], order: int, ontology: Ontology
+    ) -> None:
+        self.id = known
+        self.order = order
+        self._fields = fields
+        self._ontology = ontology
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FactRow.__struct_fields__:
+            raise AttributeError(name)
+        row = Facts(self._ontology).add(self.id, self._fields())
+        for field in FactRow.__struct_fields__:
+            if field not in ("id", "order"):
+                setattr(self, field, getattr(row, field))
+        return getattr(row, name)
+
+
+class Tables:
+    """The facts of one space in a database, and what is known of them without asking it.
+
+    Two caches stand in front (`remembering`: what was used longest ago goes first). `plans` has
+    questions with their plans and statements, and is emptied when facts come. `rows` has tuples of
+    answers, as the runtime store of the paper does (section 5): the database gives ids, and only
+    tuples that are not at hand are read. Tuples never change, so these are never wrong.
+
+    >>> from nomospace.meaning.ontology import PLAIN
+    >>> from nomospace.meaning.question import parse_template
+    >>> from nomospace.store.matching_sqlite import SqliteDatabase
+    >>> from nomospace.terms import obj
+    >>> from nomospace.wire.values import unpack_term
+    >>> tables = Tables(PLAIN, SqliteDatabase(), unpack_term)
+    >>> tables.add([
+    ...     Fact("t1", (obj("Car", "A"), obj("Tax", "x"))),
+    ...     Fact("t2", (obj("Car", "A"), obj("Loan", "y"))),
+    ... ])
+    >>> for _ in range(2):
+    ...     for answer in tables.answers(parse_template("(Car, Tax, Loan)")).items:
+    ...         print(answer.tuples, answer.why)
+    ('t1', 't2') t1 and t2 share Car A
+    ('t1', 't2') t1 and t2 share Car A
+    >>> tables.plans.rate, tables.rows.rate
+    (0.5, 0.5)
+    """
+
+    def __init__(
+        self, ontology: Ontology, database: Database, read: Callable[[bytes], Term]
+    ) -> None:
+        self.ontology = ontology
+        self._read = read
+        self.layout = Layout(ontology)
+        self.database = database
+        self.plans = Remembered[str, Builder](PLANS_MAX)
+        self.rows = Remembered[str, FactRow](TUPLES_MAX)
+        self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
+        """Every class of which there is an object, and the paths that its remainder may hold."""
+        self.shapes: dict[Shape, int] = {}
+        self._made: dict[str, Table] = {}
+        self._known: Known | None = None
+        self._order = 0
+        self.make([*COMMON, _CHOSEN])
+
+    # -- facts ---------------------------------------------------------------------------------
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """Put facts into the tables, chunk by chunk."""
+        self._known = None
+        self.plans.clear()
+        pending = iter(facts)
+        while chunk := list(islice(pending, CHUNK)):
+            batch = Batch()
+            for fact in chunk:
+                self.layout.add(fact.id, fact.fields, batch)
+            for shape, count in batch.shapes.items():
+                self.shapes[shape] = self.shapes.get(shape, 0) + count
+            for class_name, paths in batch.open_paths.items():
+                self.open_paths.setdefault(class_name, {}).update(paths)
+            classes = [self.layout.table(class_name) for class_name in batch.open_paths]
+            self.make([table for one in classes for table in one.tables])
+            for name, rows in batch.rows.items():
+                self.database.put(name, self._made[name].columns, rows)
+
+    def tell(
+        self,
+        open_paths: Mapping[str, Mapping[tuple[str, ...], None]],
+        shapes: Mapping[Shape, int],
+        known: Known | None = None,
+    ) -> None:
+        """Take facts as there that were put into the database by other hands, laid out as ours.
+
+        `known` spares counting them; it may say more than there is, never less.
+        """
+        self.plans.clear()
+        for class_name, paths in open_paths.items():
+            self.open_paths.setdefault(class_name, {}).update(paths)
+            self._made.update((one.name, one) for one in self.layout.table(class_name).tables)
+        for shape, count in shapes.items():
+            self.shapes[shape] = self.shapes.get(shape, 0) + count
+        self._known = known
+
+    def drop(self) -> None:
+        """Take all tables out of the database, which then can have others."""
+        self._drop(list(self._made))
+
+    def known(self) -> Known:
+        """What a planner has to know; the database counts."""
+        if self._known is None:
+            shared: dict[str, int] = {}
+            varying: dict[str, None] = {}
+            for class_name in self.open_paths:
+                counts = prepared(statistics(self.layout.table(class_name)), self.dialect, Params())
+                ((most, forms),) = self.database.ask(counts)
+                if most > 1:
+                    shared[class_name] = most
+                if forms > 1:
+                    varying[class_name] = None
+            self._known = Known(tuple(self.shapes.items()), shared, frozenset(varying))
+        return self._known
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the database speaks."""
+        return self.database.dialect
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def plan(self, question: Question) -> Plan:
+        """The whole plan of a question for the facts that are there."""
+        return self._builder(question).planner.plan()
+
+    def answers(self, question: Question) -> Answers:
+        """Every answer to a question, sorted by the ids of its tuples."""
+        asking = _Asking(self, self._builder(question))
+        found = asking.found(question.limit + 1, any_one=False)
+        items = asking.dressed(found, question.limit)
+        cut = asking.cut or asking.unplanned
+        if sum(len(rows) for _, rows in found) > question.limit:
+            cut = f"there are more than {question.limit:,} answers"
+        if len(found) > 1:  # those of one group come in order
+            in_order(items)
+        return Answers(items, cut, tuple(asking.problems))
+
+    def first(self, question: Question) -> Answer | None:
+        """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
+        asking = _Asking(self, self._builder(question))
+        found = asking.dressed(asking.found(1, any_one=True), 1)
+        return found[0] if found else None
+
+    def _builder(self, question: Question) -> Builder:
+        known = repr(question)  # terms in it: 1 and 1.0 are two questions
+        found = self.plans.get(known)
+        if found is None:
+            planner = Planner(question, self.ontology, self.known())
+            found = Builder(planner, self.layout, self.open_paths, self.dialect)
+            self.plans.put(known, found)
+        return found
+
+    def tuples(self, ids: Iterable[str]) -> dict[str, FactRow]:
+        """The tuples of some ids, as the tables have them; those at hand are not read again."""
+        found: dict[str, FactRow] = {}
+        missing: list[tuple[str]] = []
+        for one in ids:
+            row = self.rows.get(one)
+            if row is None:
+                missing.append((one,))
+            else:
+                found[one] = row
+        if missing:
+            self.database.put(_CHOSEN.name, _CHOSEN.columns, missing)
+            for one, body in self.database.ask(prepared(_bodies(), self.dialect, Params())):
+                found[one] = self._stored(one, bytes(body))
+                self.rows.put(one, found[one])
+            self.database.script([emptied(_CHOSEN, self.dialect)])
+        return found
+
+    def _stored(self, known: str, body: bytes) -> FactRow:
+        self._order += 1
+        fields = partial(self._read, body)
+        return cast("FactRow", StoredRow(unescaped(known), fields, self._order, self.ontology))
+
+    # -- tables --------------------------------------------------------------------------------
+
+    def make(self, tables: Sequence[Table]) -> bool:
+        """Make those tables that are not there; whether there were any."""
+        script: list[str] = []
+        for table in tables:
+            if table.name not in self._made:
+                script += created(table, self.dialect, temporary=True)
+                self._made[table.name] = table
+        if script:
+            self.database.script(script)
+        return bool(script)
+
+    def drop_passing(self) -> None:
+        """Drop the tables of a question that is over."""
+        self._drop([name for name in self._made if name.startswith(PASSING)])
+
+    def _drop(self, names: Sequence[str]) -> None:
+        self.database.script([dropped(name, self.dialect) for name in names])
+        for name in names:
+            del self._made[name]
+
+
+class _Asking:
+    """One question being asked: the statements are run, group by group."""
+
+    def __init__(self, tables: Tables, builder: Builder) -> None:
+        self.tables = tables
+        self.database = tables.database
+        self.builder = builder
+        self.question = builder.question
+        self.cut = ""
+        self.problems: dict[str, None] = {}
+        self._assigner = Assigner(self.question, tables.ontology, report=self._report)
+        self._there: dict[str, bool] = {}
+
+    def _report(self, problem: str) -> None:
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems[problem] = None
+
+    def found(self, limit: int, *, any_one: bool) -> list[tuple[Group, list[Row]]]:
+        """The sets of answers, as the database finds them, smaller ones first."""
+        found: list[tuple[Group, list[Row]]] = []
+        filled: list[Group] = []
+        try:
+            for group in groups(self.builder.planner):
+                if found and (any_one or (is_set(group) and self._sets_are_extra(found))):
+                    break
+                if not group.networks:
+                    continue
+                self.tables.make([group.table])
+                for network in group.networks:
+                    if self._may_have_rows(network):
+                        self._gather(group, network)
+                if not self.database.ask(self.builder.any_row(group)):
+                    continue
+                smaller = () if any_one else filled
+                rows = self.database.ask(self.builder.answers(group, smaller, limit))
+                filled.append(group)
+                if rows:
+                    found.append((group, rows))
+        finally:
+            self.tables.drop_passing()
+        return found
+
+    @property
+    def unplanned(self) -> str:
+        """Why sets may be missing: there were too many ways to join so many tuples."""
+        planner = self.builder.planner
+        return Plan(self.question, planner.ontology, (), planner.complete).cut
+
+    def _sets_are_extra(self, found: Sequence[tuple[Group, list[Row]]]) -> bool:
+        """Whether a single tuple has answered what sets are only asked for where none does."""
+        return self.question.correlate == "auto" and not is_set(found[0][0])
+
+    def _may_have_rows(self, network: Network) -> bool:
+        for statement in self.builder.candidates(network):
+            known = repr(statement)
+            if known not in self._there:
+                self._there[known] = bool(self.database.ask(statement))
+            if not self._there[known]:
+                return False
+        return True
+
+    def _gather(self, group: Group, network: Network) -> None:
+        gathering = self.builder.gather(group, network)
+        for table, filling in gathering.sources:
+            if self.tables.make([table]):  # no network before has asked for it
+                self.database.run(filling)
+        if not gathering.judged:
+            self.database.run(gathering.rows)
+            return
+        rows = self.database.ask(gathering.rows)
+        if len(rows) > JUDGED_MAX:
+            self.cut = f"more than {JUDGED_MAX:,} sets of tuples were to be looked at in Python"
+        kept = [row for row, _ in self._sound(group, rows[:JUDGED_MAX])]
+        if kept:
+            self.database.put(group.table.name, group.table.columns, kept)
+
+    def _sound(
+        self, group: Group, rows: Sequence[Row]
+    ) -> Iterator[tuple[Row, tuple[FactRow, ...]]]:
+        """The rows of a group that are answers; Python has the last word on what was computed."""
+        known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
+        for row in rows:
+            tuples = tuple([known[one] for one in row])
+            if self._assigner.least(tuples, single=not is_set(group)) is not None:
+                yield row, tuples
+
+    def dressed(self, found: Sequence[tuple[Group, list[Row]]], limit: int) -> list[Answer]:
+        """Answers with their tuples, which only now come out of the database.
+
+        Arithmetic on numbers past what doubles hold may have let a set through: what was computed
+        is looked at again.
+        """
+        items: list[Answer] = []
+        assigner = self._assigner
+        for group, rows in found:
+            rows = rows[: limit - len(items)]
+            if any(network.computations for network in group.networks):
+                sound = self._sound(group, rows)
+                items += [Answer(group.kind, tuples, assigner) for _, tuples in sound]
+            else:
+                known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
+                at = known.__getitem__
+                items += [Answer(group.kind, tuple(map(at, row)), assigner) for row in rows]
+        return items
+
+
+_CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
+"""The tuples of answers, when their bytes are asked for."""
+
+
+def _bodies() -> exp.Select:
+    mine = parts.equal(parts.column("tuple", "c"), parts.column("tuple", "w"))
+    columns = [parts.column("tuple", "w"), parts.column("body", "w")]
+    joins = [parts.inner(parts.table(_CHOSEN.name, "c"), mine)]
+    return parts.select(columns, parts.table(TUPLES, "w"), joins=joins)

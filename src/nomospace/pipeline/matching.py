@@ -1,0 +1,126 @@
+"""Questions by meaning on Spark: a `meaning.sql.tables.Database` whose tables are views.
+
+Spark has no tables that can be added to for a while. So a table is a temporary view, and rows are
+put into it by a union with what it was: rows of Python as a small DataFrame, rows of a statement as
+that statement itself, which Spark runs when somebody asks. What networks found is asked for more
+than once; it is kept in Spark's memory, or on its disks, until its view is dropped.
+
+Views are of a session of their own beside the caller's, with the same executors; so names meet
+none of the caller's, and go when it is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from threading import Timer
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from nomospace.meaning.sql.dialects import DIALECTS, Statement
+from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Row
+from nomospace.meaning.sql.tables import DatabaseFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STATEMENT_S: Final = 3_600.0
+"""How long Spark may work on one statement."""
+ARROW: Final = {TEXT: pa.string(), NUMBER: pa.float64(), WHOLE: pa.int64(), BYTES: pa.binary()}
+"""The types of columns as Arrow has them."""
+_KEPT: Final = "found_"
+_tags: Final = count()
+
+
+class SparkDatabase:
+    """Views of one session; what fails raises `DatabaseFailed`.
+
+    `statement_s` is how long one statement may take. A session that is `owned` is stopped on
+    closing, with all that it has.
+    """
+
+    dialect = DIALECTS["spark"]
+
+    def __init__(
+        self, spark: SparkSession, *, owned: bool = False, statement_s: float = STATEMENT_S
+    ) -> None:
+        self._spark = spark.newSession()
+        self._owned = owned
+        self._statement_s = statement_s
+        self._tag = f"nomospace-match-{next(_tags)}"
+        self._kept: dict[str, list[DataFrame]] = {}
+
+    def view(self, name: str, frame: DataFrame) -> None:
+        """Have a DataFrame of this session (`session`) as a table."""
+        with self._told():
+            frame.createOrReplaceTempView(name)
+
+    @property
+    def session(self) -> SparkSession:
+        """The session that has the views."""
+        return self._spark
+
+    def run(self, statement: Statement) -> None:
+        """Add the rows that a statement gives to its view."""
+        with self._told() as spark:
+            frame = spark.sql(statement.sql, args=dict(statement.params))
+            if statement.into.startswith(_KEPT):
+                frame.persist()
+                self._kept.setdefault(statement.into, []).append(frame)
+            self._add(statement.into, frame)
+
+    def script(self, statements: Sequence[str]) -> None:
+        """Run statements that take no values and give nothing back."""
+        with self._told() as spark:
+            for statement in statements:
+                spark.sql(statement)
+            for name in [name for name in self._kept if not spark.catalog.tableExists(name)]:
+                self._let_go(name)
+
+    def ask(self, statement: Statement) -> list[Row]:
+        """The rows that a statement gives."""
+        with self._told() as spark:
+            found = spark.sql(statement.sql, args=dict(statement.params)).collect()
+        return [tuple(row) for row in found]
+
+    def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Add rows to a view, in one go."""
+        arrays = [
+            pa.array([row[at] for row in rows], ARROW[kind]) for at, (_, kind) in enumerate(columns)
+        ]
+        chunk = pa.table(arrays, names=[name for name, _ in columns])
+        with self._told() as spark:
+            self._add(table, spark.createDataFrame(chunk))
+
+    def close(self) -> None:
+        """Let go of what is kept; twice is harmless."""
+        if self._owned:
+            self._spark.stop()
+            self._kept.clear()
+        for name in list(self._kept):
+            self._let_go(name)
+
+    def _add(self, view: str, frame: DataFrame) -> None:
+        self._spark.table(view).union(frame).createOrReplaceTempView(view)
+
+    def _let_go(self, name: str) -> None:
+        for frame in self._kept.pop(name):
+            frame.unpersist()
+
+    @contextmanager
+    def _told(self) -> Iterator[SparkSession]:
+        """Spark at work, for so long and no longer; its errors in our words."""
+        self._spark.addTag(self._tag)
+        watch = Timer(self._statement_s, self._spark.interruptTag, (self._tag,))
+        watch.daemon = True
+        watch.start()
+        try:
+            yield self._spark
+        except PySparkException as error:
+            raise DatabaseFailed(engine="spark", why=str(error).strip()) from error
+        finally:
+            watch.cancel()
+            self._spark.removeTag(self._tag)
