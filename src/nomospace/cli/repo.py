@@ -88,7 +88,7 @@ def _have_spark() -> None:
     from nomospace.cli.spark import NotInstalled, ensure_spark
 
     try:
-        ensure_spark()
+        ensure_spark(archive=False)
     except NotInstalled as error:
         print(error, file=sys.stderr, flush=True)
 

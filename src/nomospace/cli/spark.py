@@ -2,7 +2,8 @@
 
 `requirements-spark.lock` goes into the environment that runs this, beside `requirements.lock`; a
 copy of it there says that it did, and is written last. One installs at a time, others wait for it.
-Afterwards Java's class archive is made, which every later session starts sooner for.
+Before the first job Java's class archive is made, which every later session starts sooner for;
+the tests, which start one session, do without.
 """
 
 from __future__ import annotations
@@ -50,20 +51,24 @@ def is_installed() -> bool:
     return _is_done(root)
 
 
-def ensure_spark() -> None:
+def ensure_spark(*, archive: bool = True) -> None:
     """Install Spark if this is a checkout without it; raises `NotInstalled`.
 
-    Elsewhere whoever installed nomospace sees to it: `pip install 'nomospace[spark]'`.
+    Elsewhere whoever installed nomospace sees to it: `pip install 'nomospace[spark]'`. The class
+    archive takes longer to make than it saves one session.
     """
     try:
         root = checkout()
     except NoCheckout:
         return
-    if _is_done(root):
-        return
-    with _alone():
-        if not _is_done(root):
-            _install(root)
+    if not _is_done(root):
+        with _alone():
+            if not _is_done(root):
+                _install(root)
+    if archive:
+        from nomospace.pipeline.jobs.session import make_archive
+
+        make_archive(say=progress)
 
 
 def _stamp() -> Path:
@@ -85,8 +90,6 @@ def _alone() -> Iterator[None]:
 
 
 def _install(root: Path) -> None:
-    from nomospace.pipeline.jobs.session import make_archive
-
     log = Path(sys.prefix) / "spark.log"
     lock = root / LOCK
     count = sum(line[:1].isalnum() for line in lock.read_text("utf-8").splitlines())
@@ -103,7 +106,6 @@ def _install(root: Path) -> None:
                 process.wait()
     if process.returncode:
         raise NotInstalled(why=f"exit code {process.returncode}", log=str(log))
-    make_archive(say=progress)
     beside = _stamp().with_suffix(".part")
     shutil.copyfile(lock, beside)
     beside.replace(_stamp())
