@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -46,6 +47,7 @@ def test_whatever_is_sent_the_answer_is_in_the_document(running: Running) -> Non
     schema = schemathesis.openapi.from_dict(document)
     tried: list[str] = []
     for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
         operation = result.ok()
         if operation.path != ENDLESS:
             _try(operation, running, real)

@@ -1,0 +1,325 @@
+"""A WebSocket for one agent: many operations at a time, and what comes by itself.
+
+`/v1/ws?agent=ann@ward` speaks for the agent. The client sends objects with an `id` of its own
+choosing and what to `do`; the rest is the body that the HTTP route of that name takes:
+
+| do | besides | answer |
+| --- | --- | --- |
+| `out`, `read`, `take`, `settle` | `space` | as over HTTP; `read` and `take` may wait |
+| `send` | `law` | the ruling |
+| `react` | `space`, `template`, `mode` | `{}`, and then a `fired` for each tuple |
+| `listen` | `law`, `after` | `{}`, and then a `letter` for each message |
+| `cancel` | `of`: an earlier `id` | `{}`; a take, a reaction or a listening ends |
+
+An answer is `{"id": …, "answer": …}` or `{"id": …, "problem": …}`. What comes by itself is
+`{"of": …, "fired": tuple}` or `{"of": …, "letter": …}`.
+
+When the socket ends, all that it waits for is called off, as with a client that is cancelled. One
+that does not read what it is sent is closed (code 1013) when `WAITING_MAX` messages wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field, ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from nomospace.api import models as m
+from nomospace.api.forms import fields_of, json_of, message_of, template_of
+from nomospace.api.guard import RATE_S, Buckets, TooFast, answer
+from nomospace.api.service import WAIT_S_MAX, Seat, Service
+from nomospace.client import ReactionHandle, Tuple
+from nomospace.errors import CallerError, NomospaceError
+
+UNDER_WAY_MAX: Final = 100
+"""How many operations, reactions and listenings one socket has at a time."""
+WAITING_MAX: Final = 1_000
+"""How many messages may wait for a client that reads slowly."""
+TOO_SLOW: Final = 1013
+NOT_LET_IN: Final = 1008
+
+router = APIRouter()
+
+
+@dataclass(eq=False, kw_only=True)
+class BadMessage(CallerError):
+    """A message of a WebSocket that cannot be read."""
+
+    code: ClassVar[str] = "api.bad-message"
+    why: str
+
+    def __str__(self) -> str:
+        return f'{self.why}; send {{"id": 1, "do": "out", "space": "jobs", "fields": ["job", 17]}}'
+
+
+@dataclass(eq=False, kw_only=True)
+class TooMuchUnderWay(CallerError):
+    """A socket has as much under way as it may."""
+
+    code: ClassVar[str] = "api.too-much-under-way"
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.limit} operations and reactions are under way; wait for some, or cancel one"
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Out(m.OutAsked):
+    space: Name
+
+
+class _Read(m.FindAsked):
+    space: Name
+
+
+class _Take(m.TakeAsked):
+    space: Name
+
+
+class _Settle(m.SettleAsked):
+    space: Name
+
+
+class _Send(m.SendAsked):
+    law: Hash
+
+
+class _React(m.Asked):
+    space: Name
+    template: m.Fields
+    mode: Literal["once", "once-per-tuple"] = "once-per-tuple"
+
+
+class _Listen(m.Asked):
+    law: Hash
+    after: Annotated[int, Field(ge=0, le=2**53)] = 0
+
+
+class _Cancel(m.Asked):
+    of: int | str
+
+
+@router.websocket("/v1/ws")
+async def talk(socket: WebSocket, agent: Annotated[str, Query(max_length=401)] = "") -> None:
+    """Speak for an agent until one side ends."""
+    service = cast(Service, socket.app.state.service)
+    try:
+        seat = service.seat(socket.state.principal, agent)
+    except NomospaceError:
+        await socket.close(NOT_LET_IN)
+        return
+    await socket.accept()
+    seat.busy += 1
+    try:
+        await Talk(socket, seat).run()
+    finally:
+        seat.busy -= 1
+
+
+class Talk:
+    """One socket of one agent."""
+
+    def __init__(self, socket: WebSocket, seat: Seat) -> None:
+        self._socket = socket
+        self._seat = seat
+        self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING_MAX)
+        self._tasks: dict[int | str, asyncio.Task[None]] = {}
+        self._handles: dict[int | str, ReactionHandle[Any]] = {}
+        self._buckets = Buckets()
+        self._clogged = False
+        self._doing: dict[str, tuple[type[BaseModel], Callable[[Any], Coroutine[Any, Any, Any]]]]
+        self._doing = {
+            "out": (_Out, self._out),
+            "read": (_Read, self._read),
+            "take": (_Take, self._take),
+            "settle": (_Settle, self._settle),
+            "send": (_Send, self._send),
+            "cancel": (_Cancel, self._cancel),
+        }
+
+    async def run(self) -> None:
+        """Talk until one side ends; then call off what is under way."""
+        writing = asyncio.create_task(self._write())
+        hearing = asyncio.create_task(self._hear())
+        try:
+            await asyncio.wait([writing, hearing], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for handle in self._handles.values():
+                handle.remove()
+            ending = [writing, hearing, *self._tasks.values()]
+            for task in ending:
+                task.cancel()
+            await asyncio.gather(*ending, return_exceptions=True)
+            if self._clogged:
+                with suppress(RuntimeError):  # it may be gone by now
+                    await self._socket.close(TOO_SLOW)
+
+    async def _hear(self) -> None:
+        while True:
+            try:
+                text = await self._socket.receive_text()
+            except (WebSocketDisconnect, KeyError):  # bytes are no message of ours
+                return
+            key: int | str | None = None
+            try:
+                said = _object(text)
+                key = _key(said)
+                self._begin(key, said)
+            except NomospaceError as error:
+                self._tell(_failure(key, error))
+
+    def _begin(self, key: int | str, said: dict[str, Any]) -> None:
+        wait_s = self._buckets.take("", asyncio.get_running_loop().time())
+        if wait_s:
+            raise TooFast(rate_s=RATE_S, after_s=1)
+        do = said.pop("do", "")
+        if key in self._tasks or key in self._handles:
+            raise BadMessage(why=f"{key!r} is under way already")
+        if do != "cancel" and len(self._tasks) + len(self._handles) >= UNDER_WAY_MAX:
+            raise TooMuchUnderWay(limit=UNDER_WAY_MAX)
+        if do == "react":
+            work = self._react(key, _read(_React, said))
+        elif do == "listen":
+            work = self._listen(key, _read(_Listen, said))
+        elif isinstance(do, str) and do in self._doing:
+            kind, method = self._doing[do]
+            work = self._answer(key, method(_read(kind, said)))
+        else:
+            raise BadMessage(why=f"there is nothing to do called {str(do)[:60]!r}")
+        task = self._tasks[key] = asyncio.create_task(self._guarded(key, work))
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    async def _guarded(self, key: int | str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except NomospaceError as error:
+            self._tell(_failure(key, error))
+
+    async def _answer(self, key: int | str, work: Coroutine[Any, Any, Any]) -> None:
+        found = await work
+        told = found.model_dump() if isinstance(found, BaseModel) else found
+        self._tell({"id": key, "answer": told})
+
+    # -- what can be done ------------------------------------------------------------------------
+
+    async def _out(self, asked: _Out) -> m.Written:
+        fields = fields_of(asked.fields)
+        space = await self._seat.space(asked.space)
+        await space.out(*fields, to=asked.to, ttl=asked.ttl, once=asked.once)
+        return m.Written(written=1)
+
+    async def _read(self, asked: _Read) -> m.MaybeFound:
+        return await self._find(asked, take=False, lease_s=None)
+
+    async def _take(self, asked: _Take) -> m.MaybeFound:
+        return await self._find(asked, take=True, lease_s=asked.lease)
+
+    async def _find(
+        self, asked: _Read | _Take, *, take: bool, lease_s: float | None
+    ) -> m.MaybeFound:
+        found = await self._seat.find(
+            asked.space,
+            template_of(asked.template),
+            take=take,
+            wait_s=asked.wait,
+            lease_s=lease_s,
+            at=asked.at,
+            dest=asked.dest,
+        )
+        return m.MaybeFound(tuple=None if found is None else m.TupleFound.of(found))
+
+    async def _settle(self, asked: _Settle) -> m.Settled:
+        await self._seat.settle(asked.space, asked.lease, done=asked.done)
+        return m.Settled(done=asked.done)
+
+    async def _send(self, asked: _Send) -> m.RulingTold:
+        told = await self._seat.send(asked.law, message_of(asked.message), asked.to)
+        return m.RulingTold.of(told)
+
+    async def _cancel(self, asked: _Cancel) -> dict[str, Any]:
+        handle = self._handles.pop(asked.of, None)
+        if handle is not None:
+            handle.remove()
+        task = self._tasks.get(asked.of)
+        if task is not None:
+            task.cancel()
+        return {}
+
+    async def _react(self, key: int | str, asked: _React) -> None:
+        def fired(found: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
+            self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump()})
+
+        space = await self._seat.space(asked.space)
+        handle = space.react(template_of(asked.template), fired, mode=asked.mode)
+        await handle.wait_registered()
+        self._handles[key] = handle
+        self._tell({"id": key, "answer": {}})
+
+    async def _listen(self, key: int | str, asked: _Listen) -> None:
+        inbox, last = self._seat.inbox(asked.law), asked.after
+        self._tell({"id": key, "answer": {}})
+        while True:
+            for letter in await inbox.after(last, 100, WAIT_S_MAX):
+                last = letter.number
+                told = {
+                    "number": letter.number,
+                    "sender": letter.sender,
+                    "message": json_of(letter.message),
+                }
+                self._tell({"of": key, "letter": told})
+
+    # -- telling -----------------------------------------------------------------------------------
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        try:
+            self._outgoing.put_nowait(message)
+        except asyncio.QueueFull:
+            self._clogged = True
+
+    async def _write(self) -> None:
+        while not self._clogged:
+            message = await self._outgoing.get()
+            try:
+                await self._socket.send_text(json.dumps(message))
+            except (WebSocketDisconnect, RuntimeError):
+                return
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadMessage(why="a message is no JSON") from None
+    if not isinstance(said, dict):
+        raise BadMessage(why="a message is no JSON object")
+    return said
+
+
+def _key(said: dict[str, Any]) -> int | str:
+    key = said.pop("id", None)
+    if isinstance(key, bool) or not isinstance(key, int | str) or len(str(key)) > 100:
+        raise BadMessage(why="a message has no id that is a number or a short string")
+    return key
+
+
+def _read(kind: type[Any], said: dict[str, Any]) -> Any:
+    try:
+        return kind.model_validate(said)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadMessage(why=f"{where[:200]}: {first['msg'][:300]}") from None
+
+
+def _failure(key: int | str | None, error: NomospaceError) -> dict[str, Any]:
+    return {"id": key, "problem": json.loads(bytes(answer(error).body))}
