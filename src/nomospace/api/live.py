@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from nomospace.errors import CallerError, Unavailable
 
 if TYPE_CHECKING:
-    from nomospace.node.views import TopologyView, Views
+    from nomospace.node.viewed import TopologyView
+    from nomospace.node.views import Views
 
 EVENTS_S_MAX: Final = 200
 """How many events of each second one viewer is told."""

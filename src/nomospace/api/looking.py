@@ -13,23 +13,32 @@ from starlette.responses import StreamingResponse
 from nomospace.api import models as m
 from nomospace.api.live import Happened, Live, kinds_of
 from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, SpacePath, TheService
-from nomospace.node import views as v
+from nomospace.node import viewed as v
+from nomospace.node.views import Views
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["looking"])
 
 
-def views_of(service: TheService, caller: Caller) -> v.Views:
+def views_of(service: TheService, caller: Caller) -> Views:
     """The views, for an operator."""
     return service.operator(caller)
 
 
-TheViews = Annotated[v.Views, Depends(views_of)]
+TheViews = Annotated[Views, Depends(views_of)]
 
 
 @router.get("/topology")
 async def topology(views: TheViews) -> v.TopologyView:
     """The hosts of the group, and the agents at each."""
     return views.topology()
+
+
+@router.get("/agents")
+async def agents(
+    views: TheViews, after: Annotated[str, Query(max_length=401)] = "", limit: Limit = 100
+) -> list[v.AgentView]:
+    """The agents of this host, those after an id."""
+    return list(views.agents(after=after, limit=limit))
 
 
 @router.get("/communities")
@@ -77,6 +86,17 @@ async def inside(
 ) -> v.SpaceInside:
     """Who waits in a space, what is lent, what reacts; of an agent, its private one."""
     return views.inside(space, agent=agent)
+
+
+@router.get("/spaces/{space}/tuples")
+async def tuples(
+    views: TheViews,
+    space: SpacePath,
+    agent: Annotated[str, Query(max_length=401)] = "",
+    limit: Limit = 100,
+) -> v.TuplesView:
+    """The oldest tuples of a space; of an agent, those in its private one."""
+    return views.tuples(space, agent=agent, limit=limit)
 
 
 @router.get("/rulings")

@@ -18,9 +18,32 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
+from nomospace.node.operating import Operating
+from nomospace.node.viewed import (
+    AgentView,
+    CommunityView,
+    GoalView,
+    HostView,
+    LawView,
+    LeaseView,
+    MemberView,
+    ObligationView,
+    ReactionView,
+    RuleView,
+    RulingView,
+    RulingsView,
+    SpaceInside,
+    SpaceView,
+    TopologyView,
+    TriedView,
+    TupleView,
+    TuplesView,
+    WaiterView,
+    WhyView,
+)
 from nomospace.store.journal import EventRecord, decode_record
 from nomospace.terms import show
-from nomospace.wire.admin import TAIL_MAX, Record, Tail
+from nomospace.wire.admin import TAIL_MAX, Agents, Record, Tail, Tuples
 
 if TYPE_CHECKING:
     from nomospace.control import Membership, Ruling
@@ -55,201 +78,6 @@ class NotSeen(CallerError):
         return f"there is no {self.what} {self.name[:100]!r} at this host; {self.mend}"
 
 
-@dataclass(frozen=True, slots=True)
-class HostView:
-    """A host of the group and the agents there, as far as this host knows."""
-
-    name: str
-    here: bool
-    neighbour: bool
-    agents: tuple[str, ...]
-    agents_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class TopologyView:
-    """The group that this host is engaged in. `view` grows when the group changes."""
-
-    host: str
-    domain: str
-    life: int
-    view: int
-    changing: bool
-    hosts: tuple[HostView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CommunityView:
-    """A law with members here."""
-
-    law: str
-    name: str
-    members: int
-    rulings: int
-    obligations: int
-
-
-@dataclass(frozen=True, slots=True)
-class ObligationView:
-    """Something that a member owes: when it falls due, in microseconds of the host's clock."""
-
-    home: str
-    law: str
-    term: str
-    due_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class MemberView:
-    """A member of a community: an agent, or a space under its law."""
-
-    home: str
-    law: str
-    rulings: int
-    state: tuple[str, ...]
-    state_count: int
-    obligations: tuple[ObligationView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleView:
-    """A rule of a law: where it stands in the text (lines from 1), and how often it ruled."""
-
-    name: str
-    event: str
-    line: int
-    comment: str
-    hits: int
-
-
-@dataclass(frozen=True, slots=True)
-class LawView:
-    """A law with how often its rules have ruled here; `unmatched` events met no rule.
-
-    The counts begin with the oldest record that was looked at; `uncounted` are those before it.
-    """
-
-    hash: str
-    name: str
-    language: str
-    text: str
-    disclose: str
-    members: int
-    rules: tuple[RuleView, ...]
-    unmatched: int
-    uncounted: int
-
-
-@dataclass(frozen=True, slots=True)
-class WaiterView:
-    """An operation that waits in a space. `remote`: for an agent of another host."""
-
-    how: str
-    template: str
-    at: str
-    dest: str
-    remote: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ReactionView:
-    """A reaction in a space."""
-
-    template: str
-    mode: str
-    strong: bool
-    enabled: bool
-    fired: int
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseView:
-    """A tuple that is lent out: the lease, and until when it runs."""
-
-    tuple_id: str
-    fields: tuple[str, ...]
-    lease: str
-    until: int
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceView:
-    """A space of this host, in figures. `agents` share it, or the one has it for itself."""
-
-    name: str
-    law: str
-    shared: bool
-    agents: tuple[str, ...]
-    tuples: int
-    lent: int
-    waiting: int
-    reactions: int
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceInside:
-    """What goes on in a space: who waits for what, what is lent, what reacts."""
-
-    space: SpaceView
-    waiters: tuple[WaiterView, ...]
-    reactions: tuple[ReactionView, ...]
-    leases: tuple[LeaseView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RulingView:
-    """A ruling of the journal. `record` is its number there: `why` takes it."""
-
-    record: int
-    at: int
-    home: str
-    law: str
-    community: str
-    event: str
-    rule: str | None
-    verdict: str
-    refused: bool
-    held: bool
-    operations: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RulingsView:
-    """Rulings in the order of the journal; `last` is where the next question goes on."""
-
-    rulings: tuple[RulingView, ...]
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class GoalView:
-    """A goal of a rule, and what its variables stood for."""
-
-    goal: str
-    values: str
-
-
-@dataclass(frozen=True, slots=True)
-class TriedView:
-    """What became of one rule when an event was ruled on."""
-
-    rule: str
-    outcome: str
-    about: str
-    held: tuple[GoalView, ...]
-    failed: GoalView | None
-
-
-@dataclass(frozen=True, slots=True)
-class WhyView:
-    """A ruling with its reasons; `text` is the story in words."""
-
-    ruling: RulingView
-    verdict: str
-    tried: tuple[TriedView, ...]
-    text: str
-
-
 @dataclass(slots=True)
 class _Hits:
     """How often the rules of one law have ruled; `None` stands for no rule."""
@@ -266,6 +94,7 @@ class Views:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._operating = Operating(server)
         self._hits: dict[str, _Hits] = {}
         """By the hash of the law; laws that are not known here any more are left out of it."""
         self._counted = -1
@@ -300,6 +129,11 @@ class Views:
         return TopologyView(
             here, server.host.domain, core.life, core.view.id[0], core.frozen, tuple(hosts)
         )
+
+    def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[AgentView, ...]:
+        """The agents of this host by their ids, those after one."""
+        found = self._operating.answer(Agents(after, _limit(limit)))
+        return tuple([AgentView(one.id, one.program, one.laws, one.clients) for one in found])
 
     # -- communities -----------------------------------------------------------------------------
 
@@ -414,6 +248,24 @@ class Views:
                 )
         what = "private space" if agent else "shared space"
         raise NotSeen(what=what, name=space, mend="ask for the spaces to see which are")
+
+    def tuples(self, space: str, *, agent: str = "", limit: int = 100) -> TuplesView:
+        """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`."""
+        found = self._operating.answer(Tuples(space, agent, _limit(limit)))
+        if not found.known:
+            what = "private space" if agent else "shared space"
+            raise NotSeen(what=what, name=space, mend="ask for the spaces to see which are")
+        lines = [
+            TupleView(
+                f"{one.writer}#{one.count}",
+                tuple(map(_short, one.fields)),
+                one.holder,
+                one.dest,
+                one.deliveries,
+            )
+            for one in found.lines
+        ]
+        return TuplesView(found.total, tuple(lines))
 
     # -- what happened ---------------------------------------------------------------------------
 

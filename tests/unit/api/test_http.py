@@ -105,7 +105,15 @@ def test_an_agents_token_acts_for_that_agent_and_sees_nothing_else() -> None:
             assert (answer.status_code, answer.json()["code"]) == (403, "node.not-your-agent")
             # An operator sees everything, and still speaks for nobody.
             assert (await web("POST", path, body, token="ops")).status_code == 403
-        for path in ("topology", "communities", "spaces", "rulings", "journal", "metrics"):
+        for path in (
+            "topology",
+            "agents",
+            "communities",
+            "spaces",
+            "rulings",
+            "journal",
+            "metrics",
+        ):
             assert (await web("GET", f"/v1/{path}")).json()["code"] == "node.not-an-operator"
             assert (await web("GET", f"/v1/{path}", token="ops")).status_code == 200
         assert (await web("GET", "/v1/events")).status_code == 403

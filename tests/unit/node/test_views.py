@@ -69,6 +69,22 @@ def test_topology_has_this_host_and_its_agents() -> None:
     on_a_host(work)
 
 
+def test_agents_and_tuples_are_listed() -> None:
+    async def work(server: Server, views: Views) -> None:
+        jobs = await (await server.host.agent("ann")).space("jobs", shared=True)
+        await server.host.agent("bob")
+        await jobs.out_many([("job", 1), ("job", 2)])
+        assert [one.id for one in views.agents()] == ["ann@ward", "bob@ward"]
+        assert [one.id for one in views.agents(after="ann@ward")] == ["bob@ward"]
+        found = views.tuples("jobs", limit=1)
+        assert (found.total, [one.fields for one in found.tuples]) == (2, [("job", "1")])
+        assert found.tuples[0].id == "ann@ward#1"
+        with pytest.raises(NotSeen, match="no private space"):
+            views.tuples("jobs", agent="ann@ward")
+
+    on_a_host(work)
+
+
 def test_communities_have_members_with_their_states_and_what_they_owe() -> None:
     async def work(server: Server, views: Views) -> None:
         law = await hummers(server, views)
