@@ -3,6 +3,7 @@
 import pytest
 
 from nomospace import apps
+from nomospace.host.collecting import Attempt, Collecting, Wide
 from nomospace.sim import find, play
 from nomospace.space import Gathering, correlating
 
@@ -34,3 +35,36 @@ def test_a_space_that_takes_half_a_set_would_be_seen(monkeypatch: pytest.MonkeyP
     said = {verdict.property: verdict.answer for verdict in outcome.verdicts}
     assert said["no set is half taken, and no paper is lost"] == "no"
     assert said["an answer is of one car, and all of its papers"] == "no"
+
+
+def _forget(self: Collecting, attempt: Attempt) -> None:
+    """Give nothing back."""
+    del self._attempts[attempt.one.number]
+    attempt.wide.release(attempt.gathering.ids)
+
+
+def _never(self: Collecting, wide: Wide) -> None:
+    """Look at nothing."""
+    wide.fresh.clear()
+    wide.unlooked.clear()
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "seen"),
+    [
+        ("_undo", _forget, "no set is half taken, and no paper is lost"),
+        ("_look", _never, "whoever waits for a set that is there is served"),
+    ],
+)
+def test_a_host_that_collects_wrongly_would_be_seen(
+    monkeypatch: pytest.MonkeyPatch, part: str, wrong: object, seen: str
+) -> None:
+    monkeypatch.setattr(Collecting, part, wrong)
+    apps.load()
+    said = [
+        verdict.answer
+        for seed in SEEDS[:3]
+        for verdict in play(find("correlation"), seed)[1].verdicts
+        if verdict.property == seen
+    ]
+    assert "no" in said

@@ -40,27 +40,32 @@ MIRRORS_MAX: Final = 10_000
 """How many mirrors a host keeps up."""
 PAGE: Final = 256
 """How many tuples are shown in one message."""
+_TOO_MANY: Final = f"there are more than {ROWS_MAX:,} tuples that hold objects"
 
 
 class Feed:
     """What came and went in a space since its mirrors were last told."""
 
-    __slots__ = ("came", "gone", "peers", "space")
+    __slots__ = ("came", "gone", "peers", "size", "space")
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.peers: dict[tuple[str, Key], None] = {}
         self.came: dict[TupleId, Record] = {}
         self.gone: dict[TupleId, None] = {}
+        self.size = len(space.observe(self))
+        """How many tuples there are."""
 
     def add(self, record: Record) -> None:
         """A tuple has come."""
         self.came[record.id] = record
+        self.size += 1
 
     def drop(self, record: Record) -> None:
         """A tuple is gone, whether its coming was told or not."""
         self.came.pop(record.id, None)
         self.gone[record.id] = None
+        self.size -= 1
 
 
 class Mirroring:
@@ -78,22 +83,18 @@ class Mirroring:
         if space is None or (peer, key) in self._mirrors:
             return
         if len(self._mirrors) >= MIRRORS_MAX:
-            why = f"it shows {MIRRORS_MAX:,} mirrors, which is its limit"
-            self._host.group.tell(peer, Mirrored(key, why=why))
+            self._refuse(peer, key, f"it shows {MIRRORS_MAX:,} mirrors, which is its limit")
             return
         self.tell()  # so that what the others are still to hear is not told to this one again
         feed = self._feeds.get(id(space))
         if feed is None:
             feed = self._feeds[id(space)] = Feed(space)
-            there = space.observe(feed)
-        else:
-            there = space.objects()
         feed.peers[peer, key] = None
         self._mirrors[peer, key] = feed
-        if len(there) > ROWS_MAX:
-            self._refuse(peer, key)
+        if feed.size > ROWS_MAX:
+            self._refuse(peer, key, _TOO_MANY)
         else:
-            self._show(peer, key, there, ())
+            self._show(peer, key, space.objects(), ())
 
     def _space(self, peer: str, name: str) -> Space | None:
         """A space that may be shown: shared here, and under no law."""
@@ -102,10 +103,9 @@ class Mirroring:
             return None
         return level.space
 
-    def _refuse(self, peer: str, key: Key) -> None:
-        """There is more than can be shown."""
+    def _refuse(self, peer: str, key: Key, why: str) -> None:
+        """Show a space no longer, and say why."""
         self._drop(peer, key)
-        why = f"there are more than {ROWS_MAX:,} tuples that hold objects"
         self._host.group.tell(peer, Mirrored(key, why=why))
 
     def _show(self, peer: str, key: Key, records: Sequence[Record], gone: tuple[Id, ...]) -> None:
@@ -134,8 +134,10 @@ class Mirroring:
             feed.came.clear()
             feed.gone.clear()
             for peer, key in list(feed.peers):
-                if len(came) > ROWS_MAX or not self._host.group.has_room(peer):
-                    self._refuse(peer, key)
+                if feed.size > ROWS_MAX:
+                    self._refuse(peer, key, _TOO_MANY)
+                elif not self._host.group.has_room(peer):
+                    self._refuse(peer, key, "too much waits to be told already")
                 else:
                     self._show(peer, key, came, gone)
 

@@ -30,6 +30,7 @@ from nomospace.host.calls import (
     Tell,
 )
 from nomospace.host.effects import Answer, Found
+from nomospace.host.problems import ContactLost
 from nomospace.protocols.policy import Announced, Policy, Position
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 
@@ -51,6 +52,7 @@ __all__ = [
     "Answer",
     "Call",
     "Cancel",
+    "ContactLost",
     "Found",
     "Limits",
     "Move",

@@ -14,6 +14,7 @@ from nomospace.law import load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.protocols.spaces import Denied, Fetch, Given, Mirror, Mirrored, Unmirror
+from nomospace.protocols.transfers import Transfer
 from nomospace.terms import ANY, Term, a, obj
 from tests.paper.hosts import Hosts
 
@@ -339,16 +340,51 @@ def test_a_tuple_that_expires_is_in_no_set(net: Hosts) -> None:
     assert op not in net.answers
 
 
+@pytest.mark.parametrize("before", [0, 4])
 def test_spaces_that_are_too_large_are_not_shown(
-    net: Hosts, monkeypatch: pytest.MonkeyPatch
+    net: Hosts, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
     monkeypatch.setattr(mirroring, "ROWS_MAX", 3)
-    for number in range(4):
+    for number in range(before):
         net.out(BOB, *insured(f"x{number}"))
     op = begin(net, ANN)
+    net.run(1)
+    assert (op in net.answers) == (before > 3)
+    for number in range(before, 4):
+        net.out(BOB, *insured(f"x{number}"))
     net.until(lambda: op in net.answers)
-    with pytest.raises(TooManySeen, match="of host b, there are more than 3 tuples"):
+    with pytest.raises(TooManySeen, match="of host b, there are more than"):
         net.value(op)
+
+
+def test_a_host_shows_so_many_mirrors_and_no_more(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirroring, "MIRRORS_MAX", 1)
+    near, far = begin(net, BOB, at="c"), begin(net, ANN, at="c")
+    net.run(1)
+    assert near not in net.answers
+    with pytest.raises(TooManySeen, match="it shows 1 mirrors, which is its limit"):
+        net.value(far)
+
+
+def test_what_is_too_much_for_a_frame_comes_in_parts(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def carries(frame: Any) -> str:
+        what = frame.body.what if isinstance(frame.body, Transfer) else frame.body
+        return "too long" if len(getattr(what, "rows", ())) > 1 else ""
+
+    for host in net.hosts.values():
+        monkeypatch.setattr(host, "carries", carries)
+    net.out(BOB, *insured("x"))
+    net.out(BOB, *financed("x"))
+    op = begin(net, ANN)
+    net.until(lambda: op in net.answers)
+    assert net.messages(Mirrored)[:2] == ["ba", "ba"]
+    assert net.messages(Given) == ["ba", "ba"]
+    assert len(net.value(op).members) == 2
+    assert left(net, BOB) == []
 
 
 @pytest.mark.parametrize(

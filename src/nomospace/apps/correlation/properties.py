@@ -60,11 +60,12 @@ class Taken(NamedTuple):
 
 
 def takings(world: Market) -> Iterator[Taken]:
-    """All that was taken, in order."""
+    """All that was taken for good, in order."""
     asked: dict[int, Happening] = {}
     for h in world.history.of(ASKED, ANSWERED, UNTOLD):
         if h.kind == ASKED:
-            if isinstance(h.what.request, Seek) and h.what.request.how in _TAKING:
+            request = h.what.request
+            if isinstance(request, Seek) and request.how in _TAKING and not request.lease_us:
                 asked[h.what.op] = h
         elif h.what.op in asked and h.what.value:
             value = h.what.value

@@ -2,11 +2,11 @@
 
 The papers of a car lie on one host or on several; of some cars one paper is never written. On each
 host a clerk writes the papers that belong there, tuple by tuple. One dealer waits there for all
-papers of any car, one more waits a little each time and gives up, one looks now and then without
-waiting, and an auditor looks at what lies there. Hosts crash in the middle of their work and links
-break. A clerk that begins again writes what it may have written before under the same key, so that
-it is there once. Then all is healed. Some more papers are written in the calm, and the dealers are
-given time to take what is left.
+papers of any car, one more waits a little each time and gives up, one looks now and then, at any
+host, without waiting, one borrows a paper for a moment, and an auditor looks at what lies there.
+Hosts crash in the middle of their work and links break. A clerk that begins again writes what it
+may have written before under the same key, so that it is there once. Then all is healed. Some more
+papers are written in the calm, and the dealers are given time to take what is left.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from nomospace.apps.correlation.properties import (
     whole_answers,
 )
 from nomospace.apps.playing import Game, us
-from nomospace.client import Agent, Space, TimedOut
+from nomospace.client import Agent, Closed, Space, TimedOut
 from nomospace.errors import NomospaceError
 from nomospace.sim.checkers.views import comes_to_rest, system_shows_the_view, views_agree
 from nomospace.sim.clock import SECOND_US
 from nomospace.sim.faults import Crash, Cut, Fault
 from nomospace.sim.network import Link
+from nomospace.sim.requests import ContactLost
 from nomospace.sim.workloads import workload
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY
@@ -45,6 +46,10 @@ CARS_NUMBER: Final = 36
 LATE_EACH: Final = 6
 """The last so many cars get their papers in the calm."""
 PAPERS_MAX: Final = 3
+BORROWED_MAX: Final = 3
+LEND_S: Final = 2
+DELAY_MAX_US: Final = 300_000
+"""Links are slow, so that much happens while a set is collected."""
 CRASHES: Final = (3, 6)
 CUTS: Final = (1, 3)
 
@@ -54,6 +59,10 @@ CALM_S: Final = HEAL_S + 15
 REST_S: Final = CALM_S + 12
 """By then every dealer has had the time to take what it can."""
 END_S: Final = REST_S + 3
+
+
+class _Unwanted(Exception):
+    """What was borrowed goes back."""
 
 
 class Market(Game):
@@ -67,6 +76,8 @@ class Market(Game):
         """The host where each paper of a car is written."""
         self.unfinished: dict[str, None] = {}
         self.late: dict[str, None] = {}
+        self.borrowed: dict[str, int] = {}
+        """How often each paper was lent: past a limit it would be a dead letter."""
         self.rest_at = us(REST_S)
         for number in range(CARS_NUMBER):
             car = f"car-{number}"
@@ -96,13 +107,16 @@ class Market(Game):
             host.program(self.dealer)
             host.program(self.haggler)
             host.program(self.passer_by)
+            host.program(self.borrower)
             host.program(self.auditor)
         world.plan(_faults(rng), heal_at_us=us(HEAL_S))
         await asyncio.sleep(END_S)
 
     def forgives(self, error: BaseException) -> bool:
-        """A dealer whose host crashes in the instant of its answer cannot write it back."""
-        return isinstance(error, NomospaceError) and error.code == "host.agent-left"
+        """Whose host crashes in the instant of an answer cannot write it back, nor what is lent."""
+        return isinstance(error, Closed) or (
+            isinstance(error, NomospaceError) and error.code == "host.agent-left"
+        )
 
     async def _space(self, agent: Agent) -> Space:
         return await agent.space(SPACE, shared=True, ontology=CARS)
@@ -137,15 +151,35 @@ class Market(Game):
                 await space.take(*WANTED, correlate="auto", max_set=PAPERS_MAX, timeout=wait_s)
 
     async def passer_by(self, host: SimHost) -> None:
-        """Whoever takes what there is just now; with a key, for a change."""
+        """Take what there is just now at some host, this one or another."""
         space = await self._space(await host.agent("eve"))
         rng = self.rng(f"passer-by of {host.name}")
         while self.world.clock.now < us(REST_S):
             await asyncio.sleep(rng.uniform(0.2, 2.0))
-            if rng.random() < 0.5:
-                await space.take_nowait(*WANTED, correlate="auto", max_set=rng.choice((2, 3)))
-            else:
-                await space.take_all(*WANTED, correlate="always", max_set=PAPERS_MAX)
+            at = rng.choice(HOSTS)
+            with suppress(ContactLost):  # then nothing was taken, or it has gone back
+                if rng.random() < 0.5:
+                    size = rng.choice((2, 3))
+                    await space.take_nowait(*WANTED, correlate="auto", max_set=size, at=at)
+                else:
+                    await space.take_all(*WANTED, correlate="always", max_set=PAPERS_MAX, at=at)
+
+    async def borrower(self, host: SimHost) -> None:
+        """Have a paper of this host for a moment, and give it back: it is gone just when needed."""
+        space = await self._space(await host.agent("sam"))
+        rng = self.rng(f"borrower of {host.name}")
+        while self.world.clock.now < us(CALM_S - LEND_S):
+            await asyncio.sleep(rng.uniform(0.1, 0.6))
+            there = [tuple(one) for one in await space.read_all(ANY, ANY)]
+            free = [one for one in there if self.borrowed.get(repr(one), 0) < BORROWED_MAX]
+            if not free:
+                continue
+            paper = rng.choice(free)
+            self.borrowed[repr(paper)] = self.borrowed.get(repr(paper), 0) + 1
+            with suppress(TimedOut, _Unwanted):
+                async with space.take(*paper, at=host.name, lease=LEND_S, timeout=0.1):
+                    await asyncio.sleep(rng.uniform(0.05, 0.5))
+                    raise _Unwanted
 
     async def auditor(self, host: SimHost) -> None:
         """Look at all that lies here, in one instant."""
@@ -192,4 +226,4 @@ def _faults(rng: Random) -> list[Fault]:
 )
 def build(seed: int) -> Market:
     """A market with a few dozen cars."""
-    return Market(seed, link=Link(loss=0.01, repeats=0.01))
+    return Market(seed, link=Link(delay_max_us=DELAY_MAX_US, loss=0.01, repeats=0.01))
