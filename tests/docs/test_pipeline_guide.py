@@ -9,6 +9,8 @@ import pytest
 
 from nomospace.errors import NomospaceError
 from nomospace.pipeline import history, replay
+from nomospace.pipeline.audit import found
+from nomospace.pipeline.audit.words import OUTCOMES
 from nomospace.pipeline.jobs import session
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.wire.segments import TABLES
@@ -20,6 +22,9 @@ LIMITS = {
     "rows that one process sorts in memory": replay.PROCESS_ROWS_MAX,
     "obligations that fire between two recorded events": history.FIRED_MAX,
     "gaps of one history that are named": history.GAPS_MAX,
+    "rows of who was refused what, in an audit": found.REFUSALS_MAX,
+    "agents whose load an audit tells": found.AGENTS_MAX,
+    "steps that an audit cuts time into": found.STEPS_MAX,
     "seconds for a master to take a connection": int(session.CONNECT_S),
     "seconds for a cluster's first task": int(session.ANSWER_S),
 }
@@ -38,6 +43,7 @@ def test_limits(what: str) -> None:
 
 def test_verdicts_engines_and_tables() -> None:
     assert told("Replay") == [f"`{kind}`" for kind in get_args(history.Kind)]
+    assert told("Audit") == [f"`{outcome}`" for outcome in OUTCOMES]
     assert told("Engines and clusters")[1:] == [f"`{engine}`" for engine in Engine]
     assert sorted(told("The journal")) == sorted(f"`{table}`" for table in TABLES)
 

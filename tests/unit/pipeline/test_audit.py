@@ -198,9 +198,10 @@ def test_damage_is_named(tmp_path: Path, journals: Journals) -> None:
 
 
 def test_bytes_that_are_no_changes() -> None:
-    row = {"event": "sent", "delta": b"\xc1", "ruling": b"\x90"}
-    assert list(changes_of(row)) == [{"kind": "unreadable"}]
-    assert list(changes_of({**row, "delta": b"\x91\x01"})) == [{"kind": "unreadable"}]
+    bad = ("unreadable", None, None, None)
+    assert list(changes_of("sent", b"\xc1", None)) == [bad]
+    assert list(changes_of("sent", b"\x91\x01", None)) == [bad]
+    assert list(changes_of("sent", b"\x90", b"\xc1")) == [bad]
 
 
 # -- the page --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ of state in a row do (`delta`). `read_changes` reads them, Arrow to Arrow, for e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -35,7 +35,6 @@ CHANGES: Final = pa.schema(
         ("agent", _STRING),
         ("us", _INT),
         ("rule", _STRING),
-        ("stopped", _STRING),
         ("about", _STRING),
         ("message_text", _STRING),
         ("kind", _STRING),
@@ -44,38 +43,43 @@ CHANGES: Final = pa.schema(
         ("due_us", _INT),
     ]
 )
-_TOLD: Final = ("community", "membership", "agent", "us", "rule", "stopped")
-_WORDS: Final = ("about", "message_text")
-_EMPTY: Final = b"\x90"
+_TOLD: Final = ("community", "membership", "agent", "us", "rule", "about", "message_text")
+
+Change: TypeAlias = tuple[str, int | None, str | None, int | None]
+"""A kind, and of an obligation its place, its name and when it is due."""
 
 
 def read_changes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of `CHANGES` from the rows that `questions.STIRRING` finds."""
     for batch in batches:
-        out: list[dict[str, Any]] = []
-        for row in batch.to_pylist():
-            told = {name: row[name] for name in _TOLD}
-            for change in changes_of(row):
-                # Only refusals are asked about by their message, and messages may be large.
-                words = row if change["kind"] == "refused" else {}
-                out.append({**told, **change, **{name: words.get(name) for name in _WORDS}})
-        yield pa.RecordBatch.from_pylist(out, schema=CHANGES)
+        rows: list[int] = []
+        found: list[Change] = []
+        columns = [batch.column(name).to_pylist() for name in ("event", "delta", "ruling")]
+        for row, (event, delta, ruling) in enumerate(zip(*columns, strict=True)):
+            for change in changes_of(event, delta, ruling):
+                rows.append(row)
+                found.append(change)
+        told = batch.select(_TOLD).take(pa.array(rows, pa.int64()))
+        made = zip(*found, strict=True) if found else ((), (), (), ())
+        arrays = [*told.columns, *map(pa.array, map(list, made), CHANGES.types[len(_TOLD) :])]
+        yield pa.RecordBatch.from_arrays(
+            [array.cast(of) for array, of in zip(arrays, CHANGES.types, strict=True)],
+            schema=CHANGES,
+        )
 
 
-def changes_of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What one row has to tell: its `kind`, and of an obligation its place, name and time.
+def changes_of(event: str, delta: bytes, ruling: bytes | None) -> Iterator[Change]:
+    """What one row has to tell.
 
     >>> from nomospace.wire.packing import pack
-    >>> delta = pack([("due", 4, {"f": "pay", "a": [5]}, 17)])
-    >>> list(changes_of({"event": "sent", "delta": delta, "ruling": _EMPTY}))
-    [{'kind': 'imposed', 'place': 4, 'what': 'pay', 'due_us': 17}]
+    >>> list(changes_of("sent", pack([("due", 4, {"f": "pay", "a": [5]}, 17)]), None))
+    [('imposed', 4, 'pay', 17)]
     """
-    delta, event = row["delta"], row["event"]
     try:
-        if event == "sent" and delta == _EMPTY:
-            operations = tuple([thaw_operation(part) for part in unpack(row["ruling"])])
+        if ruling is not None:  # sent, and nothing changed
+            operations = tuple([thaw_operation(part) for part in unpack(ruling)])
             if operations and not goes_out(operations):
-                yield {"kind": "refused"}
+                yield "refused", None, None, None
             return
         for index, (kind, place, term, due) in enumerate(unpack(delta)):
             if kind == "due":
@@ -86,9 +90,9 @@ def changes_of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 told = "missed"
             else:
                 told = "met" if event == "sent" else "repealed"
-            yield {"kind": told, "place": place, "what": _named(term), "due_us": due}
+            yield told, place, _named(term), due
     except (ValueError, TypeError, KeyError, RecursionError):
-        yield {"kind": "unreadable"}
+        yield "unreadable", None, None, None
 
 
 def _named(term: Any) -> str:

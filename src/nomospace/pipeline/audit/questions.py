@@ -109,8 +109,11 @@ CHOSEN: Final = Question(
 STIRRING: Final = Question(
     "stirring",
     f"""
-    SELECT community, membership, agent, EPOCH_US("at") AS us, event, rule, stopped,
-        {ABOUT} AS about, message_text, delta, ruling
+    SELECT community, membership, agent, EPOCH_US("at") AS us, event, delta,
+        CASE WHEN {_STILL} THEN rule END AS rule,
+        CASE WHEN {_STILL} THEN {ABOUT} END AS about,
+        CASE WHEN {_STILL} THEN message_text END AS message_text,
+        CASE WHEN {_STILL} THEN ruling END AS ruling
     FROM events
     WHERE event = 'obligationDue'
        OR ruling_text LIKE '%bligation%'
@@ -122,27 +125,41 @@ STIRRING: Final = Question(
 OVERVIEW: Final = Question(
     "overview",
     """
-    SELECT COUNT(*) AS events,
+    WITH parts AS (
+        SELECT membership, community, host, law, COUNT(*) AS events,
+            COUNT(*) FILTER (WHERE event = 'sent') AS sent,
+            COUNT(*) FILTER (WHERE event = 'arrived') AS arrived,
+            COUNT(*) FILTER (WHERE stopped IS NOT NULL) AS stopped,
+            MIN(EPOCH_US("at")) AS first_us, MAX(EPOCH_US("at")) AS last_us
+        FROM events GROUP BY membership, community, host, law
+    )
+    SELECT COALESCE(CAST(SUM(events) AS BIGINT), 0) AS events,
         COUNT(DISTINCT membership) AS members,
         COUNT(DISTINCT community) AS communities,
         COUNT(DISTINCT host) AS hosts,
         COUNT(DISTINCT law) AS laws,
-        COUNT(*) FILTER (WHERE event = 'sent') AS sent,
-        COUNT(*) FILTER (WHERE event = 'arrived') AS arrived,
-        COUNT(*) FILTER (WHERE stopped IS NOT NULL) AS stopped,
-        MIN(EPOCH_US("at")) AS first_us,
-        MAX(EPOCH_US("at")) AS last_us
-    FROM events
+        COALESCE(CAST(SUM(sent) AS BIGINT), 0) AS sent,
+        COALESCE(CAST(SUM(arrived) AS BIGINT), 0) AS arrived,
+        COALESCE(CAST(SUM(stopped) AS BIGINT), 0) AS stopped,
+        MIN(first_us) AS first_us,
+        MAX(last_us) AS last_us
+    FROM parts
     """,
 )
+"""Distinct names are counted among few rows, not among all events."""
 
 COVERAGE: Final = Question(
     "coverage",
     """
-    WITH hits AS (
-        SELECT law, rule, COUNT(*) AS hits, COUNT(DISTINCT agent) AS agents,
+    WITH parts AS (
+        SELECT law, rule, agent, COUNT(*) AS hits,
             MIN(EPOCH_US("at")) AS first_us, MAX(EPOCH_US("at")) AS last_us
-        FROM events WHERE rule IS NOT NULL GROUP BY law, rule
+        FROM events WHERE rule IS NOT NULL GROUP BY law, rule, agent
+    ),
+    hits AS (
+        SELECT law, rule, CAST(SUM(hits) AS BIGINT) AS hits, COUNT(*) AS agents,
+            MIN(first_us) AS first_us, MAX(last_us) AS last_us
+        FROM parts GROUP BY law, rule
     )
     SELECT r.community, r.law, r.number, r.rule, r.event, r.line, r.text,
         COALESCE(h.hits, 0) AS hits, COALESCE(h.agents, 0) AS agents, h.first_us, h.last_us
@@ -160,7 +177,7 @@ REFUSALS: Final = Question(
             EPOCH_US("at") AS us
         FROM events WHERE {_STILL} AND ruling_text = '[]'
         UNION ALL
-        SELECT community, agent, rule, stopped, about, message_text, us
+        SELECT community, agent, rule, NULL AS stopped, about, message_text, us
         FROM changes WHERE kind = 'refused'
     )
     SELECT community, COALESCE(rule, '') AS rule, COALESCE(stopped, '') AS stopped, about, agent,

@@ -7,6 +7,7 @@ is asked is the same for both engines (`audit.questions`); here is only who asks
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 TABLES: Final = ("events", "laws")
 REPORT: Final = "report.html"
 FIGURES: Final = "audit.json"
+QUESTIONS_AT_ONCE: Final = 4
 
 
 class AuditEngine(StrEnum):
@@ -145,9 +147,10 @@ def _named_faults(folders: list[str | Path], skip_bad: bool) -> Iterator[None]:
 def _ask_spark(
     spark: SparkSession, listing: Listing, rules: list[Row], part: Part, say: Say
 ) -> dict[str, list[Row]]:
-    def rows(name: str, frame: DataFrame) -> list[Row]:
-        say(f"  {name}")
+    def rows(question: tuple[str, DataFrame]) -> list[Row]:
+        name, frame = question
         found: list[Row] = frame.toArrow().to_pylist()
+        say(f"  {name}")
         return found
 
     events = tables.chosen(
@@ -156,27 +159,29 @@ def _ask_spark(
         until=part.until,
         community=part.community,
     )
-    overview = rows("overview", tables.overview(events))
+    overview = rows(("overview", tables.overview(events)))
     width = step_width(overview[0]["first_us"], overview[0]["last_us"])
     # Kept where the workers are, and read by Python once: a cache would not be found again, because
     # Spark takes every use of a Python function for another one.
     changes = tables.changes(events).localCheckpoint()
     refusals = tables.refusals(events, changes)
     duties = tables.duties(changes)
-    rules_frame = tables.make_frame(spark, rules, RULES)
-    return {
-        "overview": overview,
-        "coverage": rows("coverage", tables.coverage(events, rules_frame)),
-        "refusals": rows("refusals", refusals.limit(REFUSALS_MAX)),
-        "reasons": rows("reasons", tables.reasons(refusals)),
-        "obligations": rows("obligations", tables.obligations(duties)),
-        "lateness": rows("lateness", tables.lateness(duties)),
-        "unreadable": rows("unreadable", tables.unreadable(changes)),
-        "load": rows("load", tables.load(events, width_us=width, agents=AGENTS_MAX)),
-        "hops": rows("hops", tables.hops(events)),
-        "latency": rows("latency", tables.latency(events)),
-        "rhythm": rows("rhythm", tables.rhythm(events, width_us=width)),
+    asked = {
+        "coverage": tables.coverage(events, tables.make_frame(spark, rules, RULES)),
+        "refusals": refusals.limit(REFUSALS_MAX),
+        "reasons": tables.reasons(refusals),
+        "obligations": tables.obligations(duties),
+        "lateness": tables.lateness(duties),
+        "unreadable": tables.unreadable(changes),
+        "load": tables.load(events, width_us=width, agents=AGENTS_MAX),
+        "hops": tables.hops(events),
+        "latency": tables.latency(events),
+        "rhythm": tables.rhythm(events, width_us=width),
     }
+    # Each is a few small stages: asked one after the other, they would leave workers idle between.
+    with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
+        answers = list(pool.map(rows, asked.items()))
+    return {"overview": overview, **dict(zip(asked, answers, strict=True))}
 
 
 def _ask_duckdb(listing: Listing, rules: list[Row], part: Part, say: Say) -> dict[str, list[Row]]:

@@ -1,0 +1,69 @@
+"""An audit and a sweep on Spark find what one process finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nomospace import apps
+from nomospace.pipeline.audit import tables
+from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit
+from nomospace.pipeline.jobs.sweep import SweepEngine, run_sweep
+from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
+from nomospace.sim import find
+from tests.unit.pipeline.made import Journals, damage
+from tests.unit.pipeline.test_audit import write_duties
+
+pytestmark = pytest.mark.xdist_group("spark")  # one session for all
+
+
+def test_both_engines_give_the_same_answers(spark: Any, journals: Journals) -> None:
+    folder = journals.made(20_000, 200, hosts=3)
+    on_spark = run_audit(folder, spark=spark)
+    here = run_audit(folder, engine=AuditEngine.DUCKDB)
+    assert on_spark.refused > 300
+    assert on_spark.tables == here.tables
+    assert on_spark.width_us == here.width_us
+
+
+def test_functions_from_frame_to_frame(spark: Any, tmp_path: Path) -> None:
+    """In a session of the user's; obligations imposed before the time have no delay, in order."""
+    write_duties(tmp_path / "j")
+    listing = list_journal(tmp_path / "j").sound()
+    events = read_spark(spark, listing, "events")
+    rules = tables.rules(read_spark(spark, listing, "laws"))
+    resting = tables.coverage(events, rules).where("hits = 0").select("rule").collect()
+    assert [row.rule for row in resting] == ["R6"]
+    part = tables.chosen(events, since=20_000_000, until=95_000_000, community="duties")
+    duties = tables.duties(tables.changes(part))
+    told = [tuple(row) for row in duties.select("outcome", "delay_us", "late_us").collect()]
+    assert told == [
+        ("met", None, None),
+        ("repealed", None, None),
+        ("missed", 63_000_000, 3_000_000),
+        ("repealed", 43_000_000, None),
+    ]
+    bounds = Part(since=20_000_000, until=95_000_000, community="duties")
+    here = run_audit(tmp_path / "j", bounds, engine=AuditEngine.DUCKDB)
+    found = [row.asDict() for row in tables.obligations(duties).collect()]
+    assert found == here.tables["obligations"]
+
+
+def test_a_damaged_page_fails_the_job_by_name(
+    spark: Any, journals: Journals, tmp_path: Path
+) -> None:
+    folder = journals.copied(tmp_path / "j")
+    for path in folder.glob("events/*.parquet"):
+        damage(path, "ruling_text")
+    with pytest.raises(BadSegments, match=r"corrupt .*seg-00000001\.parquet"):
+        run_audit(folder, spark=spark)
+
+
+def test_worlds_on_spark_are_the_worlds_here(spark: Any) -> None:
+    apps.load()
+    found, swept = run_sweep(find("hospital"), range(3, 7), spark=spark)
+    here, summed = run_sweep(find("hospital"), range(3, 7), engine=SweepEngine.PROCESS)
+    assert found.drop_columns(["took_s"]).equals(here.drop_columns(["took_s"]))
+    assert swept.passed == summed.passed == 4
