@@ -1,0 +1,107 @@
+"""The page on the HTTP API: its examples run; its limits, routes and codes are the real ones."""
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+from nomospace.api import guard, live, models, service, talking
+from nomospace.errors import NomospaceError
+from nomospace.node.services import web
+from tests.docs.pages import Block, blocks
+from tests.repo.rooms import ROOT
+from tests.unit.api.running import Running, host
+
+PAGE = ROOT / "docs" / "api" / "guide.md"
+TEXT = PAGE.read_text("utf-8")
+ROOMS = ("acting", "forms", "guard", "http", "live", "looking", "models", "service", "talking")
+S = 30
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    with host() as found:
+        yield found
+
+
+def _run(command: list[str], running: Running) -> str:
+    env = {**os.environ, "API": running.url, "TOKEN": running.token}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=S, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _pairs(first: str, second: str) -> list[tuple[Block, Block]]:
+    found = blocks(PAGE)
+    return [
+        (one, two)
+        for one, two in pairwise(found)
+        if (one.language, two.language) == (first, second)
+    ]
+
+
+def test_what_curl_asks_is_answered_as_the_page_says(running: Running) -> None:
+    pairs = _pairs("sh", "json")
+    assert len(pairs) == 3
+    for asked, answered in pairs:
+        told = json.loads(_run(["bash", "-euc", asked.text], running))
+        assert told == json.loads(answered.text), asked.line
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
+def test_the_example_in_javascript_prints_what_the_page_says(running: Running) -> None:
+    ((script, output),) = _pairs("js", "text")
+    told = _run(["node", "--input-type=module", "-e", script.text], running)
+    assert told == output.text
+
+
+def test_every_route_is_on_the_page(running: Running) -> None:
+    document = httpx.get(f"{running.url}/v1/openapi.json", timeout=S).json()
+    for path in document["paths"]:
+        told = path.removeprefix("/v1/agents/{agent}").removeprefix("/v1/")
+        last = f"/{told.rpartition('/')[2]}"
+        assert told in TEXT or f"`{last}`" in TEXT, path
+
+
+def test_every_error_of_the_room_is_in_the_table() -> None:
+    rows = dict(re.findall(r"^\| `(api\.[a-z-]+)` \| ([0-9, ]*)", TEXT, re.MULTILINE))
+    raised: dict[str, Any] = {}
+    for room in ROOMS:
+        module = import_module(f"nomospace.api.{room}")
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if issubclass(kind, NomospaceError) and kind.__module__ == module.__name__:
+                raised[kind.code] = kind
+    assert rows.keys() == raised.keys()
+    for code, status in guard.STATUS.items():
+        if code in rows:
+            assert rows[code].strip() == str(status), code
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits = TEXT[TEXT.index("## Limits") :]
+    table = dict(re.findall(r"^\| ([^|]+) \| ([0-9][^|]*) \|$", limits, re.MULTILINE))
+    assert table == {
+        "a body, in bytes": f"{guard.BODY_BYTES_MAX:,}",
+        "a message of a socket, in bytes": f"{web.SOCKET_BYTES_MAX:,}",
+        "requests of one token, a second and at once": f"{guard.RATE_S:g} and {guard.BURST:g}",
+        "connections at a time": f"{web.CONNECTIONS_MAX:,}",
+        "seconds that a question waits": f"{service.WAIT_S_MAX:g}",
+        "tuples that one request writes": f"{models.ROWS_MAX:,}",
+        "letters kept of one membership": f"{service.INBOX_MAX:,}",
+        "agents at work by way of the API": f"{service.SEATS_MAX:,}",
+        "viewers of events": f"{live.VIEWERS_MAX:,}",
+        "events of a second that one viewer is told": f"{live.EVENTS_S_MAX:,}",
+        "operations and reactions of one socket under way": f"{talking.UNDER_WAY_MAX:,}",
+        "messages that wait for one socket": f"{talking.WAITING_MAX:,}",
+        "hours that a browser stays logged in": f"{service.SESSION_S / 3600:g}",
+    }
+    assert f"good for {service.LOGIN_S:g} seconds" in TEXT
