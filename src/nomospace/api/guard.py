@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from nomospace.api.service import Service
-    from nomospace.node.principals import Principal
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """The largest body of a request."""
@@ -192,26 +191,28 @@ class Guard:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         try:
             if scheme.lower() == "bearer":
-                principal = self._service.who(token.strip())
+                token = token.strip()
             else:
-                principal = self._by_cookie(scope, headers)
+                token = self._by_cookie(scope, headers)
+            principal = self._service.who(token)
         except NotLetIn:
             self._count("strangers")
             raise
         self._count(principal.name)
-        scope.setdefault("state", {})["principal"] = principal
+        scope.setdefault("state", {}).update(principal=principal, token=token)
 
-    def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> Principal:
+    def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> str:
+        """The token behind a cookie, if it comes from a page of this address."""
         key = cookie_of(headers.get("cookie", ""))
         if not key:
             raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
-        principal = self._service.session(key)
+        token = self._service.session(key)
         secure = scope.get("scheme") in ("https", "wss")
         own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE
         if changes and headers.get("origin", "") != own:
             raise OtherOrigin(origin=headers.get("origin", ""))
-        return principal
+        return token
 
     def _count(self, who: str) -> None:
         wait_s = self._buckets.take(who, asyncio.get_running_loop().time())

@@ -247,8 +247,8 @@ class Service:
         self._door = door
         self._seats: dict[str, Seat] = {}
         """Those used least recently first."""
-        self._logins: dict[str, tuple[Principal, float]] = {}
-        self._sessions: dict[str, tuple[Principal, float]] = {}
+        self._logins: dict[str, tuple[str, float]] = {}
+        self._sessions: dict[str, tuple[str, float]] = {}
         self.views = Views(server)
         self.own_token = secrets.token_urlsafe(32) if isinstance(door, OpenDoor) else ""
 
@@ -264,41 +264,39 @@ class Service:
             return self._door.nobody()
         raise NotLetIn(why="this token is not the one that the host has printed at its start")
 
-    def login_token(self, principal: Principal) -> str:
-        """A token for one login in a browser, which becomes this very principal."""
-        return self._issue(self._logins, principal, LOGIN_S, LOGINS_MAX)
+    def login_token(self, token: str) -> str:
+        """A token for one login in a browser, which is then let in as this one is.
+
+        Sessions keep the token behind them, so they end when it is taken back or runs out.
+        """
+        return self._issue(self._logins, token, LOGIN_S, LOGINS_MAX)
 
     def log_in(self, token: str) -> str:
         """Begin a session with a token for one login, or with any other; gives its key."""
         login = self._logins.pop(token, None)
         if login is not None and login[1] > self._time():
-            principal = login[0]
-        else:
-            principal = self.who(token)
-        return self._issue(self._sessions, principal, SESSION_S, SESSIONS_MAX)
+            token = login[0]
+        self.who(token)
+        return self._issue(self._sessions, token, SESSION_S, SESSIONS_MAX)
 
     def log_out(self, session: str) -> None:
         """End a session; harmless when there is none."""
         self._sessions.pop(session, None)
 
-    def session(self, key: str) -> Principal:
-        """Who is logged in under a key; raises `NotLetIn`."""
+    def session(self, key: str) -> str:
+        """The token behind a session; raises `NotLetIn`."""
         found = self._sessions.get(key)
         if found is None or found[1] <= self._time():
             raise NotLetIn(why="this session has ended; log in again")
         return found[0]
 
     def _issue(
-        self,
-        where: dict[str, tuple[Principal, float]],
-        principal: Principal,
-        life_s: float,
-        limit: int,
+        self, where: dict[str, tuple[str, float]], token: str, life_s: float, limit: int
     ) -> str:
         while len(where) >= limit:
             del where[next(iter(where))]
         key = secrets.token_urlsafe(32)
-        where[key] = (principal, self._time() + life_s)
+        where[key] = (token, self._time() + life_s)
         return key
 
     @staticmethod

@@ -142,6 +142,8 @@ class Host(Grouped):
             report=self._report,
         )
         self._agents: dict[str, tuple[Agent, Line]] = {}
+        self._beside: dict[str, list[Line]] = {}
+        """Other lines of agents here, which `line` has given."""
         self._ended: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
@@ -268,6 +270,10 @@ class Host(Grouped):
         for agent, line in agents.values():
             line.shut(f"host {self.name}", gone=True)
             agent.stop()
+        beside, self._beside = self._beside, {}
+        for lines in beside.values():
+            for line in lines:
+                line.shut(f"host {self.name}", gone=True)
         self._inbox.clear()
         watchers, self._watchers = self._watchers, []
         for future in watchers:
@@ -315,7 +321,10 @@ class Host(Grouped):
         """
         self._running()
         self._seat(agent_id)
-        return Line(self._desk, agent_id)
+        line = Line(self._desk, agent_id)
+        open_ones = [one for one in self._beside.get(agent_id, ()) if not one.closed]
+        self._beside[agent_id] = [*open_ones, line]
+        return line
 
     # -- programs ----------------------------------------------------------------------------
 
@@ -364,6 +373,8 @@ class Host(Grouped):
         if held is not None and not held[1].closed:  # someone held it beside its program
             held[1].shut(f"agent {agent}", gone=True)
             held[0].stop()
+        for line in self._beside.pop(agent, ()):
+            line.leave()
 
     # -- for those who serve clients ---------------------------------------------------------
 

@@ -1,0 +1,119 @@
+"""The API of hosts with certificates: TLS, tokens that are taken back, and agents that move."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from nomospace.api.http import serving
+from nomospace.node.config import read_config
+from nomospace.node.serve import Server
+from nomospace.trust.tokens import Token, Tokens, make_token
+from tests.trust_folder import TrustFolder
+
+S = 20.0
+
+
+def token(
+    trust: TrustFolder, number: int, *agents: str, operator: bool = False
+) -> tuple[str, Token]:
+    return make_token(
+        agents,
+        scopes=("agent", "operator") if operator else ("agent",),
+        identifier=number.to_bytes(8, "big"),
+        secret=number.to_bytes(32, "big"),
+        now=trust.now,
+        days=3,
+    )
+
+
+def issue(trust: TrustFolder, *kept: Token) -> None:
+    (trust.folder / "tokens.toml").write_text(Tokens(kept).text(), "utf-8")
+
+
+@asynccontextmanager
+async def serve(trust: TrustFolder, name: str, **more: Any) -> AsyncIterator[Server]:
+    told = read_config(
+        "",
+        "test",
+        name=name,
+        trust=str(trust.folder),
+        store="memory",
+        listen="127.0.0.1:0",
+        api={"listen": "127.0.0.1:0"},
+        **more,
+    )
+    async with Server(told, beside=serving) as server:
+        yield server
+
+
+def client(trust: TrustFolder, server: Server, text: str = "") -> httpx.AsyncClient:
+    context = ssl.create_default_context(cafile=trust.folder / "authority.pem")
+    headers = {"authorization": f"Bearer {text}"} if text else {}
+    return httpx.AsyncClient(base_url=server.served.url, verify=context, headers=headers, timeout=S)
+
+
+def test_tokens_act_over_tls_and_end_with_their_sessions_when_taken_back(tmp_path: Path) -> None:
+    trust = TrustFolder(tmp_path)
+    trust.host("ward")
+    text, kept = token(trust, 1, "ann@ward")
+    issue(trust, kept)
+
+    async def program() -> None:
+        async with serve(trust, "ward") as server:
+            assert server.served.url.startswith("https://")
+            assert server.served.service.own_token == ""
+            async with client(trust, server, text) as web:
+                out = await web.post("/v1/agents/ann@ward/spaces/jobs/out", json={"fields": [1]})
+                assert out.json() == {"written": 1}
+                other = await web.post("/v1/agents/bob@ward/spaces/jobs/out", json={"fields": [1]})
+                assert other.status_code == 403
+                assert (await web.get("/v1/topology")).status_code == 403
+                once = (await web.post("/v1/login-tokens")).json()["token"]
+            async with client(trust, server) as browser:
+                assert (await browser.get("/v1/me")).status_code == 401
+                login = await browser.post("/v1/session", json={"token": once})
+                assert "secure" in login.headers["set-cookie"].lower()
+                assert (await browser.get("/v1/me")).json()["agents"] == ["ann@ward"]
+                issue(trust)
+                assert (await browser.get("/v1/me")).status_code == 401
+            async with client(trust, server, text) as web:
+                assert (await web.get("/v1/me")).status_code == 401
+
+    asyncio.run(program())
+
+
+def test_an_agent_moves_and_goes_on_at_the_other_host(tmp_path: Path) -> None:
+    trust = TrustFolder(tmp_path)
+    trust.host("ward")
+    trust.host("icu")
+    text, kept = token(trust, 1, "ann@ward", operator=True)
+    issue(trust, kept)
+
+    async def program() -> None:
+        async with (
+            asyncio.timeout(60),
+            serve(trust, "ward") as ward,
+            serve(trust, "icu", join=(str(ward.listener.address),)) as icu,
+            client(trust, ward, text) as here,
+            client(trust, icu, text) as there,
+        ):
+            notes = "/v1/agents/ann@ward/spaces/notes"
+            await here.post(notes, json={"shared": False})
+            await here.post(f"{notes}/out", json={"fields": ["note", 17]})
+            while len((await here.get("/v1/topology")).json()["hosts"]) < 2:
+                await asyncio.sleep(0.05)
+            moved = await here.post("/v1/agents/ann@ward/move", json={"to": "icu"})
+            assert moved.json()["agent"] == "ann@ward"
+            while (await there.get("/v1/agents/ann@ward")).json()["host"] != "icu":
+                await asyncio.sleep(0.05)
+            left = await here.post(f"{notes}/read", json={"template": ["note", 17]})
+            assert (left.status_code, left.json()["code"]) == (409, "node.agent-away")
+            found = await there.post(f"{notes}/take", json={"template": ["note", 17]})
+            assert found.json()["tuple"]["fields"] == ["note", 17]
+
+    asyncio.run(program())
