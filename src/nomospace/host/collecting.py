@@ -87,13 +87,18 @@ class TooManySeen(Unavailable):
 
 
 class Reflection:
-    """What one peer has shown of a space."""
+    """What one peer has shown of a space.
 
-    __slots__ = ("key", "rows")
+    What comes in several pages is not looked at before the last of them is there: all at once it
+    takes one look for each who waits, and not one for each tuple.
+    """
+
+    __slots__ = ("key", "rows", "unread")
 
     def __init__(self, key: Key) -> None:
         self.key = key
         self.rows: dict[TupleId, Record] = {}
+        self.unread: list[Record] = []
 
 
 class Wide:
@@ -133,6 +138,7 @@ class Wide:
         if self.local is not None:
             for record in self.local.observe(self):
                 self.add(record)
+            self.fresh.clear()  # who comes looks at all of it
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -171,13 +177,24 @@ class Wide:
                 return peer, mirror.rows[id]
         return None
 
-    def show(self, mirror: Reflection, record: Record) -> None:
-        """A peer has a tuple."""
-        self.forget(mirror, record.id)
-        mirror.rows[record.id] = record
-        self.seen += 1
-        self.bytes += len(encode(record.fields))
-        self.add(record)
+    def show(self, mirror: Reflection, records: list[Record], *, more: bool) -> None:
+        """A peer has tuples, and perhaps more of them."""
+        for record in records:
+            self.forget(mirror, record.id)
+            mirror.rows[record.id] = record
+            self.seen += 1
+            self.bytes += len(encode(record.fields))
+        if more:
+            mirror.unread += records
+            return
+        whole = bool(mirror.unread)
+        for record in (*mirror.unread, *records):
+            self.add(record)
+            if whole:
+                self.fresh.pop(record.id, None)
+        if whole:
+            mirror.unread.clear()
+            self.unlooked.update(dict.fromkeys(self.ops))
 
     def forget(self, mirror: Reflection, id: TupleId) -> None:
         """A peer has a tuple no more."""
@@ -327,8 +344,7 @@ class Collecting:
             return
         for writer, count in body.gone:
             wide.forget(mirror, (writer, count))
-        for row in body.rows:
-            wide.show(mirror, record_of(row))
+        wide.show(mirror, [record_of(row) for row in body.rows], more=body.more)
         if wide.seen > SEEN_MAX:
             why = f"other hosts have more than {SEEN_MAX:,} tuples"
             self._fail(wide, TooManySeen(space=wide.name, why=why))
@@ -387,7 +403,7 @@ class Collecting:
                 continue
             for group in list(wide.sets.touched(record)):
                 for number in list(group.waiters):
-                    if id in wide.known and number in wide.ops:
+                    if id in wide.known and number in wide.ops and number not in unlooked:
                         one = wide.ops[number][0]
                         self._try(wide, one, partial(wide.sets.completed, group, record))
 

@@ -114,14 +114,14 @@ class Mirroring:
             self._host.group.tell(peer, Mirrored(key, gone=gone[at : at + PAGE]))
         for at in range(0, len(records), PAGE):
             rows = tuple([row_of(record) for record in records[at : at + PAGE]])
-            self._show_page(peer, key, rows)
+            self._show_page(peer, key, rows, more=at + PAGE < len(records))
 
-    def _show_page(self, peer: str, key: Key, rows: tuple[Row, ...]) -> None:
-        page = Mirrored(key, rows)
+    def _show_page(self, peer: str, key: Key, rows: tuple[Row, ...], *, more: bool) -> None:
+        page = Mirrored(key, rows, more=more)
         if len(rows) > 1 and self._host.group.too_much(page):
             half = len(rows) // 2
-            self._show_page(peer, key, rows[:half])
-            self._show_page(peer, key, rows[half:])
+            self._show_page(peer, key, rows[:half], more=True)
+            self._show_page(peer, key, rows[half:], more=more)
         else:  # one tuple alone always fits
             self._host.group.tell(peer, page)
 

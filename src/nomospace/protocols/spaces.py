@@ -210,12 +210,14 @@ class Mirror(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirror
 class Mirrored(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mirrored"):
     """Tuples of a mirrored space: these are `gone`, and then those in `rows` have come.
 
-    With `why` they cannot be shown, and nothing more follows.
+    With `more` the rest of what came with them follows at once. With `why` they cannot be shown,
+    and nothing follows.
     """
 
     key: Key
     rows: tuple[Row, ...] = ()
     gone: tuple[Id, ...] = ()
+    more: bool = False
     why: str = ""
 
 

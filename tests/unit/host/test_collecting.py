@@ -9,7 +9,7 @@ import pytest
 
 from nomospace.host import Adopt, Found, Open, Out, Seek, Share, Template, collecting, mirroring
 from nomospace.host.calls import Cancel, OntologyText, Sets
-from nomospace.host.collecting import TooManySeen
+from nomospace.host.collecting import Collecting, TooManySeen
 from nomospace.law import load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass
@@ -322,6 +322,28 @@ def test_who_comes_later_is_looked_at_too(net: Hosts) -> None:
     assert op not in net.answers
     net.join("bc")  # through b, which relays
     net.until(lambda: op in net.answers)
+
+
+def test_what_is_shown_in_several_pages_is_looked_at_when_all_is_there(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirroring, "PAGE", 2)
+    for fields in (insured("v"), financed("x"), insured("w"), insured("x"), insured("y")):
+        net.out(BOB, *fields)
+    looks: list[int] = []
+    look = Collecting._try
+
+    def counted(self: Collecting, *said: Any) -> None:
+        looks.append(1)
+        look(self, *said)
+
+    monkeypatch.setattr(Collecting, "_try", counted)
+    op = begin(net, ANN)
+    net.until(lambda: op in net.answers)
+    pages = [one.body for one in net.said if isinstance(one.body, Mirrored) and one.src == "b"]
+    assert [(len(page.rows), page.more) for page in pages[:3]] == [(2, True), (2, True), (1, False)]
+    assert len(looks) == 2, "when it came, and when all was shown"
+    assert len(left(net, BOB)) == 3
 
 
 def test_plain_tuples_are_not_shown(net: Hosts) -> None:
