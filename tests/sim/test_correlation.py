@@ -3,7 +3,8 @@
 import pytest
 
 from nomospace import apps
-from nomospace.host.collecting import Attempt, Collecting, Wide
+from nomospace.host.collecting import Attempt, Collecting
+from nomospace.host.wide import Wide
 from nomospace.sim import find, play
 from nomospace.space import Gathering, correlating
 
