@@ -5,7 +5,8 @@ a cookie by itself, so what comes with one must come from a page of this very ad
 that changes something, and every WebSocket, has to name it as its `Origin`. Whoever is not let in
 gets 401 whatever was asked for, so nobody learns without a token what there is.
 
-Requests are counted by token, in a bucket that holds `BURST` and fills with `RATE_S` a second.
+Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
+and fills with `RATE_S` a second.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ class Guard:
             ):
                 self._let_in(scope)
             else:
-                self._count("strangers")
+                self._count(_stranger(scope))
             body = await body_of(Request(scope, receive), BODY_BYTES_MAX)
         except NomospaceError as error:
             await answer(error)(scope, receive, send)
@@ -196,7 +197,7 @@ class Guard:
                 token = self._by_cookie(scope, headers)
             principal = self._service.who(token)
         except NotLetIn:
-            self._count("strangers")
+            self._count(_stranger(scope))
             raise
         self._count(principal.name)
         scope.setdefault("state", {}).update(principal=principal, token=token)
@@ -218,6 +219,11 @@ class Guard:
         wait_s = self._buckets.take(who, asyncio.get_running_loop().time())
         if wait_s:
             raise TooFast(rate_s=self._buckets.rate_s, after_s=max(1, ceil(wait_s)))
+
+
+def _stranger(scope: Scope) -> str:
+    """Whom to count a request for that came without a token: where it came from."""
+    return f"stranger at {(scope.get('client') or ('nowhere', 0))[0]}"
 
 
 def cookie_of(header: str) -> str:

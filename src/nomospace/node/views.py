@@ -61,8 +61,8 @@ STATE_MAX: Final = 200
 """How many terms of a control state are shown."""
 TEXT_MAX: Final = 2_000
 """How much of one term is shown, in characters."""
-COUNTED_MAX: Final = 20_000
-"""How many records one question about rules counts at most."""
+COUNTED_MAX: Final = 4_000
+"""How many records one question about rules counts at most: the host stands still meanwhile."""
 
 
 @dataclass(eq=False, kw_only=True)

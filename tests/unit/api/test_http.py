@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from nomospace import t
 from nomospace.api.guard import BODY_BYTES_MAX, Buckets
 from nomospace.api.http import application
-from nomospace.api.service import Service
+from nomospace.api.service import Service, TooManySeats
+from nomospace.law import load
 from nomospace.node.config import read_config
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.node.serve import Server
@@ -35,7 +37,8 @@ class TwoTokens(OpenDoor):
 class Web:
     """A client of the API, that shows a token."""
 
-    def __init__(self, service: Service, client: httpx.AsyncClient) -> None:
+    def __init__(self, server: Server, service: Service, client: httpx.AsyncClient) -> None:
+        self.server = server
         self.service = service
         self.client = client
 
@@ -61,7 +64,7 @@ async def served(buckets: Buckets | None = None) -> AsyncIterator[Web]:
         service.own_token = ""
         transport = httpx.ASGITransport(application(service, buckets=buckets))
         async with httpx.AsyncClient(transport=transport, base_url="http://ward") as client:
-            yield Web(service, client)
+            yield Web(server, service, client)
         service.close()
 
 
@@ -359,5 +362,44 @@ def test_events_are_told_as_they_happen_and_folded_when_too_many() -> None:
         wrong = await web("GET", "/v1/events?kinds=rulnig", token="ops")
         assert (wrong.status_code, wrong.json()["code"]) == (400, "api.no-such-kind")
         assert json.loads(json.dumps(rest[0].facts, default=str))["space"] == "jobs"
+
+    on_the_web(work)
+
+
+def test_a_seat_shares_no_inbox_with_a_program_of_the_same_agent() -> None:
+    async def work(web: Web) -> None:
+        law = load(OPEN_LAW)
+        program = await web.server.host.agent("ann")
+        member = await program.adopt(law)
+        path = f"{AGENT}/communities/{law.hash}"
+        assert (await web("GET", f"{path}/inbox")).json()["letters"] == []
+        await member.send("hi(1)", to="ann@ward")
+        assert len((await web("GET", f"{path}/inbox?wait=5")).json()["letters"]) == 1
+        web.service.close()
+        await member.send("hi(2)", to="ann@ward")
+        inbox = member.inbox()
+        letters = [await anext(inbox), await anext(inbox)]
+        assert [one.message for one in letters] == [t.hi(1), t.hi(2)]
+
+    on_the_web(work)
+
+
+def test_the_seat_that_is_idle_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomospace.api.service.SEATS_MAX", 2)
+
+    async def work(web: Web) -> None:
+        anyone = Principal("anyone", anyone=True)
+        first, second = [web.service.seat(anyone, f"{name}@ward") for name in ("a", "b")]
+        first.busy = 1
+        assert web.service.seat(anyone, "a@ward") is first
+        third = web.service.seat(anyone, "c@ward")
+        assert web.service.seat(anyone, "a@ward") is first
+        assert web.service.seat(anyone, "c@ward") is third
+        third.busy = 1
+        with pytest.raises(TooManySeats):
+            web.service.seat(anyone, "b@ward")
+        third.busy = 0
+        again = web.service.seat(anyone, "b@ward")
+        assert again is not second
 
     on_the_web(work)
