@@ -182,7 +182,7 @@ def match(
         elif any_one:
             _any(opened, plan)
         else:
-            _all(opened, plan)
+            show_answers(opened.answers(plan))
     finally:
         opened.close()
 
@@ -205,8 +205,8 @@ def _any(engine: Engine, plan: Plan) -> None:
         _cut(plan.cut)
 
 
-def _all(engine: Engine, plan: Plan) -> None:
-    answers = engine.answers(plan)
+def show_answers(answers: Answers) -> None:
+    """Print answers, what went wrong with some, and whether any may be missing (then exit 1)."""
     _print(answers.items)
     sys.stdout.flush()
     for problem in answers.problems:

@@ -6,7 +6,11 @@ that statement itself, which Spark runs when somebody asks. What networks found 
 than once; it is kept in Spark's memory, or on its disks, until its view is dropped.
 
 Views are of a session of their own beside the caller's, with the same executors; so names meet
-none of the caller's, and go when it is closed.
+none of the caller's.
+
+`match` asks the parts of an archive (`archive`): views over their files are the tables. Files that
+began after the moment that is asked about are not opened; of others Parquet's own statistics spare
+what they can. A class that no statement names is not read, but to count how often objects recur.
 """
 
 from __future__ import annotations
@@ -14,23 +18,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
+from nomospace.meaning.answers import Answers
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.question import Question
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
-from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Row
-from nomospace.meaning.sql.tables import DatabaseFailed
+from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Row, Table
+from nomospace.meaning.sql.tables import DatabaseFailed, Tables
+from nomospace.pipeline.archive import ARROW, ENDS, Part, columns_of, merged, tables_of
+from nomospace.wire.values import unpack_term
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STATEMENT_S: Final = 3_600.0
 """How long Spark may work on one statement."""
-ARROW: Final = {TEXT: pa.string(), NUMBER: pa.float64(), WHOLE: pa.int64(), BYTES: pa.binary()}
-"""The types of columns as Arrow has them."""
+_SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binary"}
 _KEPT: Final = "found_"
 _tags: Final = count()
 
@@ -124,3 +133,69 @@ class SparkDatabase:
         finally:
             watch.cancel()
             self._spark.removeTag(self._tag)
+
+
+# -- the archive -----------------------------------------------------------------------------------
+
+
+def match(
+    spark: SparkSession,
+    parts: Sequence[tuple[Path, Part]],
+    ontology: Ontology,
+    question: Question,
+    *,
+    at: int | None = None,
+    ever: bool = False,
+    space: str = "",
+) -> Answers:
+    """The answers among the tuples of parts, each with its folder.
+
+    Those count that were there at a moment (`at`, in microseconds; without it, at the end), or with
+    `ever` all that had begun by then; of one space, or without a name of all.
+    """
+    whole = merged(part for _, part in parts)
+    database = SparkDatabase(spark)
+    try:
+        tables = Tables(ontology, database, unpack_term)
+        known = tables_of([whole], ontology)
+        views = {
+            name: _frame(database.session, table, parts, at, space) for name, table in known.items()
+        }
+        ended = views.pop(ENDS.name)
+        gone = ended.select(ended["tuple"]) if ENDS.name in whole.tables else None
+        for name, frame in views.items():
+            if gone is not None and not ever:
+                frame = frame.join(gone, "tuple", "left_anti")
+            database.view(name, frame.select(*[column for column, _ in known[name].columns]))
+        opened = {name: dict.fromkeys(paths) for name, paths in whole.classes.items()}
+        tables.tell(opened, whole.known_shapes())
+        return tables.answers(question)
+    finally:
+        database.close()
+
+
+def _frame(
+    spark: SparkSession,
+    table: Table,
+    parts: Sequence[tuple[Path, Part]],
+    at: int | None,
+    space: str,
+) -> DataFrame:
+    """The rows of a table that had begun at a moment, of one space or of all."""
+    schema = ", ".join(f"`{name}` {_SPARK[kind]}" for name, kind in columns_of(table))
+    files = [
+        str(folder / file.name)
+        for folder, part in parts
+        for file in part.tables.get(table.name, ())
+        if at is None or file.first <= at
+    ]
+    if not files:
+        nothing = ", ".join(
+            f"CAST(NULL AS {_SPARK[kind]}) AS `{n}`" for n, kind in columns_of(table)
+        )
+        return spark.sql(f"SELECT {nothing} WHERE FALSE")
+    reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
+    frame = reader.parquet(*files)
+    if at is not None:
+        frame = frame.where(frame["since"] <= at)
+    return frame.where(frame["space"] == space) if space else frame

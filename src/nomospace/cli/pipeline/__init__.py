@@ -9,6 +9,8 @@ from __future__ import annotations
 import typer
 
 from nomospace.cli.pipeline.audit import audit
+from nomospace.cli.pipeline.compact import compact
+from nomospace.cli.pipeline.match import match
 from nomospace.cli.pipeline.replay import replay
 from nomospace.cli.pipeline.sweep import sweep
 from nomospace.cli.remote_options import MARKUP
@@ -26,6 +28,8 @@ app = typer.Typer(
 
 
 app.command()(audit)
+app.command()(compact)
+app.command()(match)
 app.command()(replay)
 app.command()(sweep)
 

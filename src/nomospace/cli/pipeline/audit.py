@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,13 @@ import msgspec
 import typer
 
 from nomospace.cli.law import Unusable
-from nomospace.cli.pipeline.options import JournalArgument, JsonOption, MasterOption, SkipBadOption
+from nomospace.cli.pipeline.options import (
+    JournalArgument,
+    JsonOption,
+    MasterOption,
+    SkipBadOption,
+    moment,
+)
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.audit.words import render
 from nomospace.pipeline.charts import can_paint
@@ -40,7 +45,7 @@ def audit(
 
     With --out there is a page to read (report.html), its figures (audit.json) and each plot as PNG.
     """
-    part = Part(_moment(since, "--since"), _moment(until, "--until"), community or None)
+    part = Part(moment(since, "--since"), moment(until, "--until"), community or None)
     if part.since is not None and part.until is not None and part.since >= part.until:
         raise Unusable(what=f"--until {until}", why=f"it is not after --since {since}")
     if out is not None and out.exists() and not out.is_dir():
@@ -60,17 +65,3 @@ def audit(
         progress(f"wrote {written[0]} and {len(written) - 1} files beside it")
         if not can_paint():
             progress("no PNGs: Pillow is not installed (pip install 'nomospace[spark]')")
-
-
-def _moment(text: str, option: str) -> int | None:
-    """Microseconds since 1970 of a date or a time, UTC unless it says otherwise."""
-    if not text:
-        return None
-    try:
-        told = datetime.fromisoformat(text)
-    except ValueError:
-        why = "it is no time; write 2026-01-31 or 2026-01-31T08:30:00"
-        raise Unusable(what=f"{option} {text}", why=why) from None
-    told = told if told.tzinfo else told.replace(tzinfo=UTC)
-    past = told - datetime(1970, 1, 1, tzinfo=UTC)
-    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nomospace.cli.law import Unusable
 from nomospace.pipeline.jobs.replay import Engine
 
 JournalArgument = Annotated[
@@ -22,3 +24,17 @@ SkipBadOption = Annotated[
     typer.Option("--skip-bad", help="Leave segments out that are missing, damaged or too new."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def moment(text: str, option: str) -> int | None:
+    """Microseconds since 1970 of a date or a time, UTC unless it says otherwise."""
+    if not text:
+        return None
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        why = "it is no time; write 2026-01-31 or 2026-01-31T08:30:00"
+        raise Unusable(what=f"{option} {text}", why=why) from None
+    told = told if told.tzinfo else told.replace(tzinfo=UTC)
+    past = told - datetime(1970, 1, 1, tzinfo=UTC)
+    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds

@@ -1,0 +1,57 @@
+"""`nomospace pipeline compact`: the tuples of journals into an archive, laid out by class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from nomospace.cli.law import Unusable
+from nomospace.cli.pipeline.options import EngineOption, JournalArgument, JsonOption, MasterOption
+from nomospace.cli.spark import ensure_spark, progress
+from nomospace.pipeline.jobs.compact import run_compact
+from nomospace.pipeline.jobs.replay import Engine
+from nomospace.pipeline.jobs.session import LOCAL
+
+
+def compact(
+    journals: JournalArgument,
+    *,
+    ontology: Annotated[
+        str, typer.Option(metavar="FILE", help="The ontology: .yaml, .ttl, .rdf, .owl or .jsonld.")
+    ],
+    archive: Annotated[
+        Path, typer.Option(metavar="DIR", help="The archive; made if it is not there.")
+    ],
+    master: MasterOption = LOCAL,
+    engine: EngineOption = Engine.SPARK,
+    as_json: JsonOption = False,
+) -> None:
+    """Add to an archive what the journals have and it has not.
+
+    It may be read meanwhile. Run again it adds only what is new; ended in the middle it has added
+    nothing.
+    """
+    from nomospace.client.ontologies import load_ontology
+
+    if engine is Engine.DUCKDB:
+        raise Unusable(what="--engine duckdb", why="tuples are laid out by spark or process")
+    known = load_ontology(ontology)
+    found = run_compact(
+        journals,
+        known,
+        archive,
+        engine=engine,
+        master=master,
+        prepare=ensure_spark,
+        say=progress,
+    )
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+        return
+    print(
+        f"{found.archive}: {found.tuples:,} tuples added from {found.segments:,} segments in "
+        f"{found.took_s:.1f} s; it has {found.tuples_in_all:,} in {found.parts:,} parts"
+    )

@@ -1,0 +1,75 @@
+"""The job that matches: which tuples of an archive and of journals answer a template.
+
+What is in the archive is read as it is. What journals have besides is laid out the same way for as
+long as the job takes, in a folder for passing files. Views over the files of both are the tables
+that statements ask (`meaning.sql`): files that began after the moment that is asked about are not
+opened, and a class that no statement names is not read.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nomospace.meaning.answers import Answers
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.question import Question
+from nomospace.pipeline.archive import Manifest, read_manifest
+from nomospace.pipeline.jobs.compact import make_part, waiting
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.segments import list_journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run_match(
+    folders: Iterable[str | Path],
+    ontology: Ontology,
+    question: Question,
+    *,
+    archive: Path | None = None,
+    at: int | None = None,
+    ever: bool = False,
+    space: str = "",
+    master: str = LOCAL,
+    spark: SparkSession | None = None,
+    skip_bad: bool = False,
+    scratch: Path | None = None,
+    prepare: Callable[[], None] = lambda: None,
+    say: Say = lambda words: None,
+) -> Answers:
+    """The answers among the tuples that were there at a moment: `at` in microseconds, or the end.
+
+    With `ever`, among all that began until then. `scratch` is a folder that Spark's workers see
+    too, for passing files; without it, one of this machine. Raises `NoJournal`, `BadSegments`,
+    `OtherOntology`, `BadArchive`, `DatabaseFailed`, and what `open_session` does.
+    """
+    if spark is None:
+        check_master(master)
+    given = list(folders)
+    manifest = Manifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
+    todo: dict[str, str] = {}
+    if given:
+        listing = list_journal(given, ("tuples",), deep=skip_bad).sound(skip_bad=skip_bad)
+        todo = waiting(listing, manifest)
+    made_here = spark is None
+    if spark is None:
+        prepare()
+        spark = open_session(master, say=say)
+    from nomospace.pipeline.matching import match  # needs Spark, which is there only now
+
+    passing = Path(tempfile.mkdtemp(prefix="nomospace-match-", dir=scratch))
+    try:
+        parts = [(archive / one.folder, one) for one in manifest.parts] if archive else []
+        if todo:
+            say(f"laying out {len(todo):,} segments that are not compacted")
+            parts.append((passing / "part", make_part(todo, ontology, passing / "part", spark)))
+        return match(spark, parts, ontology, question, at=at, ever=ever, space=space)
+    finally:
+        if made_here:
+            spark.stop()
+        shutil.rmtree(passing, ignore_errors=True)
