@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nomospace.api import acting, looking, talking
+from nomospace.api import acting, looking, matching, talking
 from nomospace.api import models as m
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
 from nomospace.api.live import Live
@@ -116,7 +116,13 @@ def application(service: Service, *, buckets: Buckets | None = None) -> Guard:
     )
     app.state.service = service
     app.state.live = Live(service.views)
-    for one in (router, acting.router, looking.router, talking.router):
+    for one in (
+        router,
+        acting.router,
+        looking.router,
+        matching.router,
+        talking.router,
+    ):
         app.include_router(one)
     app.add_exception_handler(NomospaceError, _failed)
     app.add_exception_handler(RequestValidationError, _misshapen)

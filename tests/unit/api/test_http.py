@@ -403,3 +403,30 @@ def test_the_seat_that_is_idle_longest_makes_room(monkeypatch: pytest.MonkeyPatc
         assert again is not second
 
     on_the_web(work)
+
+
+def test_tuples_are_matched_by_meaning_with_reasons() -> None:
+    async def work(web: Web) -> None:
+        asked: dict[str, Any] = {
+            "template": "(Car where price < 500)",
+            "ontology": "classes: {Car: {properties: {price: number}}, Van: {parents: [Car]}}",
+            "tuples": [
+                {"id": "t1", "fields": [{"class": "Van", "id": "v", "properties": {"price": 400}}]},
+                {"id": "t2", "fields": [{"class": "Van", "id": "w", "properties": {"price": 600}}]},
+            ],
+        }
+        (found,) = (await web("POST", "/v1/match", asked)).json()["answers"]
+        assert (found["kind"], found["tuples"]) == ("semantic", ["t1"])
+        assert "Van" in found["why"]
+        for slip, status, code in (
+            ({"template": "(Carr)"}, 422, ""),
+            ({"ontology": "classes: {Van: {parents: [Carr]}}"}, 422, ""),
+            ({"ontology": "imports: [/etc/passwd]\nclasses: {Car: {}}"}, 422, ""),
+            ({"tuples": [{"id": "t1"}]}, 400, "match.bad-line"),
+        ):
+            answer = await web("POST", "/v1/match", asked | slip)
+            assert answer.status_code in (400, status), answer.text
+            assert "root:" not in answer.text
+            assert not code or answer.json()["code"] == code
+
+    on_the_web(work)

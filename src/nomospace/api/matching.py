@@ -1,0 +1,92 @@
+"""Matching by meaning over tuples that come with the question: a playground, and a service.
+
+The work is done in a thread, one question at a time, over few tuples: a host has other things to
+do. Large sets are for `nomospace match`, or for a space with an ontology. An ontology that comes
+here may import nothing, because it is nobody's file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from nomospace.api.models import Asked
+from nomospace.api.routing import PROBLEMS, Caller
+from nomospace.errors import Unavailable
+from nomospace.meaning.facts import Facts
+from nomospace.meaning.jsonforms import read_facts
+from nomospace.meaning.memory import Matcher
+from nomospace.meaning.question import TEMPLATE_CHARS_MAX, parse_template
+from nomospace.meaning.reading import read_ontology
+
+TUPLES_MAX: Final = 200
+"""How many tuples one question is asked over."""
+SET_MAX: Final = 4
+"""How many tuples may answer together."""
+ANSWERS_MAX: Final = 1_000
+ONTOLOGY_CHARS_MAX: Final = 200_000
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["meaning"])
+_turn: Final = asyncio.Lock()
+
+
+@dataclass(eq=False, kw_only=True)
+class MatcherBusy(Unavailable):
+    """Another question is being matched."""
+
+    code: ClassVar[str] = "api.matcher-busy"
+
+    def __str__(self) -> str:
+        return "another question is being matched just now; ask again in a moment"
+
+
+class MatchAsked(Asked):
+    """A template over tuples: `{"id": "t1", "fields": [{"class": "Car", "id": "A"}, 17]}`."""
+
+    template: Annotated[str, Field(min_length=1, max_length=TEMPLATE_CHARS_MAX)]
+    ontology: Annotated[str, Field(min_length=1, max_length=ONTOLOGY_CHARS_MAX)]
+    format: Literal["yaml", "ttl"] = "yaml"
+    tuples: Annotated[list[dict[str, Any]], Field(max_length=TUPLES_MAX)]
+    correlate: Literal["auto", "always", "never"] = "auto"
+    max_set: Annotated[int, Field(ge=1, le=SET_MAX)] = SET_MAX
+
+
+class MatchAnswers(BaseModel):
+    """Answers with their reasons; `cut` says why some may be missing."""
+
+    answers: list[dict[str, Any]]
+    cut: str
+    problems: list[str]
+
+
+@router.post("/match")
+async def match(asked: MatchAsked, caller: Caller) -> MatchAnswers:
+    """The tuples that answer a template, alone or together, and why."""
+    del caller  # asked for, so that only those who are let in come here
+    if _turn.locked():
+        raise MatcherBusy
+    async with _turn:
+        return await asyncio.shield(asyncio.to_thread(_matched, asked))
+
+
+def _matched(asked: MatchAsked) -> MatchAnswers:
+    ontology = read_ontology(asked.ontology, f"ontology.{asked.format}")
+    question = parse_template(
+        asked.template,
+        ontology,
+        correlate=asked.correlate,
+        max_set=asked.max_set,
+        limit=ANSWERS_MAX,
+    )
+    lines = [json.dumps(one) for one in asked.tuples]
+    found = Matcher(question, Facts.of(read_facts(lines, "tuples"), ontology)).all()
+    return MatchAnswers(
+        answers=[one.to_data() for one in found.items],
+        cut=found.cut,
+        problems=list(found.problems),
+    )
