@@ -276,10 +276,9 @@ LATENCY: Final = Question(
 
 RHYTHM: Final = Question(
     "rhythm",
-    f"""
+    """
     SELECT community, EPOCH_US("at") - EPOCH_US("at") % :width AS us, COUNT(*) AS events,
-        COUNT(*) FILTER (WHERE event = 'sent') AS sent,
-        COUNT(*) FILTER (WHERE {_STILL} AND ruling_text = '[]') AS unanswered
+        COUNT(*) FILTER (WHERE event = 'sent') AS sent
     FROM events GROUP BY community, EPOCH_US("at") - EPOCH_US("at") % :width
     ORDER BY community, us
     """,

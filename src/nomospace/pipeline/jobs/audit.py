@@ -164,7 +164,7 @@ def _ask_spark(
     # Kept where the workers are, and read by Python once: a cache would not be found again, because
     # Spark takes every use of a Python function for another one.
     changes = tables.changes(events).localCheckpoint()
-    refusals = tables.refusals(events, changes)
+    refusals = tables.refusals(events, changes).localCheckpoint()  # asked for twice, and few
     duties = tables.duties(changes)
     asked = {
         "coverage": tables.coverage(events, tables.make_frame(spark, rules, RULES)),
