@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.pipeline import history, replay
+from nomospace.pipeline import archive, history, matching, replay
 from nomospace.pipeline.audit import found
 from nomospace.pipeline.audit.words import OUTCOMES
 from nomospace.pipeline.jobs import session
@@ -25,10 +25,12 @@ LIMITS = {
     "rows of who was refused what, in an audit": found.REFUSALS_MAX,
     "agents whose load an audit tells": found.AGENTS_MAX,
     "steps that an audit cuts time into": found.STEPS_MAX,
+    "classes of tuples that are laid out in one go": archive.CLASSES_MAX,
+    "seconds that Spark may take for one statement of a match": int(matching.STATEMENT_S),
     "seconds for a master to take a connection": int(session.CONNECT_S),
     "seconds for a cluster's first task": int(session.ANSWER_S),
 }
-MODULES = "java laws replay segments jobs.session"
+MODULES = "archive java laws replay segments jobs.session"
 
 
 def told(section: str) -> list[str]:

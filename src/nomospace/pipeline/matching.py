@@ -23,7 +23,6 @@ from threading import Timer
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
@@ -122,6 +121,8 @@ class SparkDatabase:
     @contextmanager
     def _told(self) -> Iterator[SparkSession]:
         """Spark at work, for so long and no longer; its errors in our words."""
+        from pyspark.errors import PySparkException
+
         self._spark.addTag(self._tag)
         watch = Timer(self._statement_s, self._spark.interruptTag, (self._tag,))
         watch.daemon = True

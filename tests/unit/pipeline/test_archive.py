@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nomospace.meaning.ontology import PLAIN
+from nomospace.meaning.question import parse_template
 from nomospace.pipeline.archive import (
     MANIFEST,
     PART,
@@ -21,6 +22,7 @@ from nomospace.pipeline.archive import (
 )
 from nomospace.pipeline.jobs import compact
 from nomospace.pipeline.jobs.compact import Compacted, run_compact
+from nomospace.pipeline.jobs.match import run_match
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.segments import BadSegments
 from nomospace.terms import obj
@@ -105,6 +107,15 @@ def test_ended_before_it_counts_it_has_added_nothing(
     assert [one.name for one in archive.glob(f"{PART}*")] == [
         part.folder for part in read_manifest(archive, CARS).parts
     ]
+
+
+def test_a_question_to_no_archive_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    question = parse_template("(Car)", CARS)
+    with pytest.raises(BadArchive, match="compact into it first"):
+        run_match([], CARS, question, archive=tmp_path / "a")
+    done(seal(tmp_path / "j", SEGMENTS), tmp_path / "a")
+    with pytest.raises(OtherOntology):
+        run_match([], PLAIN, question, archive=tmp_path / "a")
 
 
 def test_one_adds_at_a_time(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.archive import Manifest, read_manifest
+from nomospace.pipeline.archive import MANIFEST, BadArchive, Manifest, read_manifest
 from nomospace.pipeline.jobs.compact import make_part, waiting
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.matching import match
 from nomospace.pipeline.segments import list_journal
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def run_match(
     """
     if spark is None:
         check_master(master)
+    if archive is not None and not (archive / MANIFEST).is_file():
+        raise BadArchive(archive=str(archive), why=f"it has no {MANIFEST}; compact into it first")
     given = list(folders)
     manifest = Manifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
     todo: dict[str, str] = {}
@@ -60,8 +63,6 @@ def run_match(
     if spark is None:
         prepare()
         spark = open_session(master, say=say)
-    from nomospace.pipeline.matching import match  # needs Spark, which is there only now
-
     passing = Path(tempfile.mkdtemp(prefix="nomospace-match-", dir=scratch))
     try:
         parts = [(archive / one.folder, one) for one in manifest.parts] if archive else []
