@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.collecting import COLLECTING
 from tests.mutants.meanings import MEANINGS
 from tests.mutants.routing import ROUTING
 from tests.mutants.rulings import RULINGS
 from tests.mutants.spaces import SPACES
 
-MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS)
+MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING)

@@ -13,7 +13,7 @@ from nomospace.host.collecting import Collecting, TooManySeen
 from nomospace.law import load
 from nomospace.meaning.canon import written
 from nomospace.meaning.ontology import Ontology, OntologyClass
-from nomospace.protocols.spaces import Denied, Fetch, Given, Mirror, Mirrored, Unmirror
+from nomospace.protocols.spaces import Claim, Denied, Fetch, Given, Mirror, Mirrored, Unmirror
 from nomospace.protocols.transfers import Transfer
 from nomospace.terms import ANY, Term, a, obj
 from tests.paper.hosts import Hosts
@@ -139,6 +139,16 @@ def test_of_two_who_want_the_same_one_has_it_all_and_the_other_waits(net: Hosts)
     net.until(lambda: {first, second} <= net.answers.keys())
 
 
+def test_of_two_at_one_host_only_one_runs_after_a_set(net: Hosts) -> None:
+    first, second = begin(net, ANN), begin(net, ANN)
+    net.out(BOB, *insured("x"))
+    net.out(BOB, *financed("x"))
+    net.run(3)
+    assert first in net.answers, "who came first"
+    assert second not in net.answers
+    assert net.messages(Fetch) == ["ab"]
+
+
 def test_who_is_denied_gives_back_what_it_has(net: Hosts) -> None:
     net.out(BOB, *insured("x"))
     net.out(CAT, *financed("x"))
@@ -239,6 +249,19 @@ def test_a_single_tuple_goes_before_several(net: Hosts) -> None:
     net.out(CAT, *insured("x"), obj("Finance", "f-x"))
     net.until(lambda: op in net.answers)
     assert net.value(op).members == ()
+
+
+def test_a_set_that_comes_while_a_single_tuple_is_claimed_in_vain(net: Hosts) -> None:
+    op = begin(net, ANN)
+    net.run(1)
+    net.out(BOB, *insured("x"), obj("Finance", "f-x"))
+    net.until(lambda: net.messages(Claim) == ["ab"])
+    assert net.do(BOB, Seek("jobs", "take_nowait", Template.of(WANTED)))
+    net.out(CAT, *insured("y"))
+    net.out(CAT, *financed("y"))
+    net.until(lambda: op in net.answers)
+    assert net.messages(Denied) == ["ba"]
+    assert len(net.value(op).members) == 2
 
 
 def test_a_host_alone_can_be_asked_for(net: Hosts) -> None:
