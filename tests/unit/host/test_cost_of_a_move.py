@@ -1,6 +1,6 @@
-"""A move costs the same however many other agents there are: counted in bytecodes, not in time.
+"""A move costs the same however many other agents there are: counted in lines, not in time.
 
-Bytecodes show every loop of Python over other agents, their spaces, waits and reactions. What the
+Lines show every loop of Python over other agents, their spaces, waits and reactions. What the
 interpreter does inside one call in C they do not show; `nomospace bench routing` has the time.
 """
 
@@ -70,21 +70,22 @@ def there_and_back(pair: Pair) -> None:
     pair.move("ann@a", "b", "a")
 
 
-def bytecodes(run: Callable[[], None]) -> int:
+def lines(run: Callable[[Pair], None], pair: Pair) -> int:
+    """How many lines are run; each turn of a loop counts anew.
+
+    Not lines: with these traced, Python 3.11.2 may not come back from a call.
+    """
     count = 0
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal count
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
-        if event == "opcode":
-            count += 1
+        count += 1
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        run()
+        run(pair)
     finally:
         sys.settrace(before)
     return count
@@ -93,9 +94,9 @@ def bytecodes(run: Callable[[], None]) -> int:
 @pytest.mark.parametrize("make", [own_space, one_space, reactions, under_law])
 def test_a_move_costs_the_same_beside_many(make: Callable[[Pair, str], None]) -> None:
     few, many = beside(FEW, make), beside(MANY, make)
-    floor = bytecodes(lambda: there_and_back(few))
+    floor = lines(there_and_back, few)
     assert floor > 1_000
-    assert bytecodes(lambda: there_and_back(many)) <= MORE * floor
+    assert lines(there_and_back, many) <= MORE * floor
 
 
 def test_what_is_told_of_a_move_are_the_lines_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
