@@ -215,8 +215,13 @@ class Sessions(Counter):
             box = self._boxes.pop(agent, None)
             if box is not None:
                 self._close_box(box)
-        elif session.link is not None:
-            session.link.drop()
+        else:
+            if not session.moved_to:
+                # In an earlier life of this host its agent may have left, and its client have
+                # seen that: nothing of it is on disk then, and no call could be answered here.
+                self._gate.seat(agent)
+            if session.link is not None:
+                session.link.drop()
         self.seen(session, seen)
         session.link = link
         session.sent = 0

@@ -28,6 +28,7 @@ from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node import outputs as outputs_module
 from nomospace.node import sessions as sessions_module
+from nomospace.node.local import AgentAway
 from nomospace.node.session import Outgoing, Session
 from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
 from nomospace.space import Record, Space
@@ -66,7 +67,8 @@ class Gate:
         raise AssertionError("nothing is at hand here")
 
     def seat(self, agent: str) -> None:
-        pass
+        if not self.has_agent:
+            raise AgentAway(agent=agent, host="ward")
 
     def keep(self, kept: Sequence[Kept]) -> None:
         for one in kept:
@@ -458,6 +460,22 @@ def test_that_an_agent_has_left_is_known_in_another_life_too(back: bool) -> None
     assert [frame[:1] + frame[2:3] for frame in wire.sent] == [[talk.LEFT, "icu"]]
     desk.sessions.ask(session, 1, TAKE)  # its client asks again there, unless it is back here
     assert desk.gate.requests == ([TAKE] if back else [])
+
+
+def test_a_client_that_comes_back_after_its_agent_is_refused_in_another_life() -> None:
+    desk = Desk()
+    session, _ = desk.open()
+    desk.step(Left(ANN, "icu"), persisted=True)
+    desk.sessions.seen(session, session.number)  # it knows, so it is on disk no more
+    kept, desk = desk.gate.kept, Desk(life=2)
+    desk.gate.has_agent = False
+    desk.sessions.restore(kept, now=0)
+    with pytest.raises(AgentAway):
+        desk.open()
+    desk.gate.has_agent = True
+    session, _ = desk.open()
+    desk.sessions.ask(session, 1, TAKE)
+    assert desk.gate.requests == [TAKE]
 
 
 def letters(wire: Wire) -> list[Any]:
