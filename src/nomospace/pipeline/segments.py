@@ -19,6 +19,7 @@ checks their sums. A journal may begin late: what was dropped before its first s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -153,6 +154,22 @@ def list_journal(
                 else:
                     faults.append(fault)
     return Listing({table: tuple(paths) for table, paths in files.items()}, rows, tuple(faults))
+
+
+@contextmanager
+def named_faults(
+    folders: str | Path | Iterable[str | Path], tables: Sequence[str], *, skip_bad: bool
+) -> Iterator[None]:
+    """An engine that stumbles over a damaged page says so in its own words; say it in ours."""
+    try:
+        yield
+    except BadSegments:
+        raise
+    except Exception:
+        faults = list_journal(folders, tables, deep=True).faults
+        if faults and not skip_bad:
+            raise BadSegments(faults=faults) from None
+        raise
 
 
 def _journals(folder: Path) -> list[Path]:

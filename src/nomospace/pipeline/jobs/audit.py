@@ -6,9 +6,8 @@ is asked is the same for both engines (`audit.questions`); here is only who asks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -25,9 +24,9 @@ from nomospace.pipeline.charts import as_png, can_paint
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import (
-    BadSegments,
     Listing,
     list_journal,
+    named_faults,
     read_batches,
     read_spark,
 )
@@ -92,7 +91,7 @@ def run_audit(
     began = monotonic()
     say(f"auditing {listing.rows['events']:,} rulings")
     try:
-        with _named_faults(given, skip_bad):
+        with named_faults(given, TABLES, skip_bad=skip_bad):
             if on_spark:
                 assert spark is not None
                 answers = _ask_spark(spark, listing, rules, part, say)
@@ -125,20 +124,6 @@ def _rules(listing: Listing, community: str | None) -> tuple[list[Row], list[str
     if community is not None and community not in names:
         raise OtherCommunity(community=community, known=tuple(names))
     return rules_of(sorted(one for one in told if community in (None, one[1])))
-
-
-@contextmanager
-def _named_faults(folders: list[str | Path], skip_bad: bool) -> Iterator[None]:
-    """An engine that stumbles over a damaged page says so in its own words; say it in ours."""
-    try:
-        yield
-    except BadSegments:
-        raise
-    except Exception:
-        faults = list_journal(folders, TABLES, deep=True).faults
-        if faults and not skip_bad:
-            raise BadSegments(faults=faults) from None
-        raise
 
 
 # -- asking ----------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from nomospace.pipeline.replay import HISTORIES, Trial, as_table, replay, replay
 from nomospace.pipeline.replay import replay_process as replay_here
 from nomospace.pipeline.report import FIRST_SHOWN, Report, add_up
 from nomospace.pipeline.segments import (
-    BadSegments,
     Listing,
     list_journal,
+    named_faults,
     read_batches,
     read_spark,
 )
@@ -79,21 +79,14 @@ def run_replay(
     began = monotonic()
     say(f"replaying {listing.rows['events']:,} rulings")
     try:
-        if engine is Engine.SPARK:
-            assert spark is not None
-            found = _on_spark(spark, listing, trial)
-        elif engine is Engine.DUCKDB:
-            found = as_table(replay_duckdb(listing, trial))
-        else:
-            found = as_table(replay_here(listing, trial))
-    except BadSegments:
-        raise
-    except Exception:
-        # An engine that stumbles over a damaged page says so in its own words, not in ours.
-        faults = list_journal(folders, TABLES, deep=True).faults
-        if faults and not skip_bad:
-            raise BadSegments(faults=faults) from None
-        raise
+        with named_faults(folders, TABLES, skip_bad=skip_bad):
+            if engine is Engine.SPARK:
+                assert spark is not None
+                found = _on_spark(spark, listing, trial)
+            elif engine is Engine.DUCKDB:
+                found = as_table(replay_duckdb(listing, trial))
+            else:
+                found = as_table(replay_here(listing, trial))
     finally:
         if made_here and spark is not None:
             spark.stop()
