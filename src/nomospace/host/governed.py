@@ -71,9 +71,13 @@ class Governed:
     def out(
         self, op: int, resident: Resident, interface: Interface, request: Out | OutMany
     ) -> None:
-        """Write under a law; several tuples are ruled on one by one."""
+        """Write under a law; several tuples are ruled on one by one.
+
+        What was written before under the same key is done: a law that counts must not count it
+        twice, and one that would refuse it by now must not make its writer think it is not there.
+        """
         if isinstance(request, Out):
-            self._submit(op, resident, interface, request)
+            self._write(op, resident, interface, request)
             return
         if not request.rows:
             self._host.answer(op)
@@ -85,7 +89,13 @@ class Governed:
                 else request.once
             )
             one = Out(request.space, fields, request.to, request.ttl_us, key)
-            self._submit(last, resident, interface, one)
+            self._write(last, resident, interface, one)
+
+    def _write(self, op: int, resident: Resident, interface: Interface, request: Out) -> None:
+        if request.once and self._host.holding.has_written(resident, interface, request.once):
+            self._host.answer(op)
+        else:
+            self._submit(op, resident, interface, request)
 
     def seek(self, op: int, resident: Resident, interface: Interface, request: Seek) -> None:
         """Read or take under a law."""

@@ -379,12 +379,12 @@ class Holding:
         The keys are tuples of a private space beside it: they are kept, carried along when the
         agent moves, and bounded as tuples are.
         """
+        if self.has_written(resident, interface, key):
+            return False
         name = interface.name + WRITTEN_ONCE
         keys = resident.spaces.get(name)
         if keys is None:
             keys = self._open(resident, name, ("", ""), durable=interface.durable)
-        if keys.private.find(Template.of((key,))) is not None:
-            return False
         if len(keys.private) >= ONCE_MAX:
             oldest = keys.private.find(_ANY_KEY)
             assert oldest is not None, "keys are strings"
@@ -394,6 +394,11 @@ class Holding:
         agent = resident.id
         self._put(resident, keys, Record((key,), agent, resident.count, agent, agent))
         return True
+
+    def has_written(self, resident: Resident, interface: Interface, key: str) -> bool:
+        """Whether an agent has written to a space under a key."""
+        keys = resident.spaces.get(interface.name + WRITTEN_ONCE)
+        return keys is not None and keys.private.find(Template.of((key,))) is not None
 
     def put_back(self, op: int, resident: Resident, request: PutBack) -> None:
         """Write a tuple again that was taken for an agent which never got it.

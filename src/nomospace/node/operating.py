@@ -17,7 +17,10 @@ from nomospace.wire.admin import (
     Finding,
     Listing,
     Question,
+    RawRecord,
     Record,
+    Records,
+    RecordsPage,
     SpaceLine,
     Spaces,
     Stats,
@@ -53,6 +56,8 @@ class Operating:
             return self._where(question.agent)
         if isinstance(question, Tail):
             return self._tail(question)
+        if isinstance(question, Records):
+            return self._records(question)
         assert isinstance(question, Doctor), question
         return self._doctor()
 
@@ -115,6 +120,23 @@ class Operating:
 
     def _tail(self, question: Tail) -> list[Record]:
         return self._server.tail(question)
+
+    def _records(self, question: Records) -> RecordsPage:
+        name, keeper = self._server.config.host.name, self._server.host.keeper
+        if keeper is None:
+            return RecordsPage(name, 1, 0, ())
+        last = keeper.store.last_record
+        oldest = keeper.store.journal(0, 1)
+        first = oldest[0].seq if oldest else last + 1
+        found: list[RawRecord] = []
+        size = 0
+        limit = max(1, min(question.limit, TAIL_MAX))
+        for entry in keeper.store.journal(max(0, question.after), limit):
+            size += len(entry.record)
+            if entry.seq > last or (found and size > ANSWER_BYTES_MAX):
+                break
+            found.append(RawRecord(entry.seq, entry.record))
+        return RecordsPage(name, min(first, last + 1), last, tuple(found))
 
     def _doctor(self) -> list[Finding]:
         server = self._server

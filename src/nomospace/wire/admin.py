@@ -17,7 +17,7 @@ from nomospace.wire.packing import Unfit, pack, unpack
 TAIL_MAX: Final = 10_000
 """The most lines that one answer has."""
 ANSWER_BYTES_MAX: Final = 4 << 20
-"""About how many bytes of tuples one answer has: large ones make it shorter."""
+"""About how many bytes of tuples or records one answer has: large ones make it shorter."""
 OPERATOR: Final = "operator"
 """The scope that these questions need."""
 
@@ -133,6 +133,33 @@ class Record(msgspec.Struct, frozen=True):
     columns: dict[str, Any]
 
 
+class Records(msgspec.Struct, frozen=True, tag="records"):
+    """What does the journal say, for programs? Up to `limit` records after a number, as bytes."""
+
+    after: int = 0
+    limit: int = 1_000
+
+
+class RawRecord(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A record of the journal as its host keeps it (`store.journal`)."""
+
+    seq: int
+    record: bytes
+
+
+class RecordsPage(msgspec.Struct, frozen=True):
+    """Records of a host's journal, in order.
+
+    Those from `first` to `last` are with the host. Earlier ones are in its segments, or forgotten;
+    later ones are not on its disk yet, so nobody is told of them: a crash may undo them.
+    """
+
+    host: str
+    first: int
+    last: int
+    records: tuple[RawRecord, ...]
+
+
 class Doctor(msgspec.Struct, frozen=True, tag="doctor"):
     """Is anything wrong?"""
 
@@ -146,7 +173,7 @@ class Finding(msgspec.Struct, frozen=True):
     mend: str = ""
 
 
-Question: TypeAlias = Agents | Spaces | Tuples | Stats | Where | Tail | Doctor
+Question: TypeAlias = Agents | Spaces | Tuples | Stats | Where | Tail | Records | Doctor
 """What an operator may ask."""
 
 ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
@@ -156,6 +183,7 @@ ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
     Stats: StatsLine,
     Where: WhereLine,
     Tail: list[Record],
+    Records: RecordsPage,
     Doctor: list[Finding],
 }
 

@@ -30,6 +30,7 @@ from nomospace.host.problems import (
     LeaseLapsed,
     OtherLaw,
     PrivateSpace,
+    Refused,
 )
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import show, t
@@ -152,6 +153,28 @@ def test_an_agent_goes_on_where_its_space_has_had_no_manager() -> None:
     net.out("ann@a", "job", 1)
     net.move("ann@a", "b")
     assert net.seek("ann@a", TAKE_NOWAIT, "job", ANY) == ("job", 1)
+
+
+def test_what_was_written_under_a_key_is_not_ruled_on_again() -> None:
+    """A law that lets two through would refuse the third, though it is the first one again."""
+    two = load(
+        """\
+law(two).
+initialCS([left(2)]).
+R1. sent(_, out(_, _), _) :- left(N)@CS, N > 0, do(incr(left(N), -1)), do(forward).
+R2. sent(_, M, _) :- not(M = out(_, _)), do(forward).
+R3. arrived(_, _, _) :- do(deliver).
+"""
+    )
+    net = Hosts("a", laws=[two])
+    member(net, "ann@a", two)
+    for _ in range(3):
+        net.do("ann@a", Out("jobs", ("job", 1), once="a"))
+        net.do("ann@a", OutMany("jobs", (("job", 2),), once="b"))
+    net.run(1)
+    assert net.held("ann@a", "job", ANY) == [("job", 1), ("job", 2)]
+    with pytest.raises(Refused):
+        net.do("ann@a", Out("jobs", ("job", 3), once="c"))
 
 
 def test_a_reaction_that_moves_is_ruled_on_where_it_comes(net: Hosts) -> None:
