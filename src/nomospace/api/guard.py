@@ -3,7 +3,8 @@
 A request is let in by `Authorization: Bearer TOKEN`, or by the cookie of a session. A browser sends
 a cookie by itself, so what comes with one must come from a page of this very address: a request
 that changes something, and every WebSocket, has to name it as its `Origin`. Whoever is not let in
-gets 401 whatever was asked for, so nobody learns without a token what there is.
+gets 401 whatever was asked for, so nobody learns without a token what there is; a browser that
+asks for a page is shown the way to the login instead.
 
 Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
 and fills with `RATE_S` a second.
@@ -17,12 +18,14 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlencode
 
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.node.principals import NotLetIn
 from nomospace.node.services.web import body_of, problem, status_of
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
     from starlette.responses import Response
 
     from nomospace.api.service import Service
@@ -37,6 +40,8 @@ BUCKETS_MAX: Final = 10_000
 COOKIE: Final = "nomospace_session"
 OPEN: Final = frozenset({"/health", "/v1/openapi.json", "/v1/session"})
 """What needs no token; a session is begun with one in its body."""
+LOGIN: Final = "/login"
+"""The page where a person shows a token, where there are pages."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS: Final = {
     "content-security-policy": (
@@ -145,10 +150,21 @@ class Buckets:
 class Guard:
     """An application behind the guard; it finds the caller in `scope["state"]["principal"]`."""
 
-    def __init__(self, app: App, service: Service, *, buckets: Buckets | None = None) -> None:
-        self._app = app
+    def __init__(
+        self,
+        app: FastAPI,
+        service: Service,
+        *,
+        buckets: Buckets | None = None,
+        pages: bool = False,
+    ) -> None:
+        """`pages`: there is a login page, at `LOGIN`."""
+        self.app = app
+        self._app: App = app
         self._service = service
         self._buckets = buckets or Buckets()
+        self._open = OPEN | {LOGIN} if pages else OPEN
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it."""
@@ -163,7 +179,7 @@ class Guard:
         from starlette.requests import Request
 
         try:
-            if scope["path"] not in OPEN or (
+            if scope["path"] not in self._open or (
                 scope["path"] == "/v1/session" and scope["method"] != "POST"
             ):
                 self._let_in(scope)
@@ -171,7 +187,10 @@ class Guard:
                 self._count(_stranger(scope))
             body = await body_of(Request(scope, receive), BODY_BYTES_MAX)
         except NomospaceError as error:
-            await answer(error)(scope, receive, send)
+            if self._pages and isinstance(error, NotLetIn) and _wants_page(scope):
+                await to_login(scope)(scope, receive, send)
+            else:
+                await answer(error)(scope, receive, send)
             return
         await self._app(scope, _again(body, receive), send)
 
@@ -224,6 +243,23 @@ class Guard:
 def _stranger(scope: Scope) -> str:
     """Whom to count a request for that came without a token: where it came from."""
     return f"stranger at {(scope.get('client') or ('nowhere', 0))[0]}"
+
+
+def _wants_page(scope: Scope) -> bool:
+    """Whether a browser asks for a page, to show it."""
+    return scope["method"] == "GET" and any(
+        name == b"accept" and b"text/html" in value for name, value in scope["headers"]
+    )
+
+
+def to_login(scope: Scope) -> Response:
+    """The way to the login, and from there to the page that was asked for."""
+    from starlette.responses import RedirectResponse
+
+    asked = scope["path"] + (
+        f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
+    )
+    return RedirectResponse(f"{LOGIN}?{urlencode({'to': asked})}", 303)
 
 
 def cookie_of(header: str) -> str:

@@ -7,7 +7,7 @@ Every error is a `problem+json` object with a lasting code.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -104,8 +104,14 @@ async def log_out(request: Request, service: TheService, caller: Caller) -> Resp
     return response
 
 
-def application(service: Service, *, buckets: Buckets | None = None) -> Guard:
-    """The web application over a service."""
+Pages = Callable[[FastAPI, Service], None]
+"""Puts pages for people into the application, behind the same guard."""
+
+
+def application(
+    service: Service, *, buckets: Buckets | None = None, pages: Pages | None = None
+) -> Guard:
+    """The web application over a service, with pages for people if there are some."""
     app = FastAPI(
         title="Nomospace",
         version=VERSION,
@@ -145,7 +151,9 @@ def application(service: Service, *, buckets: Buckets | None = None) -> Guard:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
-    return Guard(app, service, buckets=buckets)
+    if pages is not None:
+        pages(app, service)
+    return Guard(app, service, buckets=buckets, pages=pages is not None)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -177,14 +185,15 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(server: Server) -> AsyncIterator[Serving]:
-    """Serve the API of a running host, at the address of its configuration."""
+async def serving(server: Server, *, pages: Pages | None = None) -> AsyncIterator[Serving]:
+    """Serve the API of a running host, at the address of its configuration, with its pages."""
     config, identity = server.config, server.identity
     address = Address.parse(config.api.listen)
     pem = None if identity is None else identity.folder / "hosts" / config.host.name
     service = Service(server, server.door())
+    guard = application(service, pages=pages)
     web = Web(
-        application(service),
+        guard,
         address.host,
         address.port,
         certificate=None if pem is None else pem / "host.pem",
@@ -192,7 +201,7 @@ async def serving(server: Server) -> AsyncIterator[Serving]:
         sockets=True,
     )
     try:
-        async with web:
+        async with guard.app.router.lifespan_context(guard.app), web:
             yield Serving(web.url, service)
     finally:
         service.close()

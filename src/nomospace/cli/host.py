@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,6 +59,9 @@ def run(
     api: Annotated[
         str, typer.Option(help="Where the HTTP API for programs and pages is; port 0 is any.")
     ] = "",
+    console: Annotated[
+        bool, typer.Option(help="Show the console at the address of the API.")
+    ] = True,
     heartbeat_ms: Annotated[
         int | None, typer.Option(help="Milliseconds between two signs of life to other hosts.")
     ] = None,
@@ -127,11 +131,16 @@ def run(
             if server.served is not None:
                 own = server.served.service.own_token
                 with_token = f" with the token {own}" if own else ""
-                print(f"its API is at {server.served.url}{with_token}", file=sys.stderr)
+                what = "console and API are" if console else "API is"
+                print(f"its {what} at {server.served.url}{with_token}", file=sys.stderr)
 
     beside = None
     if told.api.listen:  # a host without it does not pay for loading it
         from nomospace.api.http import serving
 
         beside = serving
+        if console:
+            from nomospace.console import Console
+
+            beside = partial(serving, pages=Console().attach)
     run_loop(Server(told, beside=beside).run(ready))
