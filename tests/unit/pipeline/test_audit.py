@@ -226,7 +226,7 @@ def test_the_page_tells_all_and_fetches_nothing(audited: Found, tmp_path: Path) 
     text = page.read_text(encoding="utf-8")
     tags = Tags(text)
     assert tags.links == []
-    assert tags.found.count("svg") == len(plots) == 5
+    assert tags.found.count("svg") == len(plots) == 6
     for told in sentences(audited).values():
         for sentence in told:
             assert sentence.split("'")[0] in text

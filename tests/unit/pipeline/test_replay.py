@@ -306,22 +306,6 @@ def test_bad_input_is_told_before_anything_starts(
 # -- journals to try it on -------------------------------------------------------------------------
 
 
-def test_the_same_seed_makes_the_same_journal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("a", "b"):
-        words = ["--events", "1500", "--agents", "30", "--hosts", "2", "--seed", "5"]
-        assert main(["journal", "make", *words, str(tmp_path / name)]) == 0
-    assert "wrote 1,500 rulings under ap to" in capsys.readouterr().out
-    one, two = (
-        {p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*.*")}
-        for n in "ab"
-    )
-    assert one == two
-    assert main(["journal", "make", str(tmp_path / "a")]) == 2
-    assert "it is there already" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("law", ["mp", "sb", "cc", "cw"])
 def test_any_law_has_a_journal(tmp_path: Path, law: str) -> None:
     assert (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nomospace.apps.traffic.drive import Traffic
+from nomospace.apps.traffic.drive import MOVES, Traffic
 from nomospace.law.tree import Node
 from nomospace.terms import Term
 from nomospace.testing.generate.shapes import ANY, aim
@@ -39,7 +39,7 @@ class Talker:
     def _again(self) -> None:
         traffic = self.talk.traffic
         rng = traffic.rng
-        if len(traffic.hosts) > 1 and rng.random() < 0.01:
+        if len(traffic.hosts) > 1 and rng.random() < MOVES:
             traffic.move(self.home, rng.choice(traffic.hosts))
         else:
             traffic.send(self.home, self.talk.message(), rng.choice(self.talk.homes))

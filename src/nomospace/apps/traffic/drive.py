@@ -4,6 +4,10 @@ At each moment one thing happens: a message arrives, an obligation falls due, a 
 something. What the controller orders of it is put on the agenda: a forwarded message arrives a few
 milliseconds later, a delivered one is in its person's hands at once. Agents move between hosts now
 and then; on their way they hear nothing, and their obligations wait, as with real hosts.
+
+A message goes by its addressee's home, which knows where the agent is: no hop for those who live
+and are where it was sent, one between two hosts, two where the home passes it on. How long a ruling
+took is what the clock says that is handed in; without one, nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ LATENCY_US: Final = (800, 40_000)
 """How long a message is on its way, at least and at most."""
 MOVE_US: Final = (20_000, 900_000)
 """How long an agent is on its way."""
+MOVES: Final = 0.02
+"""The share of what people do that is to go to another host, where there are several."""
 WAITING_MAX: Final = 10_000
 """How many messages wait for an agent on its way; what comes then is lost, as in a mailbox."""
 
@@ -49,6 +55,8 @@ class Told(NamedTuple):
     host: str
     at: int
     what: Ruling | Snapshot
+    hops: int = 0
+    took_ns: int = 0
 
 
 class Person(Protocol):
@@ -70,7 +78,7 @@ class Member:
         self.due: int | None = None
         self.since = 0
         self.away = False
-        self.waiting: deque[Event] = deque(maxlen=WAITING_MAX)
+        self.waiting: deque[tuple[Event, int]] = deque(maxlen=WAITING_MAX)
 
 
 class Traffic:
@@ -87,12 +95,21 @@ class Traffic:
     ['adopted', 'adopted', 'sent', 'arrived']
     """
 
-    def __init__(self, law: CompiledLaw, rng: Random, *, hosts: tuple[str, ...], now: int) -> None:
+    def __init__(
+        self,
+        law: CompiledLaw,
+        rng: Random,
+        *,
+        hosts: tuple[str, ...],
+        now: int,
+        lap: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.law = law
         self.rng = rng
         self.hosts = hosts
         self.now = now
         self.members: dict[str, Member] = {}
+        self._lap = lap
         self._agenda: list[tuple[int, int, Any, Any]] = []
         self._count = 0
         self._told: list[Told] = []
@@ -100,8 +117,8 @@ class Traffic:
     # -- what people do ----------------------------------------------------------------------------
 
     def join(self, home: str, person: Person, args: tuple[Term, ...] = ()) -> None:
-        """Let an agent adopt the law, at one of the hosts."""
-        host = self.hosts[len(self.members) % len(self.hosts)]
+        """Let an agent adopt the law, at its home."""
+        host = home.rpartition("@")[2]
         controller = Membership(self.law, home, state=first_state(self.law))
         self.members[home] = member = Member(controller, host, person)
         self._told.append(Told(host, self.now, controller.snapshot()))
@@ -112,13 +129,13 @@ class Traffic:
         """An agent sends a message."""
         self.tell(home, sent(home, message, to))
 
-    def tell(self, home: str, event: Event) -> None:
+    def tell(self, home: str, event: Event, hops: int = 0) -> None:
         """Let a member's controller rule on an event, or keep it until its agent has arrived."""
         member = self.members[home]
         if member.away:
-            member.waiting.append(event)
+            member.waiting.append((event, hops))
         else:
-            self._handle(member, event)
+            self._handle(member, event, hops)
 
     def at(self, when: int, deed: Deed) -> None:
         """Do something at a moment."""
@@ -163,7 +180,7 @@ class Traffic:
                 if member.due == when and not member.away:
                     self._handle(member, TICK)
             else:
-                self.tell(home, what)
+                self.tell(home, *what)
 
     def _put(self, when: int, home: str | None, what: Any) -> None:
         self._count += 1
@@ -176,23 +193,31 @@ class Traffic:
         self._told.append(Told(to, self.now, snapshot))
         self._handle(member, Event("moved", (origin, to)))
         while member.waiting and not member.away:
-            self._handle(member, member.waiting.popleft())
+            self._handle(member, *member.waiting.popleft())
 
-    def _handle(self, member: Member, event: Event | Any) -> None:
+    def _way(self, origin: str, to: str) -> int:
+        """How many hops a message takes from a host to an agent, by the agent's home."""
+        home, there = to.rpartition("@")[2], self.members[to].host
+        return (origin != home) + (home != there)
+
+    def _handle(self, member: Member, event: Event | Any, hops: int = 0) -> None:
         controller = member.controller
+        began = self._lap()
         effects: list[Effect] = controller.handle(event, now=self.now)
+        took_ns = self._lap() - began
         for effect in effects:
             kind = effect.__class__
             if kind is Record:
                 assert isinstance(effect, Record)
-                self._told.append(Told(member.host, self.now, effect.ruling))
+                self._told.append(Told(member.host, self.now, effect.ruling, hops, took_ns))
+                hops = took_ns = 0  # an exception follows of itself
                 member.since += 1
             elif kind is Forward:
                 assert isinstance(effect, Forward)
                 if effect.to in self.members:
                     way = self.now + self.rng.randint(*LATENCY_US)
                     news = arrived(effect.sender, effect.message, effect.to)
-                    self._put(way, effect.to, news)
+                    self._put(way, effect.to, (news, self._way(member.host, effect.to)))
             elif kind is Deliver:
                 assert isinstance(effect, Deliver)
                 member.person.receive(effect.sender, effect.message)

@@ -15,7 +15,7 @@ from typing import Final
 
 from nomospace.apps.hospital.alarms import META, carried, publish, subscribe
 from nomospace.apps.hospital.people import KINDS
-from nomospace.apps.traffic.drive import Traffic
+from nomospace.apps.traffic.drive import MOVES, Traffic
 from nomospace.control import certified
 from nomospace.terms import Compound, Term, t
 
@@ -49,7 +49,7 @@ class Someone:
 
     def _again(self) -> None:
         rng = self.world.traffic.rng
-        if len(self.world.traffic.hosts) > 1 and rng.random() < 0.01:
+        if len(self.world.traffic.hosts) > 1 and rng.random() < MOVES:
             self.world.traffic.move(self.home, rng.choice(self.world.traffic.hosts))
         else:
             self.act()
