@@ -28,10 +28,10 @@ def without(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 
 def test_sites_are_made_side_by_side_and_every_ruling_is_what_the_law_says(tmp_path: Path) -> None:
     folder = tmp_path / "j"
-    made, size = write_journal(folder, AP, events=6_001, agents=61, seed=4, hosts=2, sites=2)
+    made, size = write_journal(folder, AP, events=6_001, agents=61, seed=4, hosts=3, sites=2)
     assert made == 6_001
     assert size == sum(path.stat().st_size for path in folder.rglob("*.parquet"))
-    assert sorted(path.name for path in folder.iterdir()) == [f"ward-{n}" for n in range(1, 5)]
+    assert sorted(path.name for path in folder.iterdir()) == [f"ward-{n}" for n in range(1, 7)]
     report = run_replay(folder, engine=Engine.PROCESS)
     assert report.exact
     assert report.events == 6_001
@@ -41,8 +41,8 @@ def test_sites_are_made_side_by_side_and_every_ruling_is_what_the_law_says(tmp_p
     assert hops == {0, 1, 2}
     assert all(row["hops"] == 0 for row in rows if row["event"] != "arrived")
     assert all(row[MEASURED] > 0 for row in rows if row["event"] != "exception")
-    # Sites do not meet: whoever is of the first two hosts writes to nobody of the others.
-    first = ("@ward-1", "@ward-2")
+    # Sites do not meet: whoever is of the first three hosts writes to nobody of the others.
+    first = ("@ward-1", "@ward-2", "@ward-3")
     pairs = [(row["agent"], row["peer"]) for row in rows if row["peer"] is not None]
     assert all(one.endswith(first) == other.endswith(first) for one, other in pairs)
 

@@ -5,9 +5,9 @@ something. What the controller orders of it is put on the agenda: a forwarded me
 milliseconds later, a delivered one is in its person's hands at once. Agents move between hosts now
 and then; on their way they hear nothing, and their obligations wait, as with real hosts.
 
-A message goes by its addressee's home, which knows where the agent is: no hop for those who live
-and are where it was sent, one between two hosts, two where the home passes it on. How long a ruling
-took is what the clock says that is handed in; without one, nothing.
+A message to another host goes by its addressee's home, which knows where the agent is: one hop to
+those who are at home, or whose home it comes from, two where the home passes it on. How long a
+ruling took is what the clock says that is handed in; without one, nothing.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Traffic:
     def _way(self, origin: str, to: str) -> int:
         """How many hops a message takes from a host to an agent, by the agent's home."""
         home, there = to.rpartition("@")[2], self.members[to].host
-        return (origin != home) + (home != there)
+        return (origin != home) + (home != there) if origin != there else 0
 
     def _handle(self, member: Member, event: Event | Any, hops: int = 0) -> None:
         controller = member.controller
