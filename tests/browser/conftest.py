@@ -1,0 +1,119 @@
+"""One Chromium for all browser tests of a process, and windows in it that are logged in.
+
+Whichever Chromium the machine has is used; where there is none, one is got, and what is done is
+said: by the system's package manager for whoever may use it, else by Playwright's own download.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.site import Site
+
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+GET_S: Final = 240
+"""How long getting a browser may take."""
+WAIT_MS: Final = 10_000
+"""How long anything may take to be seen."""
+
+Open = Callable[..., Page]
+"""Opens a window: `open(site, "/now")`, logged in unless told `token=False`."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A Chromium, until the last test has ended."""
+    path = found()
+    if path is None:
+        get()
+        path = found()
+    with sync_playwright() as playwright:
+        # What Playwright has downloaded itself is found by itself.
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox"] if os.geteuid() == 0 else [],
+        )
+        yield browser
+        browser.close()
+
+
+def found() -> str | None:
+    """A Chromium of this machine."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def get() -> None:
+    """Get a Chromium; fails with the command that would."""
+    download = [sys.executable, "-m", "playwright", "install", "chromium"]
+    ways = [download]
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        ways.insert(0, ["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
+    for command in ways:
+        said = " ".join(command)
+        print(f"there is no Chromium here; getting one: {said}", file=sys.stderr, flush=True)
+        try:
+            done = subprocess.run(command, timeout=GET_S, check=False, capture_output=True)
+        except subprocess.TimeoutExpired:
+            continue
+        if done.returncode == 0:
+            return
+    pytest.fail(f"there is no Chromium; get one with: {' '.join(download)}", pytrace=False)
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Open]:
+    """Opens windows, each with cookies of its own, and closes them at the end of the test.
+
+    What a page itself logs as an error fails the test: it is how a broken component shows.
+    """
+    contexts = []
+    errors: list[str] = []
+
+    def opening(
+        site: Site,
+        path: str = "/",
+        *,
+        token: bool = True,
+        dark: bool = False,
+        errors_wanted: bool = False,
+        width: int = 1280,
+        height: int = 800,
+    ) -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            locale="en-GB",
+            timezone_id="UTC",
+        )
+        context.set_default_timeout(WAIT_MS)
+        contexts.append(context)
+        page = context.new_page()
+        if not errors_wanted:
+            page.on("console", lambda told: told.type == "error" and errors.append(told.text))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(site.link(path) if token else f"{site.url}{path}")
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures go: into the documents when they are asked for, else nowhere lasting."""
+    if os.environ.get("NOMOSPACE_PICTURES"):
+        folder = Path(__file__).parents[2] / "docs" / "pictures"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    return tmp_path_factory.mktemp("pictures")
