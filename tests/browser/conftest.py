@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from tests.browser.site import Site
 
@@ -78,6 +78,10 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     contexts = []
     errors: list[str] = []
 
+    def heard(told: ConsoleMessage) -> None:
+        if told.type == "error":
+            errors.append(told.text)
+
     def opening(
         site: Site,
         path: str = "/",
@@ -98,7 +102,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         contexts.append(context)
         page = context.new_page()
         if not errors_wanted:
-            page.on("console", lambda told: told.type == "error" and errors.append(told.text))
+            page.on("console", heard)
             page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(site.link(path) if token else f"{site.url}{path}")
         return page

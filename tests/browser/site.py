@@ -90,7 +90,8 @@ def site(
         if not well:
             raise found
         assert process.pid is not None
-        yield Site(*found, process.pid, here)
+        url, token = found
+        yield Site(url, token, process.pid, here)
     finally:
         here.close()  # which ends it
         process.join(END_S)
