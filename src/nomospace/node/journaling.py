@@ -33,6 +33,7 @@ from nomospace.store.journal import (
     EventRecord,
     LawRecord,
     Scribe,
+    Tally,
     TupleRecord,
     decode_record,
     encode_record,
@@ -96,6 +97,11 @@ class Journalist:
         self._core = core
         self._notes = 0
         self._scribe = Scribe(host, law=self._law, member=self._member)
+
+    @property
+    def tally(self) -> Tally:
+        """How many rulings it has written of in this life."""
+        return self._scribe.tally
 
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""

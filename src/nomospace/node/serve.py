@@ -32,6 +32,7 @@ from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor
 from nomospace.store import open_store
+from nomospace.store.journal import Tally
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
 from nomospace.wire.calls import LawShelf
 from nomospace.wire.frames import too_large
@@ -290,6 +291,11 @@ class Server:
             return asyncio.Protocol()
         protocol: asyncio.Protocol = accept(arrival)
         return protocol
+
+    @property
+    def tally(self) -> Tally:
+        """How many rulings the journal tells of since the start; none where there is no journal."""
+        return Tally() if self._journalist is None else self._journalist.tally
 
     def door(self) -> Door:
         """Who judges whom clients have proved to be."""

@@ -151,6 +151,32 @@ def decode_record(data: bytes) -> Record:
     return record
 
 
+class Tally:
+    """How many rulings a scribe has written, since its life began: exact, and cheap to look at.
+
+    `sent` are messages that agents here sent, `refused` and `held` those of them that went nowhere;
+    `hops` are all network messages that arrivals took to come.
+    """
+
+    __slots__ = ("held", "hops", "refused", "rulings", "sent")
+
+    def __init__(self) -> None:
+        self.rulings = self.sent = self.refused = self.held = self.hops = 0
+
+    def add(self, effect: Ruled) -> None:
+        """Count a ruling."""
+        ruling = effect.ruling
+        self.rulings += 1
+        self.hops += effect.hops
+        if ruling.event.kind == "sent":
+            self.sent += 1
+            if not ruling.forwards:
+                if ruling.delta:
+                    self.held += 1
+                else:
+                    self.refused += 1
+
+
 class Scribe:
     """Writes the journal of a host: what the effects of its core say, step by step.
 
@@ -173,6 +199,7 @@ class Scribe:
         every: int = CHECKPOINT_EVERY,
     ) -> None:
         self.host = host
+        self.tally = Tally()
         self._law = law
         self._member = member
         self._every = every
@@ -189,6 +216,7 @@ class Scribe:
                 told.append(self._traced(effect, now))
             elif kind is Ruled:
                 assert isinstance(effect, Ruled)
+                self.tally.add(effect)
                 self._ruled(effect, told, now)
             elif kind is Persist:
                 assert isinstance(effect, Persist)
