@@ -1,17 +1,15 @@
 """Changes to rows: what the steps of one commit mean for the tables of a database.
 
 Statements are many and rows are few, so rows of one statement go together. Changes to different
-tables do not disturb each other, so only the order within a table is kept. Tuples come and go in
-the same commit so often that they are sorted out beforehand: those that went are deleted, then
-those that are there are put; one that did both is never written.
+tables do not disturb each other, so only the order within a table is kept. Tuples and pushes come
+and go so often that they are a part of their own, which may be put off (`backlog`).
 
 A batch changes nothing outside itself. If the commit fails, it is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
@@ -37,17 +35,12 @@ from nomospace.host.changes import (
     TupleGone,
     TuplePut,
 )
+from nomospace.store.backlog import Part
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
 from nomospace.store.interface import PARCELS, TRANSFERS, Step
-from nomospace.store.schema import TABLE_OF
-from nomospace.terms import Term
+from nomospace.store.schema import TABLE_OF, Params
 from nomospace.wire.changes import encode_change, encode_row, encode_ruling, encode_snapshot
-
-Params: TypeAlias = tuple[Any, ...]
-Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
-"""What a tuple's fields give for the columns that an engine finds it by."""
-TupleKey: TypeAlias = tuple[str, str, int]
 
 
 class Counters(msgspec.Struct):
@@ -62,24 +55,23 @@ class Counters(msgspec.Struct):
 class Batch:
     """The rows of one commit.
 
-    >>> batch = Batch(Counters(), columns=lambda fields: fields)
+    >>> batch = Batch(Counters())
     >>> batch.add(Step((AgentCame("ann@x", 0), AgentCame("bob@x", 0), AgentWent("ann@x"))))
     >>> [(name, len(rows)) for name, rows in batch.runs()][:2]
     [('agent came', 2), ('agent went', 1)]
     """
 
-    def __init__(self, counters: Counters, columns: Columns) -> None:
+    def __init__(self, counters: Counters) -> None:
         self.counters = msgspec.structs.replace(counters)
+        self.part = Part()
+        """What it brings for tuples and pushes."""
         self.left: dict[str, None] = {}
         """Agents that went."""
         self.begun: dict[tuple[str, str], None] = {}
         """Memberships that began, after any that they take the place of."""
         self.ruled: dict[tuple[str, str], int] = {}
         """Memberships, and how many rulings each has more, since it began if it did."""
-        self._columns = columns
         self._runs: dict[str, list[tuple[str, list[Params]]]] = {}
-        self._puts: dict[TupleKey, Params] = {}
-        self._gone: dict[TupleKey, None] = {}
         self._counts: dict[str, int] = {}
         self._records: list[bytes] = []
 
@@ -88,14 +80,14 @@ class Batch:
         for change in step.changes:
             _ADD[change.__class__](self, change)
         for kept in step.outbox:
-            self._do("kept", (kept.agent, kept.number, guard(kept.body)))
+            self.part.kept.append((kept.agent, kept.number, kept.body))
         if step.records:
             self._records += step.records
             self.counters.journal += len(step.records)
 
     def trim(self, agent: str, number: int) -> None:
         """Forget what was kept for an agent up to a number."""
-        self._do("trimmed", (agent, number))
+        self.part.trims.append((agent, number))
 
     def forget(self, upto: int) -> None:
         """Forget the journal's records up to a number."""
@@ -103,15 +95,13 @@ class Batch:
         self._do("forgotten", (upto,))
 
     def runs(self) -> list[tuple[str, list[Params]]]:
-        """Statements by name with their rows, in an order in which they may be carried out."""
+        """Statements by name with their rows, in an order in which they may be carried out.
+
+        What `part` has is not among them.
+        """
         self._settle_counts()
         self._settle_records()
-        runs = [run for table in self._runs.values() for run in table]
-        if self._gone:
-            runs.append(("tuple gone", list(self._gone)))
-        if self._puts:
-            runs.append(("tuple put", list(self._puts.values())))
-        return runs
+        return [run for table in self._runs.values() for run in table]
 
     def _do(self, name: str, row: Params) -> None:
         runs = self._runs.setdefault(TABLE_OF[name], [])
@@ -137,29 +127,23 @@ class Batch:
     # -- tuples ------------------------------------------------------------------------------
 
     def _tuple_put(self, change: TuplePut) -> None:
-        row = change.row
-        space, writer, count, fields = change.space, row.writer, row.count, row.fields
-        key = (space, writer, count)
-        old = self._puts.get(key)
+        row, puts = change.row, self.part.puts
+        writer, count = row.writer, row.count
+        key = (change.space, writer, count)
+        old = puts.get(key)
         if old is None:
             self.counters.tuple_n += 1
             place = self.counters.tuple_n
         else:
             place = old[0]
-        self._puts[key] = (
-            place,
-            *key,
-            len(fields),
-            *self._columns(fields),
-            guard(encode_row(row)),
-        )
+        puts[key] = (place, row, encode_row(row))
         if self._counts.get(writer, -1) < count:
             self._counts[writer] = count
 
     def _tuple_gone(self, change: TupleGone) -> None:
         key = (change.space, *change.id)
-        self._puts.pop(key, None)
-        self._gone[key] = None
+        self.part.puts.pop(key, None)
+        self.part.gone[key] = None
 
     # -- agents ------------------------------------------------------------------------------
 
@@ -278,11 +262,3 @@ _ADD: Final[dict[type, Any]] = {
     MemberRuled: Batch._member_ruled,
     FloorRaised: Batch._floor_raised,
 }
-
-
-def batch_of(steps: Iterable[Step], counters: Counters, columns: Columns) -> Batch:
-    """The rows of these steps."""
-    batch = Batch(counters, columns)
-    for step in steps:
-        batch.add(step)
-    return batch

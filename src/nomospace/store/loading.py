@@ -12,10 +12,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from nomospace.host.changes import Book, Durable, StoredMember
-from nomospace.store.batch import Counters, Params
+from nomospace.store.backlog import Backlog, decode_part
+from nomospace.store.batch import Counters
 from nomospace.store.bundles import unbundle
 from nomospace.store.guarded import Altered, unguard
 from nomospace.store.interface import PARCELS, TRANSFERS, Beginning, Entry, Kept, StoreDamaged
+from nomospace.store.schema import Params
 from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
 
 T = TypeVar("T")
@@ -36,6 +38,8 @@ class Loaded(NamedTuple):
     counters: Counters
     forgotten: int
     """The last record that the journal does not have any more."""
+    backlog: Backlog
+    """What the table of tuples does not have yet; pushes are in the beginning, all of them."""
 
 
 class Reader:
@@ -70,12 +74,13 @@ class Reader:
                 changes.append(self._change("routing", f"{core!r} {n}", blob).change)
         for law, blob in self.ask("SELECT hash, body FROM laws ORDER BY hash"):
             durable.apply(self._change("laws", law, blob))
-        outbox = [
+        backlog, _ = self.backlog()
+        outbox = backlog.over_outbox(
             Kept(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
             for agent, number, blob in self.ask(
                 "SELECT agent, number, body FROM outbox ORDER BY agent, number"
             )
-        ]
+        )
         counters = Counters(
             self.number("SELECT max(n) FROM tuples") or 0,
             self.number("SELECT max(n) FROM routing") or 0,
@@ -86,7 +91,14 @@ class Reader:
         rows = list(self.ask("SELECT seq, body FROM journal ORDER BY seq LIMIT 1"))
         forgotten = self.records(*rows[0])[0].seq - 1 if rows else journal
         beginning = Beginning(life, durable, tuple(outbox), last_at, read)
-        return Loaded(beginning, batch, counters, forgotten)
+        return Loaded(beginning, batch, counters, forgotten, backlog)
+
+    def backlog(self) -> tuple[Backlog, int]:
+        """What the tables do not have yet, and the last commit that put something off."""
+        backlog, last = Backlog(), 0
+        for last, blob in self.ask("SELECT n, body FROM backlog ORDER BY n"):
+            backlog.add(self.read("backlog", str(last), decode_part, blob))
+        return backlog, last
 
     def number(self, sql: str) -> int | None:
         """The one number that a query gives, if it does."""

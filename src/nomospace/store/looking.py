@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, TypeAlias
 
-from nomospace.store.batch import Columns
+from nomospace.store.backlog import decode_part
 from nomospace.store.interface import Finding, StoreDamaged
 from nomospace.store.loading import Reader
-from nomospace.store.schema import COLUMNS
+from nomospace.store.schema import COLUMNS, Columns
 from nomospace.wire.changes import decode_change, decode_row, decode_ruling, decode_snapshot
 
 Faults: TypeAlias = Callable[[], Iterator[Finding]]
@@ -68,6 +68,7 @@ _BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (
     ("routing", "SELECT core, n, body FROM routing WHERE body IS NOT NULL", decode_change),
     ("laws", "SELECT hash, body FROM laws ORDER BY hash", decode_change),
     ("outbox", "SELECT agent, number, body FROM outbox ORDER BY agent, number", bytes),
+    ("backlog", "SELECT n, body FROM backlog ORDER BY n", decode_part),
     ("journal", "SELECT seq, body FROM journal ORDER BY seq", bytes),
 )
 """Every table with bodies, its keys, and what reads a body."""

@@ -29,7 +29,6 @@ from psycopg import errors, pq, sql
 
 from nomospace.errors import NomospaceError
 from nomospace.store.asking_postgres import Question, columns
-from nomospace.store.batch import Params
 from nomospace.store.interface import (
     BadStoreUrl,
     Finding,
@@ -39,7 +38,16 @@ from nomospace.store.interface import (
     StoreInUse,
     StoreTooNew,
 )
-from nomospace.store.schema import FIRST_STATE, OTHERS, STATEMENTS, TUPLES, VERSION, put_tuple
+from nomospace.store.schema import (
+    BACKLOG,
+    FIRST_STATE,
+    OTHERS,
+    STATEMENTS,
+    TUPLES,
+    VERSION,
+    Params,
+    put_tuple,
+)
 from nomospace.store.sql import SqlStore, Staged
 from nomospace.terms import Template
 from nomospace.wire.changes import decode_row
@@ -110,6 +118,8 @@ class PostgresStore(SqlStore):
                 raise StoreTooNew(where=self.where, version=version, known=VERSION)
             if version is None:
                 self._create()
+            elif version < VERSION:
+                self._bring_up_to_date()
 
     def _version(self) -> int | None:
         """The version of the tables; `None` where there are none."""
@@ -129,6 +139,13 @@ class PostgresStore(SqlStore):
             for statement in (OTHERS + ";" + TUPLES).format(**_WORDS).split(";"):
                 writer.execute(statement.encode())
             writer.execute(FIRST_STATE.encode())
+
+    def _bring_up_to_date(self) -> None:
+        """Version 1, the first one here, wrote every tuple and push into its table at once."""
+        writer = self._write_with()
+        with writer.transaction():
+            writer.execute(BACKLOG.format(**_WORDS).encode())
+            writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property
     def _schema(self) -> sql.Identifier:
@@ -238,7 +255,7 @@ class PostgresStore(SqlStore):
         try:
             with writer.pipeline(), writer.transaction():
                 self._write(staged)
-                self._fold_some(staged)
+                self._tidy(staged)
         except psycopg.Error:
             if writer.closed or writer.info.status is not pq.ConnStatus.OK:
                 self._doubt = staged

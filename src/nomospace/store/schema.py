@@ -15,14 +15,24 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | `routing` | a change of a daemon or server; without a body, its beginning |
 | `laws` | a law, or an ontology, that was brought here |
 | `outbox` | something for an agent's client |
+| `backlog` | what a commit brought for `tuples` and `outbox`, which do not have it yet |
 | `journal` | a record that no segment has yet |
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-VERSION: Final = 1
+from nomospace.terms import Term
+
+Params: TypeAlias = tuple[Any, ...]
+Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
+"""What a tuple's fields give for the columns that an engine finds it by."""
+TupleKey: TypeAlias = tuple[str, str, int]
+"""What a tuple is known by: its space, its writer, and its number there."""
+
+VERSION: Final = 2
 """The version of the tables that this nomospace writes."""
 
 COLUMNS: Final = 4
@@ -37,7 +47,11 @@ CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count);
 CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)
 """
 
-OTHERS: Final = """
+BACKLOG: Final = "CREATE TABLE backlog (n {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)"
+
+OTHERS: Final = (
+    BACKLOG
+    + """;
 CREATE TABLE state (
     one {int} NOT NULL PRIMARY KEY CHECK (one = 1), version {int} NOT NULL, life {int} NOT NULL,
     batch {int} NOT NULL, last_at {int} NOT NULL, clock TEXT NOT NULL, floor {int} NOT NULL,
@@ -73,6 +87,7 @@ CREATE TABLE outbox (
 ) {lean};
 CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)
 """
+)
 
 FIRST_STATE: Final = (
     "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal)"
@@ -136,6 +151,10 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
     "outbox": {
         "kept": _put("outbox", "agent number body", "agent number"),
         "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",
+    },
+    "backlog": {
+        "put off": "INSERT INTO backlog (n, body) VALUES (?, ?)",
+        "caught up": "DELETE FROM backlog WHERE n <= ?",
     },
     "journal": {
         "recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)",

@@ -6,7 +6,8 @@ rulings of memberships, and looking everything over.
 
 Rulings are written one by one and folded into their membership once there are `COMPACT_FROM` of
 them (as `host.Durable` does), at most `FOLDS_MAX` memberships in one commit: nobody waits long for
-another's housekeeping.
+another's housekeeping. Tuples and pushes are put off, and the tables catch up now and then
+(`store.backlog`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any, Final, NamedTuple
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store.batch import Batch, Counters, Params
+from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
+from nomospace.store.batch import Batch, Counters
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
 from nomospace.store.interface import (
@@ -36,6 +38,7 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import Reader
 from nomospace.store.looking import looks
+from nomospace.store.schema import Params
 from nomospace.terms import Template, Term
 from nomospace.wire.changes import (
     BadRecord,
@@ -62,6 +65,8 @@ class Staged(NamedTuple):
     batch: Batch
     folds: list[tuple[str, str]]
     forgotten: int
+    late: Backlog | None
+    """What the tables catch up with in this commit; `None` when its own part is put off too."""
 
 
 class SqlStore(ABC):
@@ -84,6 +89,7 @@ class SqlStore(ABC):
         self._bound = 0  # tuples up to here were there when this life began
         self._begun = False
         self._staged: Staged | None = None
+        self._backlog = Backlog()
 
     # -- what an engine brings -----------------------------------------------------------------
 
@@ -123,6 +129,10 @@ class SqlStore(ABC):
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a batch."""
 
+    def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
+        """The runs of a backlog, which are long; in `flush`, which nobody's event loop does."""
+        self._carry_out(runs)
+
     @abstractmethod
     def _question(self, space: str, template: Template, limit: int) -> Iterable[Any]:
         """The bodies of the tuples that a template asks for."""
@@ -141,6 +151,7 @@ class SqlStore(ABC):
         """Begin a new life, with what earlier ones wrote down."""
         self._open(alone=True)
         with self._transaction():
+            self._catch_up_inside()
             self._do("UPDATE state SET life = life + 1 WHERE one = 1")
         with self._reading():
             loaded = self._tables.load()
@@ -206,15 +217,18 @@ class SqlStore(ABC):
         assert self._begun, "a store begins a life before it keeps anything"
         assert self._staged is None, "what was staged is flushed before more is"
         trims, self._trims = self._trims, {}
-        batch = Batch(self._counters, self.columns)
+        batch = Batch(self._counters)
         for agent, number in trims.items():
             batch.trim(agent, number)
         for step in steps:
             batch.add(step)
         forgotten = self._forget(batch)
         folds = list(islice(self._full, FOLDS_MAX))
+        backlog, part = self._backlog, batch.part
+        enough = backlog.rows + part.rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
+        late = backlog.joined(part) if enough else None
         self._staged = staged = Staged(
-            tuple(steps), at, self._clock, trims, batch, folds, forgotten
+            tuple(steps), at, self._clock, trims, batch, folds, forgotten, late
         )
         return staged
 
@@ -233,8 +247,12 @@ class SqlStore(ABC):
 
     def _write(self, staged: Staged) -> None:
         """The rows of what was staged, inside a transaction."""
-        self._carry_out(staged.batch.runs())
-        counters = staged.batch.counters
+        batch = staged.batch
+        runs = batch.runs()
+        if staged.late is None and batch.part.rows:
+            runs.append(("put off", [(self._batch + 1, guard(encode_part(batch.part)))]))
+        self._carry_out(runs)
+        counters = batch.counters
         self._do(
             "UPDATE state SET batch = ?, last_at = ?, clock = ?, floor = ?, journal = ?"
             " WHERE one = 1",
@@ -247,10 +265,24 @@ class SqlStore(ABC):
             ),
         )
 
-    def _fold_some(self, staged: Staged) -> None:
+    def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""
         for home, law in staged.folds:
             self._fold(home, law)
+        if staged.late is not None:
+            self._catch_up(staged.late, self._batch)
+
+    def _catch_up(self, late: Backlog, upto: int) -> None:
+        """Write into the tables what commits up to a number have put off."""
+        self._carry_out_many(late.runs(self.columns))
+        self._carry_out([("caught up", [(upto,)])])
+
+    def _catch_up_inside(self) -> None:
+        """Let the tables have all that is on disk, inside a transaction."""
+        late, last = Reader(self.where, self._ask_inside).backlog()
+        if last:
+            self._catch_up(late, last)
+        self._backlog = Backlog()
 
     def _dropped(self) -> None:
         """What was staged is not kept; it will be staged again."""
@@ -266,6 +298,10 @@ class SqlStore(ABC):
         self._batch += 1
         self._counters = batch.counters
         self._forgotten = staged.forgotten
+        if staged.late is None:
+            self._backlog.add(batch.part)
+        else:
+            self._backlog = Backlog()
         for home, law in staged.folds:
             del self._full[home, law]
             self._logs.get(home, {}).pop(law, None)
@@ -300,7 +336,10 @@ class SqlStore(ABC):
 
     @property
     def last_record(self) -> int:
-        """The number of the journal's last record."""
+        """The number of the journal's last record; a store that is only looked at is asked."""
+        if not self._begun:
+            with self._reading():
+                return self._tables.number("SELECT journal FROM state WHERE one = 1") or 0
         return self._counters.journal
 
     def keep_records(self, limit: int) -> None:
@@ -319,6 +358,8 @@ class SqlStore(ABC):
 
     def match(self, space: str, template: Template, limit: int) -> list[Row]:
         """Tuples of a space that a template asks for, oldest first."""
+        with self._transaction():
+            self._catch_up_inside()
         read = self._tables.read
         with self._reading():
             return [
@@ -364,15 +405,12 @@ class SqlStore(ABC):
             clock, forgotten = beginning.clock, loaded.forgotten
             yield Header(beginning.life, beginning.last_at, clock, forgotten, numbers)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
-            for chunk in _chunks(self._ask("SELECT space, body, n FROM tuples ORDER BY n")):
-                yield Step(
-                    tuple(
-                        [
-                            TuplePut(space, read("tuples", str(n), decode_row, blob))
-                            for space, blob, n in chunk
-                        ]
-                    )
-                )
+            stored = (
+                TuplePut(space, read("tuples", str(n), decode_row, blob))
+                for space, blob, n in self._ask("SELECT space, body, n FROM tuples ORDER BY n")
+            )
+            for chunk in _chunks(loaded.backlog.over(stored)):
+                yield Step(tuple(chunk))
             for chunk in _chunks(self._ask("SELECT seq, body FROM journal ORDER BY seq")):
                 rows = [self._tables.records(seq, blob) for seq, blob in chunk]
                 records = [entry.record for row in rows for entry in row]

@@ -2,6 +2,8 @@
 
 A commit is one transaction and one sync of the log, however many steps it has. Readers (backups,
 the sealing of journal segments, `nomospace journal`) work beside the host without holding it up.
+When the tables catch up, one statement has hundreds of rows: the interpreter's lock is let go once
+a statement, and a thread that took it again after every row would wait for it after every row.
 
 A lock file beside the database, held by the kernel for as long as the process lives, keeps a
 second host out and says who the first one is.
@@ -15,13 +17,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.store.asking_sqlite import columns, condition
-from nomospace.store.batch import Params
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.interface import (
     Finding,
@@ -31,7 +32,16 @@ from nomospace.store.interface import (
     StoreInUse,
     StoreTooNew,
 )
-from nomospace.store.schema import FIRST_STATE, OTHERS, STATEMENTS, TUPLES, VERSION, put_tuple
+from nomospace.store.schema import (
+    BACKLOG,
+    FIRST_STATE,
+    OTHERS,
+    STATEMENTS,
+    TUPLES,
+    VERSION,
+    Params,
+    put_tuple,
+)
 from nomospace.store.sql import SqlStore
 from nomospace.terms import Template
 from nomospace.wire.changes import BadRecord, decode_row
@@ -41,6 +51,8 @@ BUSY_S: Final = 5.0
 _WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "key": "", "extra": "", "lean": "WITHOUT ROWID"}
 _SQL: Final = {**STATEMENTS, "tuple put": put_tuple()}
 _CHUNK: Final = 1_000
+_SIZES: Final = (512, 64, 8, 1)
+"""So many rows one statement has when the tables catch up; the largest that fits is next."""
 
 
 class SqliteStore(SqlStore):
@@ -170,7 +182,13 @@ class SqliteStore(SqlStore):
             os.close(lock)
 
     def close(self) -> None:
-        """Let go of the file; what is staged and not flushed is dropped."""
+        """Let go of the file; what is staged and not flushed is dropped.
+
+        The tables catch up, if they can: other tools know nothing of a backlog.
+        """
+        if self._begun and self._staged is None:
+            with suppress(NomospaceError, sqlite3.Error), self._transaction():
+                self._catch_up_inside()
         connections, self._writer, self._reader = (self._writer, self._reader), None, None
         for connection in connections:
             if connection is not None:
@@ -198,7 +216,7 @@ class SqliteStore(SqlStore):
         assert staged is not None, "something is staged before it is flushed"
         try:
             with self._told():
-                self._fold_some(staged)
+                self._tidy(staged)
                 self._write_with.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -239,6 +257,19 @@ class SqliteStore(SqlStore):
         many = self._write_with.executemany
         for name, rows in runs:
             many(_SQL[name], rows)
+
+    def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
+        write = self._write_with
+        for name, rows in runs:
+            widened = _WIDE.get(name)
+            if widened is None:
+                write.executemany(_SQL[name], rows)
+                continue
+            at = 0
+            for size, statement in widened.items():
+                while len(rows) - at >= size:
+                    write.execute(statement, tuple(chain.from_iterable(rows[at : at + size])))
+                    at += size
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -322,6 +353,26 @@ _PASSING: Final = (
 """Errors that may pass, or that an operator mends while the host waits."""
 
 
+def _wide(name: str) -> dict[int, str]:
+    """A statement that puts a row, for many rows, by how many."""
+    head, _, rest = _SQL[name].partition(" VALUES (")
+    row, _, tail = rest.partition(")")
+    return {size: f"{head} VALUES {', '.join([f'({row})'] * size)}{tail}" for size in _SIZES}
+
+
+_GONE: Final = (
+    "DELETE FROM tuples WHERE n IN (SELECT t.n FROM (VALUES {}) g CROSS JOIN tuples t"
+    " ON t.space = g.column1 AND t.writer = g.column2 AND t.count = g.column3)"
+)
+"""A comparison with a list of rows would not use the index."""
+_WIDE: Final = {
+    "kept": _wide("kept"),
+    "tuple gone": {size: _GONE.format(", ".join(["(?, ?, ?)"] * size)) for size in _SIZES},
+    "tuple put": _wide("tuple put"),
+}
+"""Statements that take many rows at once, by name and by how many; the longest first."""
+
+
 def _from_0(store: SqliteStore) -> None:
     """Version 0 had no columns to match by, and no note of clocks."""
     store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
@@ -338,5 +389,10 @@ def _from_0(store: SqliteStore) -> None:
     store._do("DROP TABLE tuples_0")
 
 
-_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {0: _from_0}
+def _from_1(store: SqliteStore) -> None:
+    """Version 1 wrote every tuple and push into its table at once."""
+    store._script(BACKLOG)
+
+
+_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {0: _from_0, 1: _from_1}
 """What brings a store from each older version to the next, inside one transaction."""

@@ -1,0 +1,200 @@
+"""Tuples and pushes that are on disk in the backlog, and not in their tables yet.
+
+A tuple that is taken lies in three trees of a database, far from the next one: to write each at
+once costs three pages of the disk a tuple. So a commit writes what it brings for the tables
+`tuples` and `outbox` as one row of `backlog`, and the tables catch up in one go once there is
+enough to write (`ROWS_MAX`, `BYTES_MAX`): then tuples share pages, and those that came and went
+meanwhile are never written at all.
+
+What a host has kept is its tables with the backlog laid over them. A store that begins catches up
+first, so that all else may look at tables only; `dump`, which looks on while a host works, lays the
+backlog over what it reads. To catch up twice with the same rows is harmless: tuples and pushes are
+put and deleted by their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+import msgspec
+
+from nomospace.host.changes import TuplePut
+from nomospace.protocols.spaces import Row
+from nomospace.store.guarded import guard
+from nomospace.store.interface import Kept
+from nomospace.store.schema import Columns, Params, TupleKey
+from nomospace.wire.changes import BadRecord, decode_row
+
+ROWS_MAX: Final = 2_000
+"""So many rows to write, and the tables catch up."""
+BYTES_MAX: Final = 4 << 20
+"""And so many bytes."""
+
+Put: TypeAlias = tuple[int, Row, bytes]
+"""A tuple to put: its place in the order of writing, the tuple, and its bytes."""
+
+_VERSION: Final = b"\x01"
+_Trims: TypeAlias = list[tuple[str, int]]
+_Pushes: TypeAlias = list[tuple[str, int, bytes]]
+_Stored: TypeAlias = tuple[_Trims, _Pushes, list[TupleKey], list[tuple[int, str, bytes]]]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Stored).decode
+
+
+class Part:
+    """What one commit brings for the two tables, in the order in which it is done.
+
+    First some pushes are trimmed, then others kept; first tuples go, then others are put.
+    """
+
+    __slots__ = ("gone", "kept", "puts", "trims")
+
+    def __init__(self) -> None:
+        self.trims: _Trims = []
+        self.kept: _Pushes = []
+        self.gone: dict[TupleKey, None] = {}
+        self.puts: dict[TupleKey, Put] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many rows it is."""
+        return len(self.trims) + len(self.kept) + len(self.gone) + len(self.puts)
+
+    @property
+    def weight(self) -> int:
+        """The bytes that are in it."""
+        pushes = sum([len(body) for _, _, body in self.kept])
+        return pushes + sum([len(body) for _, _, body in self.puts.values()])
+
+
+def encode_part(part: Part) -> bytes:
+    """The body of a row of the backlog."""
+    puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
+    return _VERSION + _encode((part.trims, part.kept, list(part.gone), puts))
+
+
+def decode_part(data: bytes) -> Part:
+    """The part that such a body stands for; raises `BadRecord`."""
+    part = Part()
+    try:
+        if data[:1] != _VERSION:
+            raise ValueError("it has another version")
+        part.trims, part.kept, gone, puts = _decode(data[1:])
+    except ValueError as error:  # what native code raises is one too
+        raise BadRecord(what="part of the backlog", why=str(error)) from None
+    part.gone = dict.fromkeys(gone)
+    for place, space, body in puts:
+        row = decode_row(body)
+        part.puts[space, row.writer, row.count] = (place, row, body)
+    return part
+
+
+class Backlog:
+    """All that the tables do not have yet, as if it had come in one commit.
+
+    >>> from nomospace.wire.changes import encode_row
+    >>> row = Row(("job", 17), "ann@x", 3, "ann@x", "ann@x")
+    >>> came, went = Part(), Part()
+    >>> came.puts["jobs", "ann@x", 3] = (1, row, encode_row(row))
+    >>> went.gone["jobs", "ann@x", 3] = None
+    >>> backlog = Backlog()
+    >>> backlog.add(came)
+    >>> [put.row.fields for put in backlog.over([])]
+    [('job', 17)]
+    >>> backlog.add(decode_part(encode_part(went)))
+    >>> [name for name, rows in backlog.runs(columns=lambda fields: fields)]
+    ['tuple gone']
+    """
+
+    def __init__(self) -> None:
+        self.weight = 0
+        """The bytes that were added; those that are gone again count too."""
+        self._trims: dict[str, int] = {}
+        self._kept: dict[str, dict[int, bytes]] = {}
+        self._gone: dict[TupleKey, None] = {}
+        self._puts: dict[TupleKey, Put] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are to write."""
+        pushes = sum(map(len, self._kept.values()))
+        return len(self._trims) + pushes + len(self._gone) + len(self._puts)
+
+    def add(self, part: Part) -> None:
+        """What one more commit brings, after the others."""
+        self.weight += part.weight
+        for agent, number in part.trims:
+            self._trims[agent] = max(number, self._trims.get(agent, number))
+            held = self._kept.get(agent)
+            if held is not None:
+                for known in [known for known in held if known <= number]:
+                    del held[known]
+                if not held:
+                    del self._kept[agent]
+        for agent, number, body in part.kept:
+            self._kept.setdefault(agent, {})[number] = body
+        puts = self._puts
+        for key in part.gone:
+            puts.pop(key, None)
+            self._gone[key] = None
+        for key, put in part.puts.items():
+            old = puts.get(key)
+            puts[key] = put if old is None else (old[0], *put[1:])  # it keeps its place
+
+    def joined(self, part: Part) -> Backlog:
+        """This backlog and one more commit; it stays as it is itself."""
+        made = Backlog()
+        made.weight = self.weight
+        made._trims = dict(self._trims)
+        made._kept = {agent: dict(held) for agent, held in self._kept.items()}
+        made._gone = dict(self._gone)
+        made._puts = dict(self._puts)
+        made.add(part)
+        return made
+
+    def runs(self, columns: Columns) -> list[tuple[str, list[Params]]]:
+        """Statements by name with their rows, in the order in which they are carried out."""
+        made: list[tuple[str, list[Params]]] = [
+            ("trimmed", list(self._trims.items())),
+            (
+                "kept",
+                [
+                    (agent, number, guard(body))
+                    for agent, held in self._kept.items()
+                    for number, body in held.items()
+                ],
+            ),
+            ("tuple gone", list(self._gone)),
+            (
+                "tuple put",
+                [
+                    (place, *key, len(row.fields), *columns(row.fields), guard(body))
+                    for key, (place, row, body) in self._puts.items()
+                ],
+            ),
+        ]
+        return [run for run in made if run[1]]
+
+    def over(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
+        """The tuples of the table, in their order, as they are with this backlog over them."""
+        later = dict(self._puts)
+        for put in stored:
+            row = put.row
+            key = (put.space, row.writer, row.count)
+            if key in self._gone:
+                continue  # it may have come again, but then it is a later one
+            newer = later.pop(key, None)
+            yield put if newer is None else TuplePut(put.space, newer[1])
+        for key, (_, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
+            yield TuplePut(key[0], row)
+
+    def over_outbox(self, stored: Iterable[Kept]) -> Iterator[Kept]:
+        """The pushes of the table, in their order, as they are with this backlog over them."""
+        for kept in stored:
+            held = self._kept.get(kept.agent, {})
+            if kept.number > self._trims.get(kept.agent, -1) and kept.number not in held:
+                yield kept
+        for agent, held in self._kept.items():
+            for number, body in held.items():
+                yield Kept(agent, number, body)

@@ -1,0 +1,153 @@
+"""What is put off is there all the same: for whoever looks on, after a crash, and in the end."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nomospace.host.changes import Durable, TupleGone, TuplePut
+from nomospace.protocols.spaces import Row
+from nomospace.store import Header, Kept, Step
+from nomospace.store import sql as sql_store
+from nomospace.store.backlog import ROWS_MAX, decode_part
+from nomospace.terms import ANY, Template
+from nomospace.wire.changes import BadRecord
+from tests.unit.store.changing import Author, told
+from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
+from tests.unit.store.test_trouble import raw
+
+__all__ = ["engines"]
+
+
+def put(n: int) -> TuplePut:
+    """A tuple of ann's."""
+    return TuplePut("jobs", Row(("job", n), "ann@x", n, "ann@x", "ann@x"))
+
+
+def seen_by_others(engine: Engine) -> tuple[Durable, dict[int, bytes]]:
+    """A host's state and its pushes, as a dump beside it has them."""
+    beside = engine.open()
+    beside.attach()
+    durable = Durable()
+    outbox: dict[int, bytes] = {}
+    for part in beside.dump():
+        if isinstance(part, Header):
+            continue
+        for change in part.changes:
+            durable.apply(change)
+        outbox |= {kept.number: kept.body for kept in part.outbox}
+    beside.close()
+    return durable, outbox
+
+
+def count(engine: Engine, table: str) -> int:
+    """How many rows a table has."""
+    with raw(engine) as run:
+        return int(run(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_whoever_looks_on_sees_what_was_committed(
+    kind: str, engines: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_store, "ROWS_MAX", 25)
+    engine = engines(kind)
+    rng = Random(4)
+    author = Author(rng)
+    outbox: dict[int, bytes] = {}
+    store = engine.open()
+    store.begin()
+    put_off = []
+    for n in range(1, 30):
+        if rng.random() < 0.4:
+            seen = rng.randint(n - 5, n - 1)
+            store.trim("ann@x", seen)
+            outbox = {number: body for number, body in outbox.items() if number > seen}
+        outbox[n] = b"push %d" % n
+        changes = tuple([author.change() for _ in range(6)])
+        store.commit([Step(changes, (Kept("ann@x", n, outbox[n]),))], at=n)
+        durable, pushes = seen_by_others(engine)
+        assert told(durable)["tuples"] == told(author.model)["tuples"]
+        assert pushes == outbox
+        put_off.append(count(engine, "backlog"))
+        if n % 10 == 0:  # somebody else lets the tables catch up, and the host does not know
+            beside = engine.open()
+            beside.attach()
+            beside.match("jobs", Template.of((ANY,)), 9)
+            assert count(engine, "backlog") == 0
+    assert 0 in put_off
+    assert max(put_off) > 1
+    store.begin()
+    assert count(engine, "backlog") == 0
+    assert told(store.begin().durable) == told(author.model)
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_what_comes_and_goes_is_never_in_its_table(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    for n in range(1, 50):
+        store.commit([Step((put(n),))], at=n)
+        store.commit([Step((TupleGone("jobs", ("ann@x", n - 1)),))], at=n)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (0, 98)
+    assert [row.fields for row in store.match("jobs", Template.of(("job", int)), 9)] == [
+        ("job", 49)
+    ]
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_large_commit_is_not_written_twice(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    store.commit([Step((put(n),)) for n in range(1, ROWS_MAX + 10)], at=1)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (ROWS_MAX + 9, 0)
+    big = [
+        TuplePut("jobs", Row((b"x" * 999_000,), "bob@x", n, "bob@x", "bob@x")) for n in range(1, 7)
+    ]
+    store.commit([Step((big[0],))], at=2)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (ROWS_MAX + 9, 1)
+    store.commit([Step(tuple(big[1:]))], at=3)
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (ROWS_MAX + 15, 0)
+    assert list(store.inspect()) == []
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_store_without_a_backlog_gets_one(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    store.commit([Step((put(1),))], at=1)
+    store.begin()
+    store.close()
+    with raw(engine) as run:
+        run("DROP TABLE backlog")
+        run("UPDATE state SET version = 1")
+    store = engine.open()
+    assert len(store.begin().durable.tuples["jobs"]) == 1
+    store.commit([Step((put(2),))], at=2)
+    assert count(engine, "backlog") == 1
+    assert [row.fields for row in store.begin().durable.tuples["jobs"].values()] == [
+        ("job", 1),
+        ("job", 2),
+    ]
+    store.close()
+
+
+def test_a_file_that_nobody_has_open_needs_no_backlog(engines: MakeEngine) -> None:
+    engine = engines("sqlite")
+    store = engine.open()
+    store.begin()
+    store.commit([Step((put(1),))], at=1)
+    assert count(engine, "backlog") == 1
+    store.close()
+    assert (count(engine, "tuples"), count(engine, "backlog")) == (1, 0)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x02\x94\x90\x90\x90\x90", b"\x01\x93", b"\x01\xc1"])
+def test_a_part_that_is_none_is_refused(data: bytes) -> None:
+    with pytest.raises(BadRecord, match="part of the backlog"):
+        decode_part(data)
