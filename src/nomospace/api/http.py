@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nomospace.api import acting, looking, matching, talking
+from nomospace.api import acting, benching, looking, matching, talking
 from nomospace.api import models as m
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
 from nomospace.api.live import Live
@@ -125,6 +125,7 @@ def application(
     for one in (
         router,
         acting.router,
+        benching.router,
         looking.router,
         matching.router,
         talking.router,

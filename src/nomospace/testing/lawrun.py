@@ -378,10 +378,14 @@ class Run:
         """Every ruling as a line out. Raises `BadLine` or `Endless` after what came before it."""
         for told in read_lines(lines, name):
             yield from map(row, self.happenings(told, name))
+        yield from map(row, self.rest(name))
+
+    def rest(self, name: str) -> Iterator[Happening]:
+        """What falls due after the last line, as far as time is to pass."""
         now, until = self.community.now, self._until
         if until is not None and (now is None or now <= until):
             try:
-                yield from map(row, self.community.advance(until))
+                yield from self.community.advance(until)
             except Runaway as runaway:
                 raise Endless(where=f"{name}: after the last line", why=str(runaway)) from None
 

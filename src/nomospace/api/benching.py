@@ -1,0 +1,147 @@
+"""A law that is still being written: what is wrong with it, its hash, how it differs from another.
+
+The words are those of `nomospace law check` and `nomospace law diff`. A text is read in a thread,
+one at a time, because people type while the host works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from nomospace.api.models import Asked
+from nomospace.api.routing import PROBLEMS, Caller
+from nomospace.errors import CallerError
+from nomospace.law import load
+from nomospace.law.canon import law_hash
+from nomospace.law.diff import diff_laws
+from nomospace.law.format import format_law
+from nomospace.law.program import examine
+from nomospace.terms import Diagnostic, Source
+
+DRAFT_CHARS_MAX: Final = 200_000
+"""The longest text that is checked while it is typed."""
+FINDINGS_MAX: Final = 100
+"""How many findings are told; the rest is counted."""
+
+Language = Literal["law", "python"]
+NAMES: Final[dict[str, str]] = {"law": "draft.law", "python": "draft.law.py"}
+"""What a draft is called in messages, by its language: the name tells how to read it."""
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["laws"])
+_turn: Final = asyncio.Lock()
+
+
+@dataclass(eq=False, kw_only=True)
+class DraftTooLong(CallerError):
+    """A law's text is too long to be checked while it is typed."""
+
+    code: ClassVar[str] = "api.draft-too-long"
+    chars: int
+
+    def __str__(self) -> str:
+        return (
+            f"the text has {self.chars:,} characters, and {DRAFT_CHARS_MAX:,} can be checked here; "
+            "use `nomospace law check FILE`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """One thing found in a law: where (from 1; offsets from 0), and the words with their caret."""
+
+    severity: str
+    code: str
+    message: str
+    line: int
+    column: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedView:
+    """A text as a law. It has a hash when it has no errors."""
+
+    name: str
+    hash: str
+    rules: int
+    errors: int
+    warnings: int
+    findings: tuple[FindingView, ...]
+
+
+class CheckAsked(Asked):
+    """A text that is to be a law."""
+
+    text: Annotated[str, Field(max_length=DRAFT_CHARS_MAX)]
+    language: Language = "law"
+
+
+@router.post("/laws/check")
+async def check(asked: CheckAsked, caller: Caller) -> CheckedView:
+    """All errors and warnings of a text, and the hash of the law that it is without errors."""
+    del caller  # asked for, so that only those who are let in come here
+    return await check_law(asked.text, asked.language)
+
+
+async def check_law(text: str, language: Language = "law") -> CheckedView:
+    """What `nomospace law check` says of a text; raises `DraftTooLong`."""
+    if len(text) > DRAFT_CHARS_MAX:
+        raise DraftTooLong(chars=len(text))
+    async with _turn:
+        return await asyncio.to_thread(checked, text, language)
+
+
+def checked(text: str, language: Language = "law") -> CheckedView:
+    """What there is to say of a text.
+
+    >>> found = checked("law(l). R1. sent(X, M, Y) :- do(forwrad).")
+    >>> found.errors, found.hash, found.findings[0].line, found.findings[0].column
+    (1, '', 1, 33)
+    >>> checked("law(l). R1. sent(X, M, Y) :- do(forward). arrived(_, _, _).").hash[:8]
+    'bb9c28b8'
+    """
+    source = Source(text, NAMES[language])
+    tree, found = examine(source)
+    errors = sum(one.severity == "error" for one in found)
+    return CheckedView(
+        tree.name,
+        "" if errors else law_hash(tree),
+        len(tree.rules),
+        errors,
+        sum(one.severity == "warning" for one in found),
+        tuple([_finding(one, source) for one in found[:FINDINGS_MAX]]),
+    )
+
+
+def _finding(found: Diagnostic, source: Source) -> FindingView:
+    line, column = source.place(found.span.start)
+    start = min(found.span.start, len(source.text))
+    end = min(max(found.span.end, start), len(source.text))
+    words = found.render(source)
+    return FindingView(found.severity, found.code, found.message, line, column, start, end, words)
+
+
+async def lay_out(text: str) -> str:
+    """A law of the first language in the one layout; raises `Faulty`, `DraftTooLong`."""
+    if len(text) > DRAFT_CHARS_MAX:
+        raise DraftTooLong(chars=len(text))
+    async with _turn:
+        return await asyncio.to_thread(format_law, text, NAMES["law"])
+
+
+async def difference(old: str, old_language: Language, new: str, language: Language) -> str:
+    """What `nomospace law diff` says of two texts; raises `Faulty` for one that is no law."""
+    async with _turn:
+        return await asyncio.to_thread(_difference, old, old_language, new, language)
+
+
+def _difference(old: str, old_language: Language, new: str, language: Language) -> str:
+    before, after = load(old, NAMES[old_language]), load(new, NAMES[language])
+    return diff_laws(before.tree, after.tree).render()

@@ -1,0 +1,66 @@
+"""A law that is being written, over HTTP: the words of `nomospace law check`, and its hash."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nomospace.api.benching import DRAFT_CHARS_MAX, DraftTooLong, check_law, difference, lay_out
+from nomospace.cli import main
+from nomospace.law import load
+from nomospace.terms import Faulty
+from tests.unit.api.test_http import Web, on_the_web
+
+GOOD = "law(quota). initialCS([slot]). R1. sent(X,M,Y) :- slot@CS, do(-slot), do(forward)."
+BAD = "law(quota).\nR1. sent(X, M, Y) :- do(forwrad).\nR2. sent(X, M, Y) :- N > 1, do(forward).\n"
+
+
+def test_findings_have_the_words_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = asyncio.run(check_law(BAD))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "draft.law").write_text(BAD, "utf-8")
+    main(["law", "check", "draft.law"])
+    said = capsys.readouterr().out
+    assert (found.errors, found.hash) == (2, "")
+    assert said.startswith("\n".join(one.text for one in found.findings))
+    first = found.findings[0]
+    assert (first.line, BAD[first.start : first.end]) == (2, "forwrad")
+
+
+def test_both_languages_are_checked_and_have_their_hash() -> None:
+    assert asyncio.run(check_law(GOOD)).hash == load(GOOD).hash
+    python = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(forward)\n'
+    found = asyncio.run(check_law(python, "python"))
+    assert (found.name, found.errors, found.rules) == ("open", 0, 1)
+    assert asyncio.run(check_law(python)).errors > 0
+
+
+def test_drafts_are_laid_out_and_compared() -> None:
+    done = asyncio.run(lay_out(GOOD))
+    assert "R1. sent(X, M, Y) :- slot@CS, do(-slot), do(forward).\n" in done
+    assert load(done).hash == load(GOOD).hash
+    other = GOOD.replace("slot@CS, ", "")
+    said = asyncio.run(difference(GOOD, "law", other, "law"))
+    assert "R1" in said
+    assert "slot@CS" in said
+    with pytest.raises(Faulty):
+        asyncio.run(difference(GOOD, "law", BAD, "law"))
+
+
+def test_a_text_that_is_too_long_says_what_reads_it() -> None:
+    for asked in (check_law, lay_out):
+        with pytest.raises(DraftTooLong, match="nomospace law check"):
+            asyncio.run(asked("%" * (DRAFT_CHARS_MAX + 1)))
+
+
+def test_a_draft_is_checked_over_http() -> None:
+    async def work(web: Web) -> None:
+        told = (await web("POST", "/v1/laws/check", {"text": BAD})).json()
+        assert told["errors"] == 2
+        assert told["findings"][0]["code"] == "unknown-operation"
+        slip = await web("POST", "/v1/laws/check", {"text": BAD, "language": "cobol"})
+        assert slip.status_code == 422
+
+    on_the_web(work)
