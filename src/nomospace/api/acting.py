@@ -19,6 +19,7 @@ from nomospace.api.routing import (
     TheService,
     while_wanted,
 )
+from nomospace.api.service import Membership
 from nomospace.client.membership import read_certificate
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
@@ -127,6 +128,12 @@ async def settle(seat: TheSeat, space: SpacePath, asked: m.SettleAsked) -> m.Set
 
 
 # -- communities -----------------------------------------------------------------------------------
+
+
+@router.get("/communities", tags=["communities"])
+async def memberships(agent: AgentPath, service: TheService, caller: Caller) -> list[Membership]:
+    """The communities of the agent, with what their laws disclose of its control state."""
+    return list(service.memberships(caller, agent))
 
 
 @router.post("/communities", tags=["communities"])

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from nomospace.api import models as m
 from nomospace.api.live import Happened, Live, kinds_of
 from nomospace.api.routing import PROBLEMS, After, Caller, LawPath, Limit, SpacePath, TheService
+from nomospace.api.typed import typed_template
 from nomospace.node import viewed as v
 from nomospace.node.views import Views
 
@@ -93,10 +94,22 @@ async def tuples(
     views: TheViews,
     space: SpacePath,
     agent: Annotated[str, Query(max_length=401)] = "",
+    template: Annotated[str, Query(max_length=10_000)] = "",
     limit: Limit = 100,
 ) -> v.TuplesView:
-    """The oldest tuples of a space; of an agent, those in its private one."""
-    return views.tuples(space, agent=agent, limit=limit)
+    """The oldest tuples of a space; of an agent, those in its private one.
+
+    With a template (`job, _:int`, as `nomospace tuple read` takes it), those that match.
+    """
+    return views.tuples(space, agent=agent, template=typed_template(template), limit=limit)
+
+
+@router.get("/tuples/story")
+async def tuple_story(
+    views: TheViews, id: Annotated[str, Query(min_length=3, max_length=450)]
+) -> v.TupleStory:
+    """What became of a tuple at this host, by its id (`ann@ward#3`): written, moved, taken."""
+    return await views.story(id)
 
 
 @router.get("/rulings")

@@ -3,6 +3,8 @@
 The console imports from `api` alone, so that all it does could be done over HTTP as well.
 """
 
+from nomospace.api.service import Membership
+from nomospace.client.membership import CERTIFICATE_BYTES_MAX, read_certificate
 from nomospace.node.principals import NotLetIn, Principal
 from nomospace.node.viewed import (
     AgentView,
@@ -17,10 +19,14 @@ from nomospace.node.viewed import (
     RuleView,
     RulingsView,
     RulingView,
+    SetView,
     SpaceInside,
     SpaceView,
+    TallyView,
     TopologyView,
     TriedView,
+    TupleStep,
+    TupleStory,
     TuplesView,
     TupleView,
     WaiterView,
@@ -29,6 +35,7 @@ from nomospace.node.viewed import (
 from nomospace.node.views import NotSeen, Views
 
 __all__ = [
+    "CERTIFICATE_BYTES_MAX",
     "AgentView",
     "CommunityView",
     "GoalView",
@@ -36,6 +43,7 @@ __all__ = [
     "LawView",
     "LeaseView",
     "MemberView",
+    "Membership",
     "NotLetIn",
     "NotSeen",
     "ObligationView",
@@ -44,13 +52,18 @@ __all__ = [
     "RuleView",
     "RulingView",
     "RulingsView",
+    "SetView",
     "SpaceInside",
     "SpaceView",
+    "TallyView",
     "TopologyView",
     "TriedView",
+    "TupleStep",
+    "TupleStory",
     "TupleView",
     "TuplesView",
     "Views",
     "WaiterView",
     "WhyView",
+    "read_certificate",
 ]

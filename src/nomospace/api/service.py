@@ -30,6 +30,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.node.serve import check_keys
+from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
 from nomospace.terms import Term, freeze
 from nomospace.wire.talk import CLIENT_PROGRAM
@@ -107,6 +108,20 @@ class Letter:
     number: int
     sender: str
     message: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """An agent's place in a community. What its law does not disclose is `None`.
+
+    `disclose` is how much the law discloses: `all`, `rules` or `none`.
+    """
+
+    law: str
+    name: str
+    disclose: str
+    state: tuple[str, ...] | None
+    obligations: tuple[ObligationView, ...] | None
 
 
 class Inbox:
@@ -348,6 +363,24 @@ class Service:
     def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws that an agent here is under."""
         return self._server.host.core.laws_of(agent)
+
+    def memberships(self, principal: Principal, agent: str) -> tuple[Membership, ...]:
+        """The communities of an agent, with as much of its control state as each law discloses.
+
+        An operator sees all of it. Raises `NotYourAgent`.
+        """
+        if not principal.may_be(agent) and not principal.operator:
+            raise NotYourAgent(agent=agent[:100], proved=principal.name)
+        return tuple([self._membership(principal, agent, law) for law in self.laws_of(agent)])
+
+    def _membership(self, principal: Principal, agent: str, law: CompiledLaw) -> Membership:
+        level = law.tree.disclose
+        state: tuple[str, ...] | None = None
+        owed: tuple[ObligationView, ...] | None = None
+        if level == "all" or principal.operator:
+            found = self.views.member(law.hash, agent)
+            state, owed = found.state, found.obligations
+        return Membership(law.hash, law.name, level, state, owed)
 
     def where(self, agent: str) -> Mapping[str, Any]:
         """At which host an agent is, as far as is known."""

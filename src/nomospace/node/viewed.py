@@ -83,6 +83,7 @@ class RuleView:
     line: int
     comment: str
     hits: int
+    last_line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,10 @@ class LeaseView:
 
 @dataclass(frozen=True, slots=True)
 class SpaceView:
-    """A space of this host, in figures. `agents` share it, or the one has it for itself."""
+    """A space of this host, in figures. `agents` share it, or the one has it for itself.
+
+    `ontology` is the name of what it speaks; a space of plain values speaks none.
+    """
 
     name: str
     law: str
@@ -147,6 +151,7 @@ class SpaceView:
     lent: int
     waiting: int
     reactions: int
+    ontology: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,26 +166,91 @@ class SpaceInside:
 
 @dataclass(frozen=True, slots=True)
 class TupleView:
-    """A tuple: its fields as text, who holds it, whom it is for, how often it was lent."""
+    """A tuple: its fields as text, who holds it, whom it is for, how often it was lent.
+
+    Times are 0 where there is none: `written_at` is not known of what was written too long ago,
+    `expires` is when it goes by itself, and `lent_until` when its lease runs out. `why` says how it
+    answers a template that names classes.
+    """
 
     id: str
     fields: tuple[str, ...]
     holder: str
     dest: str
     deliveries: int
+    written_at: int = 0
+    expires: int = 0
+    lent_until: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetView:
+    """Tuples that answer a template together: their ids, what they answer with, and why."""
+
+    ids: tuple[str, ...]
+    fields: tuple[str, ...]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class TuplesView:
-    """The oldest tuples of a space, and how many it has."""
+    """The oldest tuples of a space, or of those that match, and how many the space has.
+
+    `whole` says whether these are all: a view shows so many lines, and looks at so many tuples.
+    """
 
     total: int
     tuples: tuple[TupleView, ...]
+    whole: bool
+    sets: tuple[SetView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleStep:
+    """Something that became of a tuple: it was `written`, `taken`, `expired`, or `moved`."""
+
+    record: int
+    at: int
+    op: str
+    space: str
+    agent: str
+    fields: str
+
+
+@dataclass(frozen=True, slots=True)
+class TupleStory:
+    """What became of a tuple at a host, the oldest first; `whole` unless records were too many."""
+
+    id: str
+    steps: tuple[TupleStep, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TallyView:
+    """What a host has ruled on since it began, exactly; and what its members owe now.
+
+    `sent` are messages of agents here, `refused` and `held` those of them that went nowhere;
+    `hops` are the network messages that all arrivals took to come.
+    """
+
+    at: int
+    rulings: int
+    sent: int
+    refused: int
+    held: int
+    hops: int
+    obligations: int
 
 
 @dataclass(frozen=True, slots=True)
 class RulingView:
-    """A ruling of the journal. `record` is its number there: `why` takes it."""
+    """A ruling of the journal. `record` is its number there: `why` takes it.
+
+    `kind` is that of its event, `sender` where that came from, and `to` whom it went on to: whom
+    the sender meant, if it went to nobody. `hops` are the network messages that it took to come.
+    """
 
     record: int
     at: int
@@ -193,6 +263,10 @@ class RulingView:
     refused: bool
     held: bool
     operations: tuple[str, ...]
+    kind: str
+    sender: str
+    to: tuple[str, ...]
+    hops: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,42 +25,41 @@ from nomospace.node.viewed import (
     GoalView,
     HostView,
     LawView,
-    LeaseView,
     MemberView,
     ObligationView,
-    ReactionView,
     RuleView,
     RulingsView,
     RulingView,
     SpaceInside,
     SpaceView,
+    TallyView,
     TopologyView,
     TriedView,
+    TupleStory,
     TuplesView,
-    TupleView,
-    WaiterView,
     WhyView,
 )
+from nomospace.node.within import LINES_MAX, Within, short, space_view
 from nomospace.store.journal import EventRecord, decode_record
-from nomospace.terms import show
-from nomospace.wire.admin import TAIL_MAX, Agents, Record, Tail, Tuples
+from nomospace.terms import Compound, show
+from nomospace.wire.admin import TAIL_MAX, Agents, Record, Tail
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nomospace.control import Membership, Ruling
     from nomospace.host import Host as Core
     from nomospace.law import CompiledLaw
     from nomospace.node.serve import Server
-    from nomospace.space import Space
-    from nomospace.space.leases import Lease
-    from nomospace.space.reactions import Reaction
-    from nomospace.space.watchers import Waiter
+    from nomospace.node.within import Kept
+    from nomospace.terms import Term
 
-LINES_MAX: Final = 1_000
-"""The most lines of one view; `after` asks for those that follow."""
 STATE_MAX: Final = 200
 """How many terms of a control state are shown."""
-TEXT_MAX: Final = 2_000
-"""How much of one term is shown, in characters."""
+RECEIVERS_MAX: Final = 50
+"""How many receivers of one message are named."""
+OUTGOING: Final = ("forward", "multicast", "release")
+"""Operations that send something on; their last argument says to whom."""
 COUNTED_MAX: Final = 4_000
 """How many records one question about rules counts at most: the host stands still meanwhile."""
 
@@ -95,6 +94,7 @@ class Views:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._operating = Operating(server)
+        self._within = Within(server)
         self._hits: dict[str, _Hits] = {}
         """By the hash of the law; laws that are not known here any more are left out of it."""
         self._counted = -1
@@ -165,6 +165,13 @@ class Views:
         )
         return tuple([_member(one) for one in chosen[: _limit(limit)]])
 
+    def member(self, law: str, home: str) -> MemberView:
+        """One member of a community here; raises `NotSeen`."""
+        found = self._core.governing.find(home, law)
+        if found is None:
+            raise NotSeen(what="member", name=home, mend="ask for the members to see who is")
+        return _member(found)
+
     def obligations(self, *, law: str = "", limit: int = LINES_MAX) -> tuple[ObligationView, ...]:
         """What members here owe, the soonest due first; of one community, if it is named."""
         lines = [
@@ -190,6 +197,7 @@ class Views:
                 text.count("\n", 0, rule.span.start) + 1,
                 rule.comment,
                 hits.get(rule.name, 0),
+                text.count("\n", 0, rule.span.end) + 1,
             )
             for rule in tree.rules
         ]
@@ -232,42 +240,55 @@ class Views:
     # -- spaces ------------------------------------------------------------------------------------
 
     def spaces(self, *, after: int = 0, limit: int = LINES_MAX) -> tuple[SpaceView, ...]:
-        """The spaces of this host: shared ones first; `after` skips so many."""
-        census = self._core.holding.census()
-        return tuple([_space(*one) for one in islice(census, after, after + _limit(limit))])
+        """The spaces of this host: shared ones first, `LimeSystem` last; `after` skips so many."""
+        found = islice(self._within.all(), after, after + _limit(limit))
+        return tuple([space_view(*one) for one in found])
 
     def inside(self, space: str, *, agent: str = "") -> SpaceInside:
         """What goes on in a shared space, or in the private one of an agent; raises `NotSeen`."""
-        for one, law, shared, agents in self._core.holding.census():
-            if one.name == space and (shared if not agent else not shared and agents == (agent,)):
-                return SpaceInside(
-                    _space(one, law, shared, agents),
-                    tuple([_waiter(waiter) for waiter in one.waiters()[:LINES_MAX]]),
-                    tuple([_reaction(reaction) for reaction in one.reactions()[:LINES_MAX]]),
-                    tuple([_lease(lease) for lease in one.leases()[:LINES_MAX]]),
-                )
-        what = "private space" if agent else "shared space"
-        raise NotSeen(what=what, name=space, mend="ask for the spaces to see which are")
+        return self._within.inside(self._space(space, agent))
 
-    def tuples(self, space: str, *, agent: str = "", limit: int = 100) -> TuplesView:
-        """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`."""
-        found = self._operating.answer(Tuples(space, agent, _limit(limit)))
-        if not found.known:
+    def tuples(
+        self,
+        space: str,
+        *,
+        agent: str = "",
+        template: Sequence[Term] = (),
+        together: bool = False,
+        limit: int = 100,
+    ) -> TuplesView:
+        """The oldest tuples of a shared space, or of the private one of an agent; or `NotSeen`.
+
+        With a template, those that match it; `together` asks for sets that answer it besides.
+        """
+        found = self._space(space, agent)[0]
+        return self._within.tuples(found, template=template, together=together, limit=_limit(limit))
+
+    async def story(self, tuple_id: str) -> TupleStory:
+        """What became of a tuple here, by its id (`ann@ward#3`), as the journal has it."""
+        return await self._within.story(tuple_id)
+
+    def _space(self, space: str, agent: str) -> Kept:
+        found = self._within.find(space, agent)
+        if found is None:
             what = "private space" if agent else "shared space"
             raise NotSeen(what=what, name=space, mend="ask for the spaces to see which are")
-        lines = [
-            TupleView(
-                f"{one.writer}#{one.count}",
-                tuple(map(_short, one.fields)),
-                one.holder,
-                one.dest,
-                one.deliveries,
-            )
-            for one in found.lines
-        ]
-        return TuplesView(found.total, tuple(lines))
+        return found
 
     # -- what happened ---------------------------------------------------------------------------
+
+    def tally(self) -> TallyView:
+        """How much was ruled on since the host began: for rates that are exact."""
+        tally, members = self._server.tally, self._core.governing.members()
+        return TallyView(
+            self.now,
+            tally.rulings,
+            tally.sent,
+            tally.refused,
+            tally.held,
+            tally.hops,
+            sum(len(member.obligations) for member in members),
+        )
 
     def rulings(self, *, after: int = 0, limit: int = 100) -> RulingsView:
         """The rulings after a record of the journal; the latest when that is 0."""
@@ -281,12 +302,17 @@ class Views:
             last = entry.seq
             record = decode_record(entry.record)
             if isinstance(record, EventRecord):
-                found.append(_ruling(entry.seq, record.community, record.ruling))
+                found.append(_ruling(entry.seq, record))
         return RulingsView(tuple(found), last)
 
     def records(self, *, after: int = 0, limit: int = 100) -> list[Record]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""
         return self._server.tail(Tail(after, min(_limit(limit), TAIL_MAX)))
+
+    @property
+    def now(self) -> int:
+        """The time of the host's clock, in microseconds: what its times are held against."""
+        return self._within.now()
 
     @property
     def last_record(self) -> int:
@@ -311,24 +337,15 @@ class Views:
         if member is None:
             mend = "it has moved or quit; replay the journal to see why"
             raise NotSeen(what="member", name=ruling.home, mend=mend)
-        return _why(record, found.community, ruling, explain(member, ruling, disclose="all"))
+        return _why(_ruling(record, found), explain(member, ruling, disclose="all"))
 
 
 def _limit(limit: int) -> int:
     return max(1, min(limit, LINES_MAX))
 
 
-def _short(text: str) -> str:
-    """A text that fits into a line of a view.
-
-    >>> len(_short("a" * 3_000)), _short("a" * 3_000)[-1]
-    (2000, '…')
-    """
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
-
-
 def _member(member: Membership) -> MemberView:
-    state = [_short(show(term)) for _, term in islice(member.state.items(), STATE_MAX)]
+    state = [short(show(term)) for _, term in islice(member.state.items(), STATE_MAX)]
     return MemberView(
         member.home,
         member.law.hash,
@@ -342,62 +359,48 @@ def _member(member: Membership) -> MemberView:
 def _owed(member: Membership) -> list[ObligationView]:
     home, law = member.home, member.law.hash
     return [
-        ObligationView(home, law, _short(show(term)), due)
+        ObligationView(home, law, short(show(term)), due)
         for due, term in islice(member.pending(), LINES_MAX)
     ]
 
 
-def _space(space: Space, law: str, shared: bool, agents: tuple[str, ...]) -> SpaceView:
-    of = space.stats()
-    counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
-    return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts)
-
-
-def _waiter(waiter: Waiter) -> WaiterView:
-    return WaiterView(
-        waiter.how,
-        _short(show(waiter.template.term)),
-        waiter.at or "",
-        waiter.dest or "",
-        isinstance(waiter.ticket, tuple),
-    )
-
-
-def _reaction(reaction: Reaction) -> ReactionView:
-    return ReactionView(
-        _short(show(reaction.template.term)),
-        reaction.mode,
-        reaction.listener is not None,
-        reaction.enabled,
-        reaction.fired,
-    )
-
-
-def _lease(lease: Lease) -> LeaseView:
-    record = lease.record
-    fields = tuple([_short(show(field)) for field in record.fields])
-    return LeaseView(f"{record.writer}#{record.count}", fields, lease.taker, lease.until)
-
-
-def _ruling(record: int, community: str, ruling: Ruling) -> RulingView:
+def _ruling(number: int, record: EventRecord) -> RulingView:
+    community, ruling = record.community, record.ruling
     # What the host itself notes stands under no law, and no rule ever lets it through.
     verdict = verdict_on(ruling) if community else "noted"
+    args = ruling.event.args
     return RulingView(
-        record,
+        number,
         ruling.at,
         ruling.home,
         ruling.law,
         community,
-        _short(show(ruling.event.term)),
+        short(show(ruling.event.term)),
         ruling.rule,
         verdict,
         ruling.refused,
         ruling.held,
-        tuple([_short(show(operation)) for operation in ruling.operations[:STATE_MAX]]),
+        tuple([short(show(operation)) for operation in ruling.operations[:STATE_MAX]]),
+        ruling.event.kind,
+        args[0] if args and isinstance(args[0], str) else "",
+        _receivers(ruling),
+        record.hops,
     )
 
 
-def _why(record: int, community: str, ruling: Ruling, story: Explanation) -> WhyView:
+def _receivers(ruling: Ruling) -> tuple[str, ...]:
+    """Whom a ruling sends something to; without one, whom the message was meant for."""
+    found: dict[str, None] = {}
+    outgoing = [one for one in ruling.operations if getattr(one, "name", "") in OUTGOING]
+    for one in outgoing or [ruling.event.term] * (ruling.event.kind == "sent"):
+        last = one.args[-1] if isinstance(one, Compound) and one.args else ()
+        for name in last if isinstance(last, tuple) else (last,):
+            if isinstance(name, str) and len(found) < RECEIVERS_MAX:
+                found[name] = None
+    return tuple(found)
+
+
+def _why(ruling: RulingView, story: Explanation) -> WhyView:
     tried = [
         TriedView(
             one.rule,
@@ -408,4 +411,4 @@ def _why(record: int, community: str, ruling: Ruling, story: Explanation) -> Why
         )
         for one in story.rules
     ]
-    return WhyView(_ruling(record, community, ruling), story.verdict, tuple(tried), story.text)
+    return WhyView(ruling, story.verdict, tuple(tried), story.text)

@@ -321,6 +321,38 @@ class Space:
             shelf.ask_for_composite(template, at, dest)
         return found
 
+    def look(
+        self, template: Template, *, limit: int, tries: int, now: int = 0
+    ) -> tuple[list[Record], bool]:
+        """The oldest tuples that match, for one who looks on, and whether these are all of them.
+
+        Up to `limit` are given and up to `tries` looked at, so that looking costs little in a large
+        space. It asks for no index: nothing changes by being looked at.
+
+        >>> space = Space("jobs")
+        >>> for count in range(3):
+        ...     _ = space.put(Record(("job", count), "ann", count, "ann", "ann"), now=0)
+        >>> found, whole = space.look(Template.of(("job", int)), limit=2, tries=10)
+        >>> [record.fields for record in found], whole
+        ([('job', 0), ('job', 1)], False)
+        """
+        candidates: Iterable[Record] = ()
+        fits: Callable[[tuple[Term, ...]], bool] = template.matches
+        if template.meant:
+            meant = self._speech.read(template)
+            candidates, fits = self._store.objects.fitting(meant), meant.assigner.fits
+        elif (shelf := self._store.shelves.get(template.arity)) is not None:
+            candidates = shelf.candidates(template, None, None)
+        found: list[Record] = []
+        for tried, record in enumerate(candidates):
+            if tried >= tries:
+                return found, False
+            if fits(record.fields) and not self._is_late(record, now):
+                if len(found) >= limit:
+                    return found, False
+                found.append(record)
+        return found, True
+
     def _find_meant(
         self, template: Template, at: str | None, dest: str | None, now: int
     ) -> Record | None:

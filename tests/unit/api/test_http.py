@@ -405,6 +405,40 @@ def test_the_seat_that_is_idle_longest_makes_room(monkeypatch: pytest.MonkeyPatc
     on_the_web(work)
 
 
+def test_an_agent_sees_of_its_control_state_what_the_law_discloses() -> None:
+    law = "law({}). disclose({}). initialCS([slot]). R1. sent(_, _, _) :- do(forward)."
+
+    async def work(web: Web) -> None:
+        for level in ("all", "rules"):
+            await web("POST", f"{AGENT}/communities", {"text": law.format(level, level)})
+        told = {one["name"]: one for one in (await web("GET", f"{AGENT}/communities")).json()}
+        assert told["all"]["state"] == ["slot"]
+        assert told["all"]["obligations"] == []
+        assert (told["rules"]["state"], told["rules"]["obligations"]) == (None, None)
+        told = (await web("GET", f"{AGENT}/communities", token="ops")).json()
+        assert [one["state"] for one in told] == [["slot"], ["slot"]]
+        other = await web("GET", "/v1/agents/bob@ward/communities")
+        assert other.status_code == 403
+
+    on_the_web(work)
+
+
+def test_tuples_are_listed_by_a_typed_template_and_their_story_is_told() -> None:
+    async def work(web: Web) -> None:
+        for number in (1, 2):
+            await web("POST", f"{AGENT}/spaces/jobs/out", {"fields": ["job", number]})
+        found = await web("GET", "/v1/spaces/jobs/tuples?template=job, 2", token="ops")
+        assert [one["fields"] for one in found.json()["tuples"]] == [["job", "2"]]
+        slip = await web("GET", "/v1/spaces/jobs/tuples?template=job, _:itn", token="ops")
+        assert slip.status_code == 422
+        assert "did you mean int?" in slip.json()["detail"]
+        told = await web("GET", "/v1/tuples/story?id=ann@ward%232", token="ops")
+        assert [one["op"] for one in told.json()["steps"]] == ["written"]
+        assert (await web("GET", "/v1/tuples/story?id=ann@ward%232")).status_code == 403
+
+    on_the_web(work)
+
+
 def test_tuples_are_matched_by_meaning_with_reasons() -> None:
     async def work(web: Web) -> None:
         asked: dict[str, Any] = {

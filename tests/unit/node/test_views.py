@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nomospace import ANY
+from nomospace import ANY, Ontology, a, obj
 from nomospace.control.membership import TooOld
 from nomospace.law import load
+from nomospace.meaning import OntologyClass
 from nomospace.node.config import read_config
 from nomospace.node.serve import Server
 from nomospace.node.views import COUNTED_MAX, NotSeen, Views
@@ -192,10 +193,69 @@ def test_inside_a_space_are_waiters_leases_and_reactions() -> None:
         waiting.cancel()
         await jobs.acknowledge(lent)
         assert views.inside("notes", agent="ann@ward").space.shared is False
-        assert len(views.spaces()) == 2
+        assert [one.name for one in views.spaces()] == ["jobs", "notes", "LimeSystem"]
         assert views.spaces(after=1) == views.spaces()[1:]
         for name, agent in (("notes", ""), ("jobs", "ann@ward"), ("other", "")):
             with pytest.raises(NotSeen, match="space"):
                 views.inside(name, agent=agent)
+
+    on_a_host(work)
+
+
+def test_a_template_chooses_tuples_and_says_whether_these_are_all() -> None:
+    async def work(server: Server, views: Views) -> None:
+        jobs = await (await server.host.agent("ann")).space("jobs", shared=True)
+        await jobs.out_many([("job", 1), ("alarm", "fire"), ("job", 2), ("job", 3)])
+        await jobs.out("job", 4, ttl=60, to="bob@ward")
+        await jobs.take("job", 1, lease=30)
+        await kept(views, 5)
+        found = views.tuples("jobs", template=("job", int), limit=2)
+        assert [one.fields for one in found.tuples] == [("job", "2"), ("job", "3")]
+        assert (found.total, found.whole) == (5, False)
+        found = views.tuples("jobs", template=("job", int))
+        assert found.whole
+        assert [one.fields[1] for one in found.tuples] == ["2", "3", "4", "1"]
+        misplaced, lent = found.tuples[-2:]
+        assert (misplaced.holder, misplaced.dest) == ("ann@ward", "bob@ward")
+        assert misplaced.expires > misplaced.written_at > 0 == misplaced.lent_until
+        assert lent.lent_until > views.now
+
+    on_a_host(work)
+
+
+def test_what_answers_by_meaning_says_why_alone_and_together() -> None:
+    cars = Ontology("cars", [OntologyClass("Car"), OntologyClass("Van", (), ("Car",))])
+
+    async def work(server: Server, views: Views) -> None:
+        sales = await (await server.host.agent("ann")).space("sales", shared=True, ontology=cars)
+        await sales.out(obj("Van", "v1"), obj("Tax", "x"))
+        await sales.out(obj("Van", "v1"), obj("Loan", "y"))
+        assert views.inside("sales").space.ontology == "cars"
+        found = views.tuples("sales", template=(a("Car"),))
+        assert [one.why for one in found.tuples] == ["Van is a Car"] * 2
+        found = views.tuples("sales", template=(a("Tax"), a("Loan")), together=True)
+        assert found.tuples == ()
+        (together,) = found.sets
+        assert together.ids == ("ann@ward#1", "ann@ward#2")
+        assert "share" in together.why
+
+    on_a_host(work)
+
+
+def test_a_tuple_has_a_story_from_writer_to_taker() -> None:
+    async def work(server: Server, views: Views) -> None:
+        jobs = await (await server.host.agent("ann")).space("jobs", shared=True)
+        theirs = await (await server.host.agent("bob")).space("jobs", shared=True)
+        await jobs.out("job", 1)
+        await jobs.out("job", 2)
+        await theirs.take("job", 1)
+        await kept(views, 3)
+        story = await views.story("ann@ward#1")
+        assert [(step.op, step.agent, step.fields) for step in story.steps] == [
+            ("written", "ann@ward", "[job,1]"),
+            ("taken", "bob@ward", "[job,1]"),
+        ]
+        assert story.whole
+        assert (await views.story("nonsense")).steps == ()
 
     on_a_host(work)

@@ -1,0 +1,258 @@
+"""What lies in the spaces of a running host, for those who look on (`views.Views` hands it out).
+
+Looking changes nothing and costs a bounded amount: a template is tried on so many tuples
+(`TRIES_MAX`), and sets of tuples that answer together are looked for in small spaces only
+(`SETS_TUPLES_MAX`). When a tuple was written is not kept with it, so ages come from the journal:
+each question reads on where the last one ended, and what was written longer ago has no age.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from nomospace.node.viewed import (
+    LeaseView,
+    ReactionView,
+    SetView,
+    SpaceInside,
+    SpaceView,
+    TupleStep,
+    TupleStory,
+    TuplesView,
+    TupleView,
+    WaiterView,
+)
+from nomospace.space.asking import Ask
+from nomospace.store.journal import TupleRecord, decode_record
+from nomospace.terms import show
+from nomospace.terms.templates import Template
+from nomospace.wire.admin import ANSWER_BYTES_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nomospace.node.serve import Server
+    from nomospace.space import Record, Space
+    from nomospace.space.leases import Lease
+    from nomospace.space.reactions import Reaction
+    from nomospace.space.watchers import Waiter
+    from nomospace.terms import Term
+
+LINES_MAX: Final = 1_000
+"""The most lines of one view."""
+TEXT_MAX: Final = 2_000
+"""How much of one term is shown, in characters."""
+TRIES_MAX: Final = 20_000
+"""How many tuples a template is tried on: the host stands still meanwhile."""
+SETS_TUPLES_MAX: Final = 500
+"""The largest space in which tuples that answer together are looked for."""
+SETS_MAX: Final = 100
+SET_SIZE_MAX: Final = 3
+"""How many tuples may answer together, where one looks on."""
+BORN_MAX: Final = 20_000
+"""Of how many tuples it is known when they were written: the youngest."""
+READ_MAX: Final = 4_000
+"""How many records one question about ages reads."""
+STORY_RECORDS_MAX: Final = 50_000
+"""How many of the newest records the story of a tuple is looked for in."""
+_PAGE: Final = 1_000
+
+Kept = tuple["Space", str, bool, tuple[str, ...]]
+"""A space, its law, whether it is shared, and the agents it is of."""
+
+
+class Within:
+    """The spaces of one host, looked at."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._born: dict[str, int] = {}
+        """When tuples were written, by id, the oldest first."""
+        self._read = -1
+        """The last record that was read for that; -1 before the first."""
+
+    def now(self) -> int:
+        """The time of the host's clock."""
+        clock = self._server.clock
+        assert clock is not None, "only a host that runs is looked at"
+        return clock.now()
+
+    def all(self) -> list[Kept]:
+        """The spaces: shared ones, private ones, and the one that shows who is there."""
+        core = self._server.host.core
+        system: Kept = (core.system.space, "", True, tuple(islice(core.agents, LINES_MAX)))
+        return [*core.holding.census(), system]
+
+    def find(self, space: str, agent: str) -> Kept | None:
+        """A shared space, or the private one of an agent."""
+        for one in self.all():
+            kept, _, shared, agents = one
+            if kept.name == space and (shared if not agent else not shared and agents == (agent,)):
+                return one
+        return None
+
+    def inside(self, kept: Kept) -> SpaceInside:
+        """What goes on in a space."""
+        space = kept[0]
+        return SpaceInside(
+            space_view(*kept),
+            tuple([_waiter(waiter) for waiter in space.waiters()[:LINES_MAX]]),
+            tuple([_reaction(reaction) for reaction in space.reactions()[:LINES_MAX]]),
+            tuple([_lease(lease) for lease in space.leases()[:LINES_MAX]]),
+        )
+
+    def tuples(
+        self, space: Space, *, template: Sequence[Term], together: bool, limit: int
+    ) -> TuplesView:
+        """The oldest tuples, or those that a template matches; lent ones stand behind the rest."""
+        self._read_on()
+        now = self.now()
+        asked = Template.of(tuple(template)) if template else None
+        if asked is None:
+            records = space.oldest(limit + 1)
+            whole = len(records) <= limit
+        else:
+            records, whole = space.look(asked, limit=limit, tries=TRIES_MAX, now=now)
+        lines: list[TupleView] = []
+        size = 0
+        for record in records[:limit]:
+            why = "" if asked is None else space.why(asked, record.fields)
+            lines.append(self._tuple(record, why=why))
+            size += sum(map(len, lines[-1].fields))
+            if size > ANSWER_BYTES_MAX:
+                whole = False
+                break
+        lines += [
+            self._tuple(lease.record, lent_until=lease.until)
+            for lease in islice(space.leases(), max(0, limit - len(lines)))
+            if asked is None or (not asked.meant and asked.matches(lease.record.fields))
+        ]
+        sets = _sets(space, asked, now) if asked is not None and together else ()
+        return TuplesView(len(space), tuple(lines), whole, sets)
+
+    async def story(self, id: str) -> TupleStory:
+        """What became of a tuple, from the journal; other work goes on between its pages."""
+        keeper = self._server.host.keeper
+        writer, _, count = id.rpartition("#")
+        if keeper is None or not count.isdecimal():
+            return TupleStory(id, (), True)
+        newest = keeper.store.last_record
+        begin = after = max(0, newest - STORY_RECORDS_MAX)
+        steps: list[TupleStep] = []
+        while after < newest and len(steps) < LINES_MAX:
+            page = keeper.store.journal(after, _PAGE)
+            if not page:
+                break
+            for entry in page:
+                record = decode_record(entry.record)
+                if (
+                    isinstance(record, TupleRecord)
+                    and record.writer == writer
+                    and record.count == int(count)
+                ):
+                    steps.append(
+                        TupleStep(
+                            entry.seq,
+                            record.at,
+                            record.op,
+                            record.space,
+                            record.agent,
+                            short(show(record.fields)),
+                        )
+                    )
+            after = page[-1].seq
+            await asyncio.sleep(0)
+        return TupleStory(id, tuple(steps), begin == 0 or bool(steps and steps[0].op == "written"))
+
+    def _read_on(self) -> None:
+        """Learn from the journal when tuples were written since the last time."""
+        keeper = self._server.host.keeper
+        if keeper is None:
+            return
+        last = keeper.store.last_record
+        for entry in keeper.store.journal(max(self._read, last - READ_MAX, 0), READ_MAX):
+            record = decode_record(entry.record)
+            if isinstance(record, TupleRecord):
+                id = f"{record.writer}#{record.count}"
+                if record.op == "written":
+                    self._born[id] = record.at
+                elif record.op != "moved":
+                    self._born.pop(id, None)
+        self._read = last
+        while len(self._born) > BORN_MAX:
+            del self._born[next(iter(self._born))]
+
+    def _tuple(self, record: Record, *, why: str = "", lent_until: int = 0) -> TupleView:
+        id = f"{record.writer}#{record.count}"
+        return TupleView(
+            id,
+            tuple([short(show(field)) for field in record.fields]),
+            record.cur,
+            record.dest,
+            record.deliveries,
+            self._born.get(id, 0),
+            record.expires,
+            lent_until,
+            why,
+        )
+
+
+def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
+    if not asked.meant or len(space) > SETS_TUPLES_MAX:
+        return ()
+    found = space.gather_all(Ask(asked, max_set=SET_SIZE_MAX), now=now)
+    return tuple(
+        [
+            SetView(
+                tuple([f"{writer}#{count}" for writer, count in one.ids]),
+                tuple([short(show(field)) for field in one.fields]),
+                one.why,
+            )
+            for one in found[:SETS_MAX]
+        ]
+    )
+
+
+def short(text: str) -> str:
+    """A text that fits into a line of a view.
+
+    >>> len(short("a" * 3_000)), short("a" * 3_000)[-1]
+    (2000, '…')
+    """
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+
+
+def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) -> SpaceView:
+    """A space in figures."""
+    of = space.stats()
+    counts = (of["tuples"], of["lent"], of["waiters"], of["reactions"])
+    ontology = space.ontology.name if space.ontology.classes else ""
+    return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts, ontology)
+
+
+def _waiter(waiter: Waiter) -> WaiterView:
+    return WaiterView(
+        waiter.how,
+        short(show(waiter.template.term)),
+        waiter.at or "",
+        waiter.dest or "",
+        isinstance(waiter.ticket, tuple),
+    )
+
+
+def _reaction(reaction: Reaction) -> ReactionView:
+    return ReactionView(
+        short(show(reaction.template.term)),
+        reaction.mode,
+        reaction.listener is not None,
+        reaction.enabled,
+        reaction.fired,
+    )
+
+
+def _lease(lease: Lease) -> LeaseView:
+    record = lease.record
+    fields = tuple([short(show(field)) for field in record.fields])
+    return LeaseView(f"{record.writer}#{record.count}", fields, lease.taker, lease.until)
