@@ -55,6 +55,7 @@ class Player:
         body: Body,
         rng: Random,
         display: Display,
+        pace_s: float = PACE_S,
     ) -> None:
         self.agent = agent
         self.team = team
@@ -65,6 +66,9 @@ class Player:
         """When the whistle has blown: go to the middle of the field."""
         self.gathered = False
         """Whether this player found the flag and has had its whole team around it."""
+        self.steered_to: Place | None = None
+        """Where a person sends the player; the bot chooses its way when nobody does."""
+        self._pace_s = pace_s
         self._game, self._own = spaces
         self._rng = rng
         self._step = 0
@@ -81,11 +85,13 @@ class Player:
         body: Body,
         rng: Random,
         display: Display | None = None,
+        *,
+        pace_s: float = PACE_S,
     ) -> Self:
         """Share the game's space and the team's, show a face, and begin to watch."""
         game, own = await agent.space(GAME), await agent.space(team_space(team))
         await agent.share(game, own)
-        player = cls(agent, (game, own), team, rival, body, rng, display or Display())
+        player = cls(agent, (game, own), team, rival, body, rng, display or Display(), pace_s)
         await own.out(ICON, team, agent.id, f"the face of {agent.id}")
         await player.tell_position()
         return player
@@ -159,14 +165,14 @@ class Player:
 
     async def play(self) -> None:
         """Walk, look and tell, for ever."""
-        await asyncio.sleep(self._rng.uniform(0, PACE_S))
+        await asyncio.sleep(self._rng.uniform(0, self._pace_s))
         while True:
             if not (self.body.arrived and self._told):
                 await self.tell_position()
             await self.look_for_flag()
             await self._look_around()
             self._choose_way()
-            await asyncio.sleep(PACE_S)
+            await asyncio.sleep(self._pace_s)
 
     @property
     def _told(self) -> bool:
@@ -189,6 +195,8 @@ class Player:
     def _choose_way(self) -> None:
         if self.called_home:
             self.body.go(self.body.ground.middle)
+        elif self.steered_to is not None:
+            self.body.go(self.steered_to)
         elif self.display.flag is not None:
             self._gather(*self.display.flag)
         elif self.body.arrived:
