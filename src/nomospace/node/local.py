@@ -234,7 +234,10 @@ class Host(Grouped):
         )
         if self._store is not None:
             self._load(0)
-        self._sessions = Sessions(HostGate(self), life=life, first=secrets.randbits(30) << 32)
+        # A host that keeps nothing has no sessions of earlier lives, and the number of its life may
+        # be too large to stand in the numbers of pushes.
+        lives = 1 if self._store is None else life
+        self._sessions = Sessions(HostGate(self), life=lives, first=secrets.randbits(30) << 32)
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
         self._tell(Tick())
