@@ -1,0 +1,341 @@
+"""Spark's data source `nomospace`: the live tail of a host's journal, and tuples written back.
+
+    register(spark)
+    spark.readStream.format("nomospace").options(url="nomos://ward-3:7420", table="tuples").load()
+    frame.writeStream.format("nomospace").options(url=…, space="answers", agent="clerk")…
+
+Reading is by record numbers: an offset is the host's name and the last record that is done with. A
+batch takes at most `records` of them and is split into parts that are read side by side, wherever
+Spark has room, from the host or from its segments (`tail`).
+
+Writing gathers the rows of a batch at the driver, which writes them as one agent when Spark says
+that the batch is whole (`writing`). Rows are keyed by the query that Spark knows by its checkpoint,
+by the batch, and by what they hold. So a batch that is done again writes what is missing and
+nothing twice, in whatever order and parts its rows come.
+
+| option | reading | writing |
+| --- | --- | --- |
+| `url`, `token`, `identity`, `trust` | the host, and what shows who asks | the same |
+| `table` | `events`, `tuples`, `laws` or `checkpoints`; `tuples` if none is named | |
+| `journal` | the folder of the host's segments, for what it has no more | |
+| `from` | `start`, `now`, or the number of a record; for a stream without checkpoint | |
+| `records` | the most records of a batch; as many as there are, if a trigger wants all | |
+| `space`, `agent`, `law` | | where to write, as whom, and the file of the space's law |
+
+A DataFrame's columns are the fields of its tuples, in order: text, numbers, truth values, bytes,
+and arrays of these. One column named `fields` of bytes has whole tuples, packed as the journal's.
+
+This module needs PySpark, from version 4.2 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+)
+
+from nomospace.errors import CallerError
+from nomospace.pipeline.segments import ddl
+from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.stream.tail import Tail
+from nomospace.pipeline.stream.writing import ROWS_MAX, Target, TooManyRows, keyed
+from nomospace.wire.segments import TABLES
+from nomospace.wire.values import pack_term
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME: Final = "nomospace"
+RECORDS: Final = 10_000
+"""How many records a batch has at most, unless it is said otherwise."""
+RECORDS_MAX: Final = 1_000_000
+PART_RECORDS: Final = 10_000
+"""How many records one task reads."""
+PACKED: Final = "fields"
+"""The column that has whole tuples."""
+_QUERY: Final = "sql.streaming.queryId"
+_PLAIN: Final = (
+    StringType,
+    BooleanType,
+    ByteType,
+    ShortType,
+    IntegerType,
+    LongType,
+    FloatType,
+    DoubleType,
+    BinaryType,
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class BadOption(CallerError):
+    """The data source was given an option, or rows, that it cannot use."""
+
+    code: ClassVar[str] = "pipeline.bad-option"
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"data source nomospace, {self.what}: {self.why}"
+
+
+def register(spark: SparkSession) -> None:
+    """Make the data source known to a session; twice is harmless."""
+    spark.dataSource.register(NomospaceSource)
+
+
+class NomospaceSource(DataSource):  # type: ignore[misc]  # what Spark hands out is not looked into
+    """The data source; its options are those of the table above."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return NAME
+
+    def schema(self) -> str:
+        """The columns of the table that is read."""
+        return ddl(TABLES[_table(self.options)])
+
+    def reader(self, schema: StructType) -> Reader:
+        """All that is there now."""
+        return Reader(_tail(self.options), _table(self.options))
+
+    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 (Spark's name)
+        """What is there, and what comes."""
+        return StreamReader(
+            _tail(self.options),
+            _table(self.options),
+            since=self.options.get("from", "start"),
+            records=_number(self.options, "records", RECORDS, RECORDS_MAX),
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        """Tuples in a space."""
+        target = Target(
+            place=_place(self.options),
+            space=_named(self.options, "space"),
+            agent=self.options.get("agent", ""),
+            law=self.options.get("law", ""),
+        )
+        return StreamWriter(target, packer(schema))
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def _named(options: Mapping[str, str], name: str) -> str:
+    if not options.get(name):
+        raise BadOption(what=f"option {name}", why=f'it is missing; say .option("{name}", "…")')
+    return options[name]
+
+
+def _table(options: Mapping[str, str]) -> str:
+    table = options.get("table", "tuples")
+    if table not in TABLES:
+        raise BadOption(what=f"option table {table!r}", why=f"it is one of {', '.join(TABLES)}")
+    return table
+
+
+def _number(options: Mapping[str, str], name: str, usual: int, most: int) -> int:
+    given = options.get(name, str(usual))
+    if not given.isdecimal() or not 0 < int(given) <= most:
+        raise BadOption(what=f"option {name} {given!r}", why=f"it is a number from 1 to {most:,}")
+    return int(given)
+
+
+def _place(options: Mapping[str, str]) -> Place:
+    return Place(
+        url=_named(options, "url"),
+        token=options.get("token", ""),
+        identity=options.get("identity", ""),
+        trust=options.get("trust", ""),
+    )
+
+
+def _tail(options: Mapping[str, str]) -> Tail:
+    return Tail(_place(options), options.get("journal", ""))
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Range(InputPartition):  # type: ignore[misc]
+    """Records after a number, up to another."""
+
+    after: int
+    upto: int
+
+
+def _split(after: int, upto: int) -> list[Range]:
+    starts = range(after, upto, PART_RECORDS)
+    return [Range(start, min(start + PART_RECORDS, upto)) for start in starts]
+
+
+class Reader(DataSourceReader):  # type: ignore[misc]
+    """Reads what a journal has when it is asked."""
+
+    def __init__(self, tail: Tail, table: str) -> None:
+        self._tail = tail
+        self._table = table
+
+    def partitions(self) -> Sequence[Range]:
+        """The records there are, in parts."""
+        bounds = self._tail.bounds()
+        return _split(bounds.first - 1, bounds.last) or [Range(0, 0)]
+
+    def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
+        """The rows of a part."""
+        if partition.upto > partition.after:
+            yield from self._tail.read(self._table, partition.after, partition.upto)
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads a journal as it grows."""
+
+    def __init__(self, tail: Tail, table: str, *, since: str, records: int) -> None:
+        self._tail = tail
+        self._table = table
+        self._since = since
+        self._records = records
+        self._target: int | None = None
+        if since not in ("start", "now") and not since.isdecimal():
+            raise BadOption(
+                what=f"option from {since!r}", why="it is start, now, or the number of a record"
+            )
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Where a stream without checkpoint begins."""
+        bounds = self._tail.bounds()
+        if self._since == "now":
+            seq = bounds.last
+        elif self._since == "start":
+            seq = bounds.first - 1
+        else:
+            seq = int(self._since) - 1
+        return {"host": bounds.host, "seq": max(0, min(seq, bounds.last))}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """How far the next batch goes."""
+        bounds = self._tail.bounds()
+        self._tail.check(bounds, start["host"], start["seq"])
+        last = bounds.last if self._target is None else min(self._target, bounds.last)
+        if isinstance(limit, ReadMaxRows):
+            last = min(last, start["seq"] + limit.max_rows)
+        return {"host": bounds.host, "seq": max(last, start["seq"])}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """How many records a batch has at most."""
+        return ReadMaxRows(self._records)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Go as far as the journal goes now, and then end."""
+        self._target = self._tail.bounds().last
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Range]:
+        """A batch in parts."""
+        return _split(start["seq"], end["seq"])
+
+    def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
+        """The rows of a part; the same ones each time."""
+        return self._tail.read(self._table, partition.after, partition.upto)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+Packer = Callable[[Any], bytes]
+
+
+def packer(schema: StructType) -> Packer:
+    """What makes packed tuples of rows; raises `BadOption` for columns that can be no fields."""
+    fields = schema.fields
+    if len(fields) == 1 and fields[0].name == PACKED and isinstance(fields[0].dataType, BinaryType):
+        return lambda row: bytes(row[0])
+    bad = [
+        f"{field.name} ({field.dataType.simpleString()})"
+        for field in fields
+        if not _fits(field.dataType)
+    ]
+    if bad or not fields:
+        why = "fields are text, numbers, truth values, bytes and arrays of these; cast the others"
+        raise BadOption(what=f"columns {', '.join(bad) or 'none'}", why=why)
+    return lambda row: pack_term(tuple([_term(value) for value in row]))
+
+
+def _fits(kind: DataType) -> bool:
+    return isinstance(kind, _PLAIN) or (isinstance(kind, ArrayType) and _fits(kind.elementType))
+
+
+def _term(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple([_term(one) for one in value])
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+@dataclass
+class Rows(WriterCommitMessage):  # type: ignore[misc]
+    """The rows of one task, packed, and the query that they are of."""
+
+    query: str
+    rows: list[bytes]
+
+
+class StreamWriter(DataSourceStreamWriter):  # type: ignore[misc]
+    """Writes the rows of batches into a space."""
+
+    def __init__(self, target: Target, pack: Packer) -> None:
+        self._target = target
+        self._pack = pack
+
+    def write(self, iterator: Iterator[Any]) -> Rows:
+        """Gather the rows of a task; raises `TooManyRows`."""
+        context = TaskContext.get()
+        assert context is not None, "Spark runs this in a task"
+        rows: list[bytes] = []
+        for row in iterator:
+            if len(rows) >= ROWS_MAX:
+                raise TooManyRows(limit=ROWS_MAX)
+            rows.append(self._pack(row))
+        return Rows(context.getLocalProperty(_QUERY) or "", rows)
+
+    def commit(self, messages: list[Rows | None], batchId: int) -> None:  # noqa: N803
+        """Write the rows of a whole batch, those that are not written yet."""
+        told = [message for message in messages if message is not None]
+        query = next((message.query for message in told), "")
+        if not query:
+            raise BadOption(what="writing", why="Spark does not say which query this is")
+        rows = [row for message in told for row in message.rows]
+        self._target.write(query, batchId, keyed(query, batchId, rows))
+
+    def abort(self, messages: list[Rows | None], batchId: int) -> None:  # noqa: N803
+        """Nothing was written."""

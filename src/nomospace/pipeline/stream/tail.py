@@ -1,0 +1,175 @@
+"""The rows of a journal by record numbers: what a running host still has, and what is sealed.
+
+A host counts its records from 1. It keeps the latest in its store, until they are sealed as
+segments; of what its disk does not have yet, nobody is told. A `Tail` gives the rows of any range
+of records from both, and the same rows each time, because a record never changes and is in the
+segments before the host forgets it. Where the journal's folder is not named, there is only what
+the host has, and an older range raises `RecordsGone`: nothing is passed over in silence.
+
+Rows are those of segments, column by column (`wire.segments.TABLES`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nomospace.client.dialling import Unreachable
+from nomospace.client.remote import RemoteHost
+from nomospace.errors import CallerError
+from nomospace.pipeline.segments import Listing, read_batches
+from nomospace.pipeline.stream.place import Place
+from nomospace.store.interface import Entry
+from nomospace.store.parquet import SCHEMAS, row_of
+from nomospace.wire.admin import TAIL_MAX, RawRecord, Records, RecordsPage
+from nomospace.wire.segments import MANIFEST, TABLES, Manifest, decode_manifest, file_of
+
+ANSWER_S: Final = 10.0
+"""How long a host may take to answer one question."""
+_BEYOND: Final = 1 << 62
+"""A number that no record has: asked for those after it, a host tells only how far it is."""
+
+
+@dataclass(eq=False, kw_only=True)
+class RecordsGone(CallerError):
+    """Records of a journal are neither with their host nor in segments that were named."""
+
+    code: ClassVar[str] = "pipeline.records-gone"
+    host: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return (
+            f"records {self.first:,} to {self.last:,} of {self.host} are not with it any more; "
+            "name the folder of its segments with --journal, or begin anew with another checkpoint"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class OtherTail(CallerError):
+    """The host at an address does not have the journal that a checkpoint is about."""
+
+    code: ClassVar[str] = "pipeline.other-tail"
+    url: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the checkpoint is not of the journal at {self.url}: {self.why}; name the host it was "
+            "begun with, or another checkpoint"
+        )
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Which records there are of a host: from `first` to `last`, none if that is before it."""
+
+    host: str
+    first: int
+    last: int
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """The journal of one host; `journal` is the folder of its segments, if that can be seen."""
+
+    place: Place
+    journal: str = ""
+
+    def bounds(self) -> Bounds:
+        """The records that can be read now. Raises `HostSilent`, and what the host refuses."""
+        page = self.place.talk(lambda host: _asked(host, Records(_BEYOND, 1)))
+        segments = self._manifest().segments
+        first = min([page.first, *[one.first for one in segments[:1]]])
+        return Bounds(page.host, first, page.last)
+
+    def check(self, bounds: Bounds, host: str, seq: int) -> None:
+        """Raise `OtherTail` unless these are bounds of the journal that an offset is of."""
+        if bounds.host != host:
+            why = f"it is of host {host}, and there is {bounds.host}"
+            raise OtherTail(url=self.place.url, why=why)
+        if bounds.last < seq:
+            why = f"it is at record {seq:,}, and the journal ends with {bounds.last:,}"
+            raise OtherTail(url=self.place.url, why=why)
+
+    def read(self, table: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a table among the records after a number, up to another, in order.
+
+        Raises `RecordsGone`, `BadSegments`, and as `bounds` does.
+        """
+        host, records = self.place.talk(lambda host: _pages(host, after, upto))
+        first = records[0].seq if records else upto + 1
+        if first > after + 1:
+            yield from self._sealed(table, after, first - 1, host)
+        rows = [row for record in records for row in _rows(record, table)]
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, schema=SCHEMAS[table])
+
+    def _sealed(self, table: str, after: int, upto: int, host: str) -> Iterator[pa.RecordBatch]:
+        # Whatever the host does not have any more was in the manifest before: it is read after.
+        segments = self._manifest().segments
+        if not segments or segments[0].first > after + 1 or segments[-1].last < upto:
+            last = min(upto, segments[0].first - 1) if segments else upto
+            raise RecordsGone(host=host, first=after + 1, last=max(last, after + 1))
+        wanted = [one for one in segments if one.last > after and one.first <= upto]
+        files = [
+            str(Path(self.journal) / file_of(table, one.number))
+            for one in wanted
+            if table in one.rows
+        ]
+        for batch in read_batches(Listing({table: tuple(files)}, {}), table, tuple(TABLES[table])):
+            seq = batch.column("seq")
+            late, early = pc.greater(seq, pa.scalar(after)), pc.less_equal(seq, pa.scalar(upto))
+            chosen = batch.filter(pc.and_(late, early))
+            if chosen.num_rows:
+                yield chosen.cast(SCHEMAS[table])
+
+    def _manifest(self) -> Manifest:
+        if not self.journal:
+            return Manifest()
+        try:
+            data = (Path(self.journal) / MANIFEST).read_bytes()
+        except FileNotFoundError:  # nothing has been sealed yet
+            return Manifest()
+        return decode_manifest(data, self.journal)
+
+
+async def _asked(host: RemoteHost, question: Records) -> RecordsPage:
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            page: RecordsPage = await host.ask(question)
+    except TimeoutError:
+        why = f"no answer within {ANSWER_S:g} s"
+        raise Unreachable(url=str(host.url), why=why) from None
+    return page
+
+
+async def _pages(host: RemoteHost, after: int, upto: int) -> tuple[str, Sequence[RawRecord]]:
+    """The name of a host, and the end of a range of records, as far as it still has them.
+
+    It may forget some between two answers; what came before these is then left away, too.
+    """
+    found: list[RawRecord] = []
+    while True:
+        last = found[-1].seq if found else after
+        page = await _asked(host, Records(last, min(upto - last, TAIL_MAX)))
+        records = [record for record in page.records if record.seq <= upto]
+        if found and records and records[0].seq != last + 1:
+            found.clear()
+        found += records
+        if not records:
+            return page.host, ()
+        if found[-1].seq == upto:
+            return page.host, found
+
+
+def _rows(record: RawRecord, table: str) -> Iterator[dict[str, object]]:
+    of, row = row_of(Entry(record.seq, record.record))
+    if of == table:
+        yield row
