@@ -6,21 +6,26 @@ at once; what a place listens to ends when it is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nicegui import app as pages_app
 from nicegui import ui
 
-from nomospace.console.frame import Frame
+from nomospace.console import tales as tales
+from nomospace.console.frame import Entry, Frame
 from nomospace.console.gate import PageHeaders
+from nomospace.console.look import attributes
 from nomospace.console.places import (
     communities,
+    jigsaw,
     law_bench,
     meaning,
     member,
     now,
     pipeline,
+    redrover,
     spaces,
 )
 
@@ -33,12 +38,16 @@ Show = Callable[[Frame], None]
 
 
 class Place(NamedTuple):
-    """A place: its title, its sign on the rail, what shows it, and whether it is for operators."""
+    """A place: its title, its sign on the rail, what shows it, and whether it is for operators.
+
+    Places of one `group` stand together on the rail.
+    """
 
     title: str
     icon: str
     show: Show
     operator: bool = True
+    group: str = ""
 
 
 PLACES: Final[dict[str, Place]] = {
@@ -48,8 +57,16 @@ PLACES: Final[dict[str, Place]] = {
     "/bench": Place("Law bench", "gavel", law_bench.show),
     "/meaning": Place("Meaning", "account_tree", meaning.show),
     "/pipeline": Place("Pipeline", "insights", pipeline.show),
-    "/member": Place("As a member", "person", member.show, operator=False),
+    "/member": Place("As a member", "person", member.show, operator=False, group="member"),
 }
+GAMES: Final[dict[str, Place]] = {
+    "jigsaw": Place("RoamingJigsaw", "extension", jigsaw.show),
+    "redrover": Place("RedRover", "flag", redrover.show),
+}
+"""Places of the games, for consoles that were handed them; their paths are their names."""
+STYLES: Final = ("console.css", "games.css")
+LOOKS: Final = {"light": False, "dark": True}
+"""What the browser remembers of the look; else it is that of the system."""
 RECONNECT_S: Final = 30.0
 """How long a window that lost its connection is waited for."""
 
@@ -58,24 +75,27 @@ def mount(app: FastAPI, console: Console) -> None:
     """Put the pages of a console into an application."""
     from nomospace.console.console import STATIC
 
+    head = "".join(_head(STATIC))
+
     def root(token: str = "", story: str = "") -> None:
         """The one page: who looks comes from the guard, which has let them in."""
         del token  # it has done its work at the login
-        state = ui.context.client.request.scope["state"]
+        client = ui.context.client
+        state = client.request.scope["state"]
         frame = Frame(console, state["principal"], state["token"])
-        ui.context.client.on_disconnect(frame.leave)
-        ui.add_head_html('<link rel="stylesheet" href="/console-static/console.css">')
-        ui.dark_mode(None)
+        client.on_delete(frame.leave)
+        ui.add_head_html(head)
+        ui.dark_mode(LOOKS.get(client.request.cookies.get("nomospace_look", "")))
         seen = {
             path: place
             for path, place in places(console).items()
             if frame.viewer.operator or not place.operator
         }
-        frame.draw({path: (place.title, place.icon) for path, place in seen.items()}, story)
-        first = next(iter(seen))
+        entries = {path: Entry(*place[:2], place.group) for path, place in seen.items()}
+        frame.draw(entries, story)
         routes: dict[str, Any] = {path: _showing(frame, place) for path, place in seen.items()}
-        routes["/"] = lambda: ui.navigate.to(first)
-        ui.sub_pages(routes).classes("place")
+        routes["/"] = next(iter(routes.values()))
+        attributes(ui.sub_pages(routes).classes("place"), id="place")
 
     pages_app.add_static_files("/console-static", STATIC, max_cache_age=0)
     pages_app.add_middleware(PageHeaders)
@@ -95,14 +115,25 @@ def mount(app: FastAPI, console: Console) -> None:
 
 def places(console: Console) -> dict[str, Place]:
     """The places of a console: those of every host, and of what it was handed."""
-    del console
-    return dict(PLACES)
+    games = {f"/{name}": GAMES[name] for name in GAMES if name in console.stages.games}
+    return PLACES | games
 
 
-def _showing(frame: Frame, place: Place) -> Callable[[], None]:
-    def show() -> None:
+def _showing(frame: Frame, place: Place) -> Callable[..., None]:
+    def show(template: str = "", space: str = "") -> None:
+        # The frame has them; named here, a change of them shows the place anew.
+        del template, space
         frame.leave()
-        with ui.element("main").classes("place-body").props(f'aria-label="{place.title}"'):
+        ui.page_title(f"{place.title} · {frame.console.name}")
+        with attributes(ui.element("main").classes("place-body"), aria_label=place.title):
             place.show(frame)
 
     return show
+
+
+def _head(static: Path) -> Iterator[str]:
+    """Every style sheet of the console, its own first, and what the frame does in the browser."""
+    sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
+    for sheet in sheets:
+        yield f'<link rel="stylesheet" href="/console-static/{sheet.name}">'
+    yield '<script src="/console-static/console.js"></script>'

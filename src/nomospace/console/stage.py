@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +89,81 @@ class Hospital(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """A law as it stands on the bench; `language` is `law` or `python`."""
+
+    text: str
+    language: Literal["law", "python"] = "law"
+
+
+class Bench(Protocol):
+    """Tries laws, apart from the host: what takes too long, or too much room, is ended.
+
+    Both raise `NomospaceError` with the words of the command line.
+    """
+
+    async def run(
+        self, law: Draft, events: str, *, until_s: float | None, isolated: bool
+    ) -> Mapping[str, Any]:
+        """Events under a law in virtual time: `steps`, `notes`, and `cut` if some are left out."""
+
+    async def compare(
+        self, host: str, community: str, before: Draft | None, after: Draft, *, newest: int
+    ) -> Mapping[str, Any]:
+        """Two laws over the newest records of a host; without `before` the law that was in force.
+
+        Has `events`, `differing`, `members`, `members_differing`, `passed_over`, and as `first` the
+        rulings that differ, the earliest first.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job has come. `done` runs from 0 to 1; `report` is there at the end."""
+    """How far a job has come: `done` runs from 0 to 1, and is below 0 when nobody can tell.
+
+    The last has `ended`, and then `failed` or what was found: `answer`, the words for people as
+    `text`, and as `report` a page of HTML.
+    """
 
     done: float
     words: str
     ended: bool = False
     failed: str = ""
     report: str = ""
-    """The path of an HTML report, when the job makes one."""
+    text: str = ""
     answer: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where a job may run; one that is not ready says in `words` what makes it so."""
+
+    name: str
+    ready: bool
+    words: str = ""
+
+
 class Pipeline(Protocol):
-    """Runs of the pipeline, as the command line does them."""
+    """Runs of the pipeline over the journals of hosts, as the command line does them.
+
+    Options are texts by name: `host`, `engine`; for `replay` also `law`, `language` (without a law,
+    the one in force) and `community`; for `match` also `ontology`, `template` and `space`.
+    """
 
     def kinds(self) -> Sequence[str]:
-        """What can be run here: `replay`, `audit`, `match`."""
+        """What can be run here: `audit`, `replay`, `match`."""
+
+    def engines(self, kind: str) -> Sequence[Engine]:
+        """Where a job of a kind may run, the one to choose first."""
+
+    def hosts(self) -> Sequence[str]:
+        """Whose journals there are."""
 
     def command(self, kind: str, options: Mapping[str, str]) -> str:
-        """The command line that would do the same."""
+        """The command line that does what the next run will."""
 
     def run(self, kind: str, options: Mapping[str, str]) -> AsyncIterator[Progress]:
-        """Do it; cancelling the iteration ends the job."""
+        """Do it; closing the iteration ends the job."""
 
 
 class Stages:
@@ -121,10 +173,73 @@ class Stages:
         self,
         *,
         hospital: Hospital | None = None,
+        bench: Bench | None = None,
         pipeline: Pipeline | None = None,
         games: Mapping[str, Any] | None = None,
     ) -> None:
         """`games` by name: `jigsaw`, `redrover`, `assistants` (see their places)."""
         self.hospital = hospital
+        self.bench = bench
         self.pipeline = pipeline
         self.games = dict(games or {})
+
+
+class JigsawSeat(Protocol):
+    """A player of the jigsaw; acts answer with why they failed, in words, or with nothing."""
+
+    @property
+    def name(self) -> str:
+        """The player."""
+
+    @property
+    def host(self) -> str:
+        """The host that the player has for itself."""
+
+    @property
+    def offline(self) -> bool:
+        """Whether the player is out of everybody's reach."""
+
+    def facts(self) -> dict[str, Any]:
+        """The board, as plain data."""
+
+    async def select(self, cell: int) -> str:
+        """Take the piece of a cell."""
+
+    async def assemble(self, one: int, other: int) -> str:
+        """Join two own pieces."""
+
+    def go_offline(self) -> None:
+        """Go out of reach."""
+
+    def come_back(self) -> None:
+        """Come back."""
+
+    async def leave(self) -> None:
+        """Rise from the table."""
+
+
+class Jigsaw(Protocol):
+    """RoamingJigsaw: a table where everybody who sits down has a host of its own."""
+
+    async def sit(self, name: str) -> JigsawSeat:
+        """Take a seat."""
+
+
+class RedRover(Protocol):
+    """RedRover: a field, seen through the device of one player."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Who plays."""
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What a player's device shows, as plain data."""
+
+    def steer(self, name: str, to: tuple[float, float] | None) -> None:
+        """Send a player somewhere, or leave it to itself."""
+
+    def put_away(self, name: str, away: bool) -> None:
+        """Put its device away, or take it out."""
+
+    async def again(self) -> None:
+        """Begin another game."""

@@ -12,7 +12,7 @@ themselves (LIME, 5.1).
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any, ClassVar, Final
 
@@ -271,6 +271,4 @@ class Seat:
 
     def facts(self) -> dict[str, Any]:
         """The board as plain data, for a page."""
-        from dataclasses import asdict
-
         return asdict(self.board())

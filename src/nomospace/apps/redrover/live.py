@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import dist
 from random import Random
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from nomospace.apps.redrover.display import Display
 from nomospace.apps.redrover.ground import SEES_M, SPEED_MAX, Body, Ground, Place
@@ -242,3 +242,7 @@ class Field:
             finder.partition("@")[0],
             self.winner,
         )
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """The same as plain data, for a page."""
+        return asdict(self.view(name))

@@ -1,0 +1,165 @@
+"""RoamingJigsaw: each window that sits down is a player on a host of its own.
+
+A seat belongs to its window: it is kept while the window looks at other places, and given up when
+the window closes, which hands the player's pieces back to the box.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from nicegui import ui
+
+from nomospace.console.look import fault
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nicegui import Client
+
+    from nomospace.console.frame import Frame
+    from nomospace.console.stage import Jigsaw, JigsawSeat
+
+LOOKS_S: Final = 0.25
+NAME_MAX: Final = 20
+_seats: WeakKeyDictionary[Client, JigsawSeat] = WeakKeyDictionary()
+
+
+class Board(ui.element, component="../static/jigsaw.js"):
+    """Tray and board of one player."""
+
+    def __init__(self, board: dict[str, Any]) -> None:
+        super().__init__()
+        self._props["board"] = board
+
+    def show(self, board: dict[str, Any]) -> None:
+        """Draw what the player knows now, if it is something else than before."""
+        if board != self._props["board"]:
+            self._props["board"] = board
+            self.update()
+
+
+def show(frame: Frame) -> None:
+    """The way to the table, or the game."""
+    game: Jigsaw = frame.console.stages.games["jigsaw"]
+    ui.label("RoamingJigsaw").classes("place-title")
+    middle = ui.column().classes("full")
+    client = ui.context.client
+
+    def fill() -> None:
+        middle.clear()
+        with middle:
+            seat = _seats.get(client)
+            if seat is None:
+                _door(game, client, fill)
+            else:
+                _play(seat, client, fill)
+
+    fill()
+
+
+def _door(game: Jigsaw, client: Client, fill: Any) -> None:
+    ui.label(
+        "A puzzle, and a host for everyone who sits down. Take pieces, join them, go offline and "
+        "play on with what you have; when you come back, the trays agree again."
+    ).classes("quiet")
+    with ui.row().classes("game-bar"):
+        name = ui.input("Your name").props(f"maxlength={NAME_MAX} autofocus").mark("name")
+        sit = ui.button("Sit down", icon="chair").mark("sit")
+    said = ui.element("div")
+
+    async def enter() -> None:
+        said.clear()
+        sit.disable()
+        try:
+            seat = await game.sit((name.value or "").strip())
+        except NomospaceError as error:
+            with said:
+                fault(error)
+            return
+        finally:
+            sit.enable()
+        _seats[client] = seat
+        client.on_delete(lambda: _leave(client))
+        fill()
+
+    sit.on_click(enter)
+    name.on("keydown.enter", enter)
+
+
+def _leave(client: Client) -> None:
+    seat = _seats.pop(client, None)
+    if seat is not None:
+        task = asyncio.get_running_loop().create_task(seat.leave(), name="leave the table")
+        _leaving.add(task)
+        task.add_done_callback(_leaving.discard)
+
+
+_leaving: set[asyncio.Task[None]] = set()
+"""Held until they are done: a loop keeps tasks weakly."""
+
+
+def _play(seat: JigsawSeat, client: Client, fill: Any) -> None:
+    board = seat.facts()
+    with ui.row().classes("game-bar"):
+        players = ui.row().classes("game-bar")
+        ui.space()
+        offline = ui.switch("Offline", value=seat.offline).mark("offline")
+        leave = ui.button("Leave", icon="logout").props("flat dense").mark("leave")
+    ui.label(
+        f"You play on host {seat.host}. Click a piece to take it; click two of yours to join them."
+    ).classes("quiet")
+    said = ui.label().classes("game-said").props("role=status aria-live=polite").mark("said")
+    table = Board(board)
+
+    def tell(words: str) -> None:
+        said.set_text(words)
+        said.classes(remove="game-done")
+
+    async def pick(cell: Any) -> None:
+        tell(await seat.select(int(cell)))
+        look()
+
+    async def join(pair: Any) -> None:
+        tell(await seat.assemble(int(pair[0]), int(pair[1])))
+        look()
+
+    shown: list[Any] = []
+
+    def look() -> None:
+        facts = seat.facts()
+        table.show(facts)
+        if facts["players"] != shown:
+            shown[:] = facts["players"]
+            players.clear()
+            with players:
+                _players(facts)
+        if facts["complete"]:
+            said.set_text("The picture is whole.")
+            said.classes("game-done")
+
+    def turn(off: bool) -> None:
+        (seat.go_offline if off else seat.come_back)()
+        tell("")
+
+    def rise() -> None:
+        _leave(client)
+        fill()
+
+    table.on("pick", lambda event: pick(event.args))
+    table.on("join", lambda event: join(event.args))
+    offline.on_value_change(lambda event: turn(bool(event.value)))
+    leave.on_click(rise)
+    look()
+    ui.timer(LOOKS_S, look)
+
+
+def _players(facts: dict[str, Any]) -> None:
+    for one in facts["players"]:
+        here = "" if one["here"] else " gone"
+        with ui.element("span").classes(f"game-player{here}"):
+            ui.element("span").classes("dot").style(f"background: var(--player-{one['colour']})")
+            you = " (you)" if one["name"] == facts["me"] else ""
+            away = "" if one["here"] else ", out of reach"
+            ui.label(f"{one['name']}{you}{away}")

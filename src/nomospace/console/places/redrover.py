@@ -1,0 +1,98 @@
+"""RedRover: the field as the device of one player shows it; each window chooses whose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import ui
+
+from nomospace.console.look import fault
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+    from nomospace.console.stage import RedRover
+
+LOOKS_S: Final = 0.25
+
+
+class Ground(ui.element, component="../static/redrover.js"):
+    """The field."""
+
+    def __init__(self, field: dict[str, Any]) -> None:
+        super().__init__()
+        self._props["field"] = field
+
+    def show(self, field: dict[str, Any]) -> None:
+        """Draw what the device shows now."""
+        if field != self._props["field"]:
+            self._props["field"] = field
+            self.update()
+
+
+def show(frame: Frame) -> None:
+    """The field, and what one can do with the player whose device one looks through."""
+    game: RedRover = frame.console.stages.games["redrover"]
+    me = game.names[0]
+    ui.label("RedRover").classes("place-title")
+    ui.label(
+        "Two teams seek each other's flag. A device hears others in range and shares with those "
+        "within the safe distance; whoever is lost stays on the field as a ghost."
+    ).classes("quiet")
+    with ui.row().classes("game-bar"):
+        whose = ui.select(list(game.names), value=me, label="Look through the device of").props(
+            "dense options-dense"
+        )
+        whose.mark("whose").classes("rover-whose")
+        away = ui.switch("Put the device away").mark("away")
+        free = ui.button("Let the player walk by itself").props("flat dense").mark("free")
+        again = ui.button("New game", icon="replay").props("flat dense").mark("again")
+    said = ui.label().classes("game-said").props("role=status aria-live=polite").mark("said")
+    wrong = ui.element("div")
+    ground = Ground(game.facts(me))
+
+    def look() -> None:
+        name = str(whose.value)
+        if name not in game.names:
+            return  # a game begins just now
+        facts = game.facts(name)
+        ground.show(facts)
+        if facts["winner"]:
+            said.set_text(f"Team {facts['winner']} has gathered around the flag and wins.")
+            said.classes("game-done")
+        else:
+            ghosts = [one["name"] for one in facts["figures"] if one["ghost"]]
+            said.set_text(f"Out of contact: {', '.join(ghosts)}" if ghosts else "")
+            said.classes(remove="game-done")
+        if away.value != facts["away"]:
+            away.value = facts["away"]
+
+    def attempt(act: Any) -> None:
+        wrong.clear()
+        try:
+            act()
+        except NomospaceError as error:
+            with wrong:
+                fault(error)
+        look()
+
+    async def renew() -> None:
+        again.disable()
+        try:
+            await game.again()
+        finally:
+            again.enable()
+        look()
+
+    def walk(to: Any) -> None:
+        attempt(lambda: game.steer(str(whose.value), (float(to[0]), float(to[1]))))
+
+    whose.on_value_change(look)
+    away.on_value_change(
+        lambda event: attempt(lambda: game.put_away(str(whose.value), bool(event.value)))
+    )
+    free.on_click(lambda: attempt(lambda: game.steer(str(whose.value), None)))
+    again.on_click(renew)
+    ground.on("walk", lambda event: walk(event.args))
+    look()
+    ui.timer(LOOKS_S, look)
