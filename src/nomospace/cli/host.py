@@ -2,13 +2,15 @@
 
 import json
 import sys
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from nomospace.api.http import Serving
     from nomospace.node.serve import Server
 
 app = typer.Typer(add_completion=False, help="Run a host.")
@@ -138,9 +140,23 @@ def run(
     if told.api.listen:  # a host without it does not pay for loading it
         from nomospace.api.http import serving
 
-        beside = serving
-        if console:
-            from nomospace.console import Console
-
-            beside = partial(serving, pages=Console().attach)
+        beside = _with_console if console else serving
     run_loop(Server(told, beside=beside).run(ready))
+
+
+@asynccontextmanager
+async def _with_console(server: "Server") -> "AsyncIterator[Serving]":
+    """The API of a host with its console, and what the console does in child processes."""
+    from nomospace.api.http import serving
+    from nomospace.cli.console import Workshop
+    from nomospace.console import Console
+    from nomospace.console.stage import Stages
+
+    workshop = Workshop()
+    workshop.add(server)
+    stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline)
+    try:
+        async with serving(server, pages=Console(stages=stages).attach) as served:
+            yield served
+    finally:
+        workshop.close()

@@ -1,0 +1,109 @@
+"""The law bench of a console (`console.stage.Bench`): each trial in a child process."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+
+from nomospace.cli.console.children import run_child
+from nomospace.cli.console.tails import NothingRecorded, sealed_folder, sealed_last, write_tail
+from nomospace.cli.console.work import CompareLaws, LawGiven, RunEvents, Work
+from nomospace.console.stage import Draft
+from nomospace.errors import CallerError, Unavailable
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+RUN_S: Final = 20.0
+"""How long a run of events may take."""
+COMPARE_S: Final = 90.0
+"""How long a comparison may take."""
+TRIALS_MAX: Final = 4
+"""How many trials there are at a time."""
+NAMES: Final = {"law": "draft.law", "python": "draft.law.py"}
+CHILD: Final = "nomospace.cli.console"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchServer(CallerError):
+    """A host was named that this process does not run."""
+
+    code: ClassVar[str] = "console.no-such-host"
+    host: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"host {self.host[:100]!r} does not run here; choose {' or '.join(self.known)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class BenchBusy(Unavailable):
+    """More trials are under way than there may be."""
+
+    code: ClassVar[str] = "console.bench-busy"
+
+    def __str__(self) -> str:
+        return f"{TRIALS_MAX} trials are under way already; try again in a moment"
+
+
+class TrialBench:
+    """Tries laws beside the hosts of this process."""
+
+    def __init__(self, server: Callable[[str], Server]) -> None:
+        self._server = server
+        self._trials = 0
+
+    async def run(
+        self, law: Draft, events: str, *, until_s: float | None, isolated: bool
+    ) -> Mapping[str, Any]:
+        """Events under a law in virtual time."""
+        work = RunEvents(_given(law), events, until_s, isolated)
+        return await self._ask(work, "the run", RUN_S)
+
+    async def compare(
+        self, host: str, community: str, before: Draft | None, after: Draft, *, newest: int
+    ) -> Mapping[str, Any]:
+        """Two laws over the newest records of a host."""
+        server = self._server(host)
+        with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as folder:
+            tail = Path(folder) / "tail"
+            sealed = sealed_folder(server)
+            try:
+                async for _ in write_tail(server, tail, after=sealed_last(sealed), newest=newest):
+                    pass
+            except NothingRecorded:
+                if sealed is None:
+                    raise
+            work = CompareLaws(
+                "" if sealed is None else str(sealed),
+                str(tail) if tail.exists() else "",
+                newest,
+                community,
+                None if before is None else _given(before),
+                _given(after),
+            )
+            return await self._ask(work, "the comparison", COMPARE_S)
+
+    async def _ask(self, work: Work, what: str, seconds: float) -> Mapping[str, Any]:
+        if self._trials >= TRIALS_MAX:
+            raise BenchBusy
+        self._trials += 1
+        try:
+            given = msgspec.json.encode(work)
+            ended = await run_child(CHILD, (), what=what, seconds=seconds, given=given)
+            if ended.code:
+                raise ended.failure()
+            found: Mapping[str, Any] = await asyncio.to_thread(msgspec.json.decode, ended.out)
+            return found
+        finally:
+            self._trials -= 1
+
+
+def _given(law: Draft) -> LawGiven:
+    return LawGiven(NAMES[law.language], law.text)

@@ -1,0 +1,155 @@
+"""Child processes of a console: work that a host must not wait for, nor fall over.
+
+A child has a group of processes of its own, so that what it starts (Spark starts a machine of
+Java's) ends with it. It is ended by its id, politely first. What it prints is read to a limit, and
+what it says on stderr is told line by line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from nomospace.errors import CallerError, Unavailable
+
+OUT_BYTES_MAX: Final = 32_000_000
+"""How much a child may print."""
+LINE_BYTES_MAX: Final = 64_000
+"""The longest line that it may say; a longer one is told in parts."""
+LAST_LINES: Final = 12
+"""How many of its last words are kept, for when it fails."""
+POLITE_S: Final = 5.0
+"""How long it may take to end when it is asked to."""
+
+
+@dataclass(eq=False, kw_only=True)
+class ChildFailed(CallerError):
+    """A child ended without an answer; its own last words say why."""
+
+    code: ClassVar[str] = "console.child-failed"
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(eq=False, kw_only=True)
+class ChildTooLong(Unavailable):
+    """A child took longer than it may."""
+
+    code: ClassVar[str] = "console.child-too-long"
+    what: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.what} took longer than {self.seconds:g} s and was ended; give it less to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A child that has ended: its exit code, what it printed, and its last words."""
+
+    code: int
+    out: bytes
+    last: tuple[str, ...]
+
+    def failure(self) -> ChildFailed:
+        """Its last words as an error."""
+        words = "\n".join(self.last) or f"it ended with exit code {self.code} and said nothing"
+        return ChildFailed(words=words)
+
+
+async def run_child(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    what: str,
+    seconds: float,
+    given: bytes = b"",
+    say: Callable[[str], None] = lambda words: None,
+) -> Ended:
+    """Run a module of this Python to its end; `given` is its input. Cancelling ends it.
+
+    Raises `ChildTooLong`, and `ChildFailed` when it prints too much.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=LINE_BYTES_MAX,
+        start_new_session=True,
+    )
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    try:
+        async with asyncio.timeout(seconds):
+            _, out, _ = await asyncio.gather(
+                _give(process, given), _printed(process, what), _said(process, last, say)
+            )
+            return Ended(await process.wait(), out, tuple(last))
+    except TimeoutError:
+        raise ChildTooLong(what=what, seconds=seconds) from None
+    finally:
+        await asyncio.shield(_end(process))
+
+
+async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):  # it has ended before it read all; its exit code tells why
+        process.stdin.write(given)
+        await process.stdin.drain()
+        process.stdin.close()
+        await process.stdin.wait_closed()
+
+
+async def _printed(process: asyncio.subprocess.Process, what: str) -> bytes:
+    assert process.stdout is not None
+    parts: list[bytes] = []
+    size = 0
+    while part := await process.stdout.read(LINE_BYTES_MAX):
+        size += len(part)
+        if size > OUT_BYTES_MAX:
+            words = f"{what} found more than {OUT_BYTES_MAX:,} bytes; ask for less"
+            raise ChildFailed(words=words)
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _said(
+    process: asyncio.subprocess.Process, last: deque[str], say: Callable[[str], None]
+) -> None:
+    assert process.stderr is not None
+    while True:
+        try:
+            line = await process.stderr.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            line = end.partial
+        except asyncio.LimitOverrunError as over:
+            line = await process.stderr.readexactly(over.consumed)
+        if not line:
+            return
+        words = line.decode("utf-8", "replace").rstrip()
+        if words:
+            last.append(words)
+            say(words)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a child and all that it started."""
+    for way in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):  # the group is empty: all have ended
+            os.killpg(process.pid, way)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLITE_S):
+                await process.wait()
+                return

@@ -1,0 +1,245 @@
+"""The pipeline of a console (`console.stage.Pipeline`): jobs of the command line as children.
+
+A job reads the segments of a host and, since those are sealed only now and then, a copy of what the
+host has recorded since. Each run has a folder of its own in one for all, which goes with the
+console; the oldest make room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+
+from nomospace.cli.console.bench import CHILD, NAMES
+from nomospace.cli.console.children import Ended, run_child
+from nomospace.cli.console.tails import NothingRecorded, sealed_folder, sealed_last, write_tail
+from nomospace.cli.console.work import SealTail
+from nomospace.console.stage import Engine, Progress
+from nomospace.errors import CallerError, NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+KINDS: Final = ("audit", "replay", "match")
+JOB_S: Final = 3_600.0
+"""How long a job may take."""
+RUNS_MAX: Final = 3
+"""How many jobs run at a time."""
+FOLDERS_MAX: Final = 20
+"""How many runs keep their folders."""
+ANSWERS_MAX: Final = 1_000
+"""How many answers of a match are asked for."""
+REPORT_BYTES_MAX: Final = 8_000_000
+LOCAL: Final = {"audit": ("duckdb",), "replay": ("process", "duckdb"), "match": ("duckdb",)}
+"""The engines that need no Spark."""
+SPARK_SETUP: Final = "nomospace pipeline setup"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAJob(CallerError):
+    """What was asked for is no job, or lacks something."""
+
+    code: ClassVar[str] = "console.not-a-job"
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+class JobPipeline:
+    """Runs jobs over the journals of the hosts of this process."""
+
+    def __init__(self, server: Callable[[str], Server], names: Callable[[], Sequence[str]]) -> None:
+        self._server = server
+        self._names = names
+        self._root: Path | None = None
+        self._count = 0
+        self._running = 0
+
+    # -- what there is -------------------------------------------------------------------------
+
+    def kinds(self) -> Sequence[str]:
+        """What can be run here."""
+        return KINDS
+
+    def hosts(self) -> Sequence[str]:
+        """Whose journals there are."""
+        return self._names()
+
+    def engines(self, kind: str) -> Sequence[Engine]:
+        """Where a job of a kind may run: those that need nothing first."""
+        from nomospace.cli.spark import is_installed
+
+        here = [Engine(name, True) for name in LOCAL[_known(kind)]]
+        words = "" if is_installed() else f"Spark is not installed; {SPARK_SETUP} does it"
+        return [*here, Engine("spark", not words, words)]
+
+    def command(self, kind: str, options: Mapping[str, str]) -> str:
+        """The command line that does what the next run will."""
+        folder = self._folder() / f"run-{self._count + 1}"
+        server = self._server(options.get("host", ""))
+        sealed = sealed_folder(server)
+        journals = [*([sealed] if sealed else []), folder / "journal"]
+        return shlex.join(["nomospace", *_arguments(kind, options, journals, folder, people=True)])
+
+    # -- running -------------------------------------------------------------------------------
+
+    async def run(self, kind: str, options: Mapping[str, str]) -> AsyncIterator[Progress]:
+        """Do it; closing the iteration ends the job."""
+        _known(kind)
+        if self._running >= RUNS_MAX:
+            raise NotAJob(why=f"{RUNS_MAX} jobs run already; wait for one, or cancel it")
+        self._running += 1
+        try:
+            async with aclosing(self._steps(kind, options, self._begin())) as steps:
+                async for step in steps:
+                    yield step
+        except NomospaceError as error:
+            yield Progress(1.0, "it failed", ended=True, failed=str(error))
+        finally:
+            self._running -= 1
+
+    def close(self) -> None:
+        """Remove the folders of all runs."""
+        if self._root is not None:
+            shutil.rmtree(self._root, ignore_errors=True)
+            self._root = None
+
+    def _folder(self) -> Path:
+        if self._root is None:
+            self._root = Path(tempfile.mkdtemp(prefix="nomospace-console-"))
+        return self._root
+
+    def _begin(self) -> Path:
+        root = self._folder()
+        self._count += 1
+        folder = root / f"run-{self._count}"
+        folder.mkdir()
+        if self._count > FOLDERS_MAX:
+            shutil.rmtree(root / f"run-{self._count - FOLDERS_MAX}", ignore_errors=True)
+        return folder
+
+    async def _steps(
+        self, kind: str, options: Mapping[str, str], folder: Path
+    ) -> AsyncGenerator[Progress, None]:
+        server = self._server(options.get("host", ""))
+        _write_inputs(options, folder)
+        journals: list[Path] = []
+        sealed = sealed_folder(server)
+        if sealed is not None:
+            journals.append(sealed)
+        tail = folder / "tail"
+        try:
+            async for share in write_tail(server, tail, after=sealed_last(sealed)):
+                yield Progress(share, "copying what the host has recorded")
+        except NothingRecorded:
+            if sealed is None:
+                raise
+        else:
+            yield Progress(-1.0, "laying the copy out")
+            work = msgspec.json.encode(SealTail(str(tail), str(folder / "journal")))
+            ended = await run_child(CHILD, (), what="sealing", seconds=JOB_S, given=work)
+            if ended.code:
+                raise ended.failure()
+            journals.append(folder / "journal")
+            tail.unlink()
+        arguments = _arguments(kind, options, journals, folder, people=False)
+        async with aclosing(_watched(arguments, kind)) as told:
+            async for one in told:
+                yield one if isinstance(one, Progress) else await _found(kind, one, folder)
+
+
+async def _watched(arguments: Sequence[str], kind: str) -> AsyncGenerator[Progress | Ended, None]:
+    """A job's own words as they come, and then its end. Closing it ends the job."""
+    words: asyncio.Queue[str] = asyncio.Queue()
+    job = asyncio.create_task(
+        run_child(
+            "nomospace.cli", arguments, what=f"the {kind}", seconds=JOB_S, say=words.put_nowait
+        )
+    )
+    try:
+        yield Progress(-1.0, "starting")
+        while not job.done():
+            word = asyncio.create_task(words.get())
+            await asyncio.wait([job, word], return_when=asyncio.FIRST_COMPLETED)
+            if word.done():
+                yield Progress(-1.0, word.result())
+            word.cancel()
+        yield job.result()
+    finally:
+        job.cancel()
+        with suppress(asyncio.CancelledError, NomospaceError):
+            await job
+
+
+async def _found(kind: str, ended: Ended, folder: Path) -> Progress:
+    """What a job has printed and written. A replay or match that says no has found something."""
+    if ended.code not in (0, 1) or not ended.out.strip():
+        if ended.code == 0 and kind == "match":
+            return Progress(1.0, "done", ended=True, answer={"answers": []})
+        raise ended.failure()
+    if kind == "match":
+        lines = ended.out.splitlines()[:ANSWERS_MAX]
+        return Progress(
+            1.0, "done", ended=True, answer={"answers": [msgspec.json.decode(one) for one in lines]}
+        )
+    answer: dict[str, Any] = await asyncio.to_thread(msgspec.json.decode, ended.out)
+    page = folder / "report" / "report.html"
+    report = ""
+    if page.is_file() and page.stat().st_size <= REPORT_BYTES_MAX:
+        report = await asyncio.to_thread(page.read_text, "utf-8")
+    return Progress(1.0, "done", ended=True, report=report, answer=answer)
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise NotAJob(why=f"there is no job {kind[:60]!r}; jobs are {', '.join(KINDS)}")
+    return kind
+
+
+def _write_inputs(options: Mapping[str, str], folder: Path) -> None:
+    """What was typed, as files that a command can read."""
+    if options.get("law"):
+        (folder / NAMES[options.get("language", "law")]).write_text(options["law"], "utf-8")
+    if options.get("ontology"):
+        name = f"ontology.{options.get('format', 'yaml')}"
+        (folder / name).write_text(options["ontology"], "utf-8")
+
+
+def _arguments(
+    kind: str,
+    options: Mapping[str, str],
+    journals: Sequence[Path],
+    folder: Path,
+    *,
+    people: bool,
+) -> list[str]:
+    """A command's arguments; `people` read no JSON."""
+    engine = options.get("engine") or LOCAL[_known(kind)][0]
+    found = ["pipeline", kind, *map(str, journals), "--engine", engine]
+    if kind == "audit":
+        found += ["--out", str(folder / "report")]
+    if options.get("community"):
+        found += ["--community", options["community"]]
+    if kind == "replay" and options.get("law"):
+        found += ["--law", str(folder / NAMES[options.get("language", "law")])]
+    if kind == "match":
+        if not options.get("template") or not options.get("ontology"):
+            raise NotAJob(why="a match needs an ontology and a template; write them first")
+        file = folder / f"ontology.{options.get('format', 'yaml')}"
+        found += ["--ontology", str(file), "--template", options["template"]]
+        found += ["--limit", str(ANSWERS_MAX)]
+        if options.get("space"):
+            found += ["--space", options["space"]]
+    elif not people:
+        found.append("--json")
+    return found

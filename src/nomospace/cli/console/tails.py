@@ -1,0 +1,170 @@
+"""What hosts have in their journals just now, as a folder that the pipeline reads.
+
+The records that a host has not sealed are in its store, or in its memory, and nobody but the host
+reads them there. So it writes them into a file as they are, some at a time between its other work,
+and a child process makes segments of that file (`seal`): Arrow stays out of the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
+
+from nomospace.errors import CallerError
+from nomospace.store.interface import Entry
+from nomospace.store.journal import LawRecord, decode_record, encode_record
+from nomospace.wire.segments import (
+    MANIFEST,
+    Manifest,
+    Segment,
+    decode_manifest,
+    encode_manifest,
+    file_of,
+)
+
+if TYPE_CHECKING:
+    from nomospace.node.serve import Server
+
+NEWEST_MAX: Final = 200_000
+"""How many of a host's newest records are taken: so many it keeps itself."""
+CHUNK: Final = 1_000
+"""How many records are read before the host does something else."""
+SEGMENT_ROWS: Final = 100_000
+_HEAD: Final = struct.Struct(">QI")
+
+
+@dataclass(eq=False, kw_only=True)
+class NothingRecorded(CallerError):
+    """A host has no records to look at."""
+
+    code: ClassVar[str] = "console.nothing-recorded"
+    host: str
+
+    def __str__(self) -> str:
+        return (
+            f"the journal of {self.host} has no records; let something happen there, or start the "
+            "host with its journal on"
+        )
+
+
+def sealed_folder(server: Server) -> Path | None:
+    """The folder with a host's segments, if it has sealed some."""
+    folder = server.config.journal.folder
+    return Path(folder) if folder and (Path(folder) / MANIFEST).is_file() else None
+
+
+def sealed_last(folder: Path | None) -> int:
+    """The last record that a folder's segments have."""
+    return 0 if folder is None else read_manifest(folder).last
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a journal's folder."""
+    return decode_manifest((folder / MANIFEST).read_bytes(), str(folder))
+
+
+def link_newest(folder: Path, into: Path, newest: int) -> None:
+    """A folder with the newest segments of another, as links: so many records at least."""
+    chosen: list[Segment] = []
+    for segment in reversed(read_manifest(folder).segments):
+        if sum(one.last - one.first + 1 for one in chosen) >= newest:
+            break
+        chosen.insert(0, segment)
+    into.mkdir(parents=True)
+    for segment in chosen:
+        for table in segment.rows:
+            link = into / file_of(table, segment.number)
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to((folder / file_of(table, segment.number)).resolve())
+    (into / MANIFEST).write_bytes(encode_manifest(Manifest(segments=tuple(chosen))))
+
+
+async def write_tail(
+    server: Server, path: Path, *, after: int = 0, newest: int = NEWEST_MAX
+) -> AsyncIterator[float]:
+    """Write the newest records of a host into a file; gives how far it is, from 0 to 1.
+
+    The laws that have members come first: their own records may be long past. Raises
+    `NothingRecorded`.
+    """
+    keeper = server.host.keeper
+    last = 0 if keeper is None else keeper.store.last_record
+    begin = max(after, last - min(newest, NEWEST_MAX))
+    if keeper is None or begin >= last:
+        raise NothingRecorded(host=server.config.host.name)
+    with path.open("wb") as file:
+        for record in _laws(server):
+            _write(file, begin + 1, encode_record(record))
+        at = begin
+        while at < last and (entries := keeper.store.journal(at, CHUNK)):
+            for entry in entries:
+                _write(file, entry.seq, entry.record)
+            at = entries[-1].seq
+            yield min(1.0, (at - begin) / (last - begin))
+            await asyncio.sleep(0)
+
+
+def _laws(server: Server) -> Iterator[LawRecord]:
+    """The laws that have members, marked by a time that no record has."""
+    host = server.config.host.name
+    hashes = dict.fromkeys(one.law.hash for one in server.host.core.governing.members())
+    for hash in hashes:
+        law = server.host.law(hash)
+        if law is not None:
+            yield LawRecord(host, 0, hash, law.name, law.tree.source.text)
+
+
+def _write(file: BinaryIO, seq: int, record: bytes) -> None:
+    file.write(_HEAD.pack(seq, len(record)) + record)
+
+
+def read_tail(path: Path) -> Iterator[Entry]:
+    """The records of a file that `write_tail` wrote."""
+    with path.open("rb") as file:
+        while head := file.read(_HEAD.size):
+            seq, size = _HEAD.unpack(head)
+            yield Entry(seq, file.read(size))
+
+
+def seal(path: Path, folder: Path) -> None:
+    """Make segments of a file that `write_tail` wrote; in a child process, for it takes Arrow.
+
+    A law that was put before the records counts from the first of them on, and not at all when its
+    own record is there.
+    """
+    from nomospace.store.segments import add_segment
+
+    manifest, rows = Manifest(), dict[str, list[dict[str, Any]]]()
+    first = last = count = 0
+    for seq, table, row in _rows(path):
+        rows.setdefault(table, []).append(row)
+        first, last, count = first or seq, seq, count + 1
+        if count == SEGMENT_ROWS:
+            manifest = add_segment(folder, manifest, rows, first, last)
+            rows, first, count = {}, 0, 0
+    if rows:
+        add_segment(folder, manifest, rows, first, last)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    from nomospace.store.parquet import row_of
+
+    own: dict[str, None] = {}
+    begin = 0
+    for entry in read_tail(path):
+        record = decode_record(entry.record)
+        if isinstance(record, LawRecord) and record.at:
+            own[record.hash] = None
+        if not isinstance(record, LawRecord) or record.at:
+            begin = begin or row_of(entry)[1]["at"]
+    for entry in read_tail(path):
+        table, row = row_of(entry)
+        if table == "laws" and not row["at"]:
+            if row["law"] in own:
+                continue
+            row["at"] = begin
+        yield entry.seq, table, row
