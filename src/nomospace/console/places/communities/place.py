@@ -1,0 +1,243 @@
+"""The page of the place: a strip of communities, and of the chosen one all there is to see.
+
+Rulings come with every beat; counts, members and obligations once a second, and only what has
+changed is sent to the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
+
+from nicegui import ui
+
+from nomospace.console import look
+from nomospace.console.places.communities import gathered
+from nomospace.console.places.communities.parts import LawText, Members, Owed
+from nomospace.console.places.communities.sparks import Sparks
+from nomospace.console.places.listing import Column, Listing, Row
+from nomospace.console.pulse import BEATS_S, Seen
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+    from nomospace.console.places.communities.gathered import Line
+    from nomospace.console.pulse import Beat
+
+RULINGS: Final = (
+    Column("verdict", "verdict", "104px", "verdict"),
+    Column("rule", "rule", "52px", "mono"),
+    Column("event", "event", "minmax(0, 1fr)", "mono"),
+    Column("at", "when", "96px", "when"),
+)
+NONE_YET: Final = "No ruling yet. One appears here as soon as a member sends or receives."
+SHORT_HASH: Final = 12
+
+
+def show(frame: Frame) -> None:
+    """Show the place in a window."""
+    Communities(frame).show()
+
+
+class Communities:
+    """The place, in one window."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._law = ""
+        self._lines: list[Line] = []
+        self._one: Community | None = None
+
+    def show(self) -> None:
+        """Draw it, and go on with the beats."""
+        self._strip = ui.element("div").classes("strip").props('role=tablist aria-label="Laws"')
+        self._middle = ui.element("div").classes("community")
+        self._look(query(self._frame).get("law", ""))
+        self._frame.on_beat(self._beat)
+
+    def _beat(self, beat: Beat) -> None:
+        if self._one is not None:
+            self._one.rulings(beat.rulings, sum(beat.folded.values()))
+        if beat.number % BEATS_S == 0:
+            self._look(self._law)
+            if self._one is not None:
+                self._one.second()
+
+    def _look(self, law: str) -> None:
+        """See which communities there are; one that was chosen and is gone gives way to another."""
+        lines = gathered.communities(self._frame.console.services)
+        known = {line.law: line for line in lines}
+        named = {line.name: line.law for line in reversed(lines)}
+        law = law if law in known else named.get(law, lines[0].law if lines else "")
+        if lines != self._lines or law != self._law:
+            self._lines = lines
+            self._draw_strip(law)
+        if law != self._law or (not law and self._one is None):
+            self._choose(law)
+
+    def _draw_strip(self, chosen: str) -> None:
+        self._strip.clear()
+        with self._strip:
+            for line in self._lines:
+                with (
+                    ui.element("button")
+                    .classes("strip-one")
+                    .props(f"type=button role=tab aria-selected={_flag(line.law == chosen)}")
+                    .on("click", partial(self._pick, line.law)) as made
+                ):
+                    look.attributes(made, data_law=line.law)
+                    ui.label(line.name).classes("strip-name")
+                    ui.label(f"{line.members} members").classes("quiet")
+                    if line.obligations:
+                        ui.label(f"⏳ {line.obligations}").classes("obligation").tooltip(
+                            "pending obligations"
+                        )
+
+    def _pick(self, law: str) -> None:
+        self._look(law)
+        ui.navigate.history.replace(f"/communities?law={law}")
+
+    def _choose(self, law: str) -> None:
+        self._law = law
+        self._one = None
+        self._middle.clear()
+        with self._middle:
+            if law:
+                self._one = Community(self._frame, law)
+            else:
+                look.empty(
+                    "No agent of these hosts is under a law.",
+                    "Adopt one in “As a member”, or run: nomospace up",
+                )
+
+
+class Community:
+    """One community, as the middle of the place shows it."""
+
+    def __init__(self, frame: Frame, law: str) -> None:
+        self._frame = frame
+        self._law = law
+        services = frame.console.services
+        views = list(gathered.laws(services, law))
+        hits = gathered.hits_of(views)
+        now = frame.console.service.views.now
+        lately = [one for one in frame.console.pulse.latest if one.ruling.law == law]
+        self._sparks = Sparks(
+            [(one.ruling.rule, one.ruling.at) for one in lately if one.ruling.rule], now=now
+        )
+        self._sparks.count(hits.rules)
+        self._hits = hits
+        self._members = gathered.members(services, law)
+        self._owed = gathered.owed(services, law)
+        self._folded = 0
+        with ui.element("section").classes("card community-law").props('aria-label="The law"'):
+            with ui.element("div").classes("card-head"):
+                ui.label(views[0].name).classes("card-title")
+                look.mono(law[:SHORT_HASH]).classes("quiet").tooltip(f"sha256:{law}")
+                ui.label(f"discloses {views[0].disclose}").classes("quiet")
+            self._text = LawText(views[0], hits, self._sparks.lines(), self._open_rule)
+            self._counted = ui.label().classes("listing-foot").props("data-counted role=status")
+        with ui.element("section").classes("card community-members"):
+            _head("Members and their control states")
+            self._shown = Members(list(self._members.values()), self._open_agent)
+        with ui.element("section").classes("card community-owed"):
+            _head("Obligations")
+            self._line = Owed(*self._owed, now, self._open_agent)
+        with ui.element("section").classes("card community-rulings"):
+            _head("Rulings", "open one to see why")
+            self._list = Listing(
+                RULINGS,
+                [_row(one) for one in reversed(lately)],
+                label="Rulings, the newest first",
+                none=NONE_YET,
+                now=now,
+                on_pick=self._open_ruling,
+            )
+        self._tell_counts()
+
+    # -- live ------------------------------------------------------------------------------------
+
+    def rulings(self, found: Iterable[Seen], folded: int) -> None:
+        """What was ruled since the last beat."""
+        mine = [_row(one) for one in found if one.ruling.law == self._law]
+        self._folded += folded
+        if mine or folded:
+            note = f"{self._folded:,} records were folded" if self._folded else ""
+            self._list.add(mine[::-1], self._frame.console.service.views.now, note)
+
+    def second(self) -> None:
+        """A second has passed: counts, members, obligations."""
+        services = self._frame.console.services
+        hits = gathered.hits_of(list(gathered.laws(services, self._law)))
+        self._sparks.count(hits.rules)
+        self._text.tell(hits, self._sparks.lines())
+        if hits != self._hits:
+            self._hits = hits
+            self._tell_counts()
+        members = gathered.members(services, self._law)
+        changed, gone = gathered.changed(self._members, members)
+        if changed or gone:
+            self._members = members
+            self._shown.tell(changed, gone)
+        owed = gathered.owed(services, self._law)
+        if owed != self._owed:
+            self._owed = owed
+            self._line.tell(*owed, self._frame.console.service.views.now)
+
+    def _tell_counts(self) -> None:
+        hits = self._hits
+        never = sum(not count for count in hits.rules.values())
+        words = [f"{never} of {len(hits.rules)} rules never ruled" if never else "every rule ruled"]
+        if hits.unmatched:
+            words.append(f"{hits.unmatched:,} events met no rule")
+        if hits.uncounted:
+            words.append(f"{hits.uncounted:,} older records not counted")
+        self._counted.set_text(" · ".join(words))
+
+    # -- stories ---------------------------------------------------------------------------------
+
+    def _open_ruling(self, id: str) -> None:
+        host, _, rest = id.partition("/")
+        record, _, rule = rest.partition("/")
+        if rule:
+            self._text.show_rule(rule)
+        self._frame.open("ruling", host, record)
+
+    def _open_agent(self, id: str) -> None:
+        host, _, home = id.partition("/")
+        self._frame.open("agent", host, home)
+
+    def _open_rule(self, rule: str) -> None:
+        self._text.show_rule(rule)
+        self._frame.open("rule", self._frame.console.name, f"{self._law}:{rule}")
+
+
+def query(frame: Frame) -> dict[str, str]:
+    """What the address of the page asks for behind its question mark."""
+    del frame
+    path = ui.context.client.sub_pages_router.current_path
+    return {name: values[0] for name, values in parse_qs(path.partition("?")[2]).items()}
+
+
+def _head(title: str, more: str = "") -> None:
+    with ui.element("div").classes("card-head"):
+        ui.label(title).classes("card-title")
+        if more:
+            ui.label(more).classes("quiet")
+
+
+def _row(seen: Seen) -> Row:
+    ruling = seen.ruling
+    return {
+        "id": f"{seen.host}/{ruling.record}/{ruling.rule or ''}",
+        "verdict": look.verdict_of(ruling),
+        "rule": ruling.rule or "—",
+        "rule_hint": ruling.verdict,
+        "event": gathered.cut(ruling.event, 300),
+        "at": ruling.at,
+    }
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

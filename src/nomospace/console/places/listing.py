@@ -1,0 +1,71 @@
+"""A list that stays quick however long it is, and calm however much happens (`static/listing.js`).
+
+The page holds the lines and shows those that one can see. What is new is told in one message; while
+the pointer is over the list nothing moves in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from nicegui import ui
+from nicegui.element import Element
+
+from nomospace.console.console import STATIC
+
+ROWS_MAX: Final = 500
+"""The most lines of one list."""
+
+Row = dict[str, Any]
+"""A line: its `id`, and a value for each column; `<column>_hint` is what hovering shows."""
+
+
+class Column(NamedTuple):
+    """A column: `kind` is `text`, `mono`, `num`, `verdict` or `when` (microseconds)."""
+
+    name: str
+    label: str
+    width: str
+    kind: str = "text"
+    unknown: str = ""
+    """What hovering says where there is no time."""
+
+
+class Listing(Element, component=STATIC / "listing.js"):
+    """A list. `on_pick` hears the id of a line that is opened."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Row],
+        *,
+        label: str,
+        none: str,
+        now: int,
+        on_pick: Callable[[str], None],
+        note: str = "",
+    ) -> None:
+        super().__init__()
+        self._props["columns"] = [column._asdict() for column in columns]
+        self._props["rows"] = list(rows[:ROWS_MAX])
+        self._props["label"] = label
+        self._props["none"] = none
+        self._props["now"] = now
+        self._props["note0"] = note
+        self._props["most"] = ROWS_MAX
+        self.on("pick", lambda event: on_pick(str(event.args)))
+
+    def put(self, rows: Sequence[Row], now: int, note: str = "", *, at_once: bool = False) -> None:
+        """Show other lines; `at_once` when somebody asked for them, even under the pointer."""
+        self.run_method("put", list(rows[:ROWS_MAX]), now, note, at_once)
+
+    def add(self, rows: Sequence[Row], now: int, note: str = "") -> None:
+        """Put new lines on top, the newest first."""
+        self.run_method("add", list(rows[:ROWS_MAX]), now, note)
+
+
+def button(text: str, on_click: Callable[[], Any], *, main: bool = False) -> ui.button:
+    """A button in the console's own look."""
+    made = ui.button(text, on_click=on_click, color=None).props("no-caps unelevated dense")
+    return made.classes("act act-main" if main else "act")

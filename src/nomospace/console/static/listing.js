@@ -1,0 +1,119 @@
+// A list that shows only the lines one can see, however many it has.
+// - `put` shows other lines; `add` puts new ones on top, and lets the oldest go.
+// - While the pointer is over it nothing moves: what came meanwhile is counted, and shown after.
+// - Arrow keys, Home and End go through it; Enter opens what is marked.
+// Everything is shown as text; nothing here reads markup.
+import { span } from "/console-static/times.js";
+
+const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
+
+export default {
+  template: `
+    <div class="listing" :data-held="held">
+      <div class="listing-head" :style="tracks" aria-hidden="true">
+        <span v-for="c in columns" :key="c.name" :class="'cell-' + c.kind">{{ c.label }}</span>
+      </div>
+      <div class="listing-body" ref="body" tabindex="0" role="listbox" :aria-label="label"
+           :aria-activedescendant="active === null ? null : domId(active)"
+           @scroll="scrolled" @mouseenter="hold" @mouseleave="let_go" @keydown="key">
+        <div class="listing-all" :style="{ height: lines.length * height + 'px' }">
+          <div v-for="line in seen" :key="line.row.id" :id="domId(line.row.id)" role="option"
+               class="listing-row" :class="{ active: line.row.id === active }"
+               :aria-selected="line.row.id === active" :data-id="line.row.id"
+               :style="[tracks, { transform: 'translateY(' + line.at * height + 'px)' }]"
+               @click="pick(line.row.id)">
+            <span v-for="c in columns" :key="c.name" :class="'cell-' + c.kind" :title="hint(c, line.row)">
+              <template v-if="c.kind === 'verdict'">
+                <span class="verdict" :class="line.row[c.name]"><span class="sign" aria-hidden="true">{{ sign(line.row[c.name]) }}</span>
+                <span>{{ line.row[c.name] }}</span></span>
+              </template>
+              <template v-else-if="c.kind === 'when'">{{ when(line.row[c.name]) }}</template>
+              <template v-else>{{ line.row[c.name] }}</template>
+            </span>
+          </div>
+        </div>
+        <div v-if="!lines.length" class="listing-none">{{ none }}</div>
+      </div>
+      <div class="listing-foot" role="status">
+        <span>{{ note }}</span><span v-if="waiting">⏸ {{ waiting }}</span>
+      </div>
+    </div>`,
+  props: { columns: Array, rows: Array, label: String, none: String, now: Number, note0: String,
+           height: { type: Number, default: 28 }, most: { type: Number, default: 500 } },
+  emits: ["pick"],
+  data() {
+    return { lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
+             held: false, later: null, offset: 0, clock: 0 };
+  },
+  created() { this.set_clock(this.now); },
+  mounted() {
+    this.watching = new ResizeObserver(() => { this.room = this.$refs.body.clientHeight; });
+    this.watching.observe(this.$refs.body);
+    this.ticking = setInterval(() => { this.clock = Date.now() + this.offset; }, 1000);
+  },
+  beforeUnmount() { this.watching.disconnect(); clearInterval(this.ticking); },
+  computed: {
+    tracks() { return { gridTemplateColumns: this.columns.map((c) => c.width).join(" ") }; },
+    seen() {
+      const first = Math.max(0, Math.floor(this.top / this.height) - 8);
+      const last = Math.min(this.lines.length, Math.ceil((this.top + this.room) / this.height) + 8);
+      return this.lines.slice(first, last).map((row, i) => ({ row, at: first + i }));
+    },
+    waiting() {
+      if (!this.held || !this.later) return "";
+      const count = this.later.count;
+      return count === null ? "changes wait until the pointer leaves" : `${count} new wait until the pointer leaves`;
+    },
+  },
+  methods: {
+    domId(id) { return `l${this.$.uid}-${id}`; },
+    sign(word) { return SIGNS[word] || ""; },
+    set_clock(now) { if (now) { this.offset = now / 1000 - Date.now(); this.clock = now / 1000; } },
+    when(at) {
+      if (!at) return "";
+      const ms = at / 1000 - this.clock;
+      return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+    },
+    hint(column, row) {
+      if (column.kind === "when") return row[column.name] ? new Date(row[column.name] / 1000).toISOString() : column.unknown || "";
+      return row[column.name + "_hint"] || String(row[column.name] ?? "");
+    },
+    scrolled() { this.top = this.$refs.body.scrollTop; },
+    hold() { this.held = true; },
+    let_go() {
+      this.held = false;
+      if (this.later) { this.lines = this.later.lines; this.note = this.later.note; this.later = null; }
+    },
+    show(lines, note, count) {
+      if (this.held) {
+        const before = this.later && this.later.count !== null ? this.later.count : 0;
+        this.later = { lines, note, count: count === null ? null : before + count };
+      } else { this.lines = lines; this.note = note; }
+    },
+    put(rows, now, note, at_once) {
+      this.set_clock(now);
+      if (at_once) { this.later = null; this.lines = rows; this.note = note; this.$refs.body.scrollTop = 0; }
+      else this.show(rows, note, null);
+    },
+    add(rows, now, note) {
+      this.set_clock(now);
+      const lines = this.later ? this.later.lines : this.lines;
+      this.show([...rows, ...lines].slice(0, this.most), note, rows.length);
+    },
+    pick(id) { this.active = id; this.$emit("pick", id); },
+    key(event) {
+      const at = this.lines.findIndex((row) => row.id === this.active);
+      const page = Math.max(1, Math.floor(this.room / this.height) - 1);
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page,
+                   Home: 0, End: this.lines.length - 1 }[event.key];
+      if (event.key === "Enter" && at >= 0) { event.preventDefault(); this.pick(this.active); return; }
+      if (to === undefined || !this.lines.length) return;
+      event.preventDefault();
+      const next = Math.min(this.lines.length - 1, Math.max(0, to));
+      this.active = this.lines[next].id;
+      const body = this.$refs.body;
+      if (next * this.height < body.scrollTop) body.scrollTop = next * this.height;
+      else if ((next + 1) * this.height > body.scrollTop + this.room) body.scrollTop = (next + 1) * this.height - this.room;
+    },
+  },
+};
