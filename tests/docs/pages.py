@@ -11,7 +11,7 @@ _FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GUIDE = ROOT / "docs" / "laws" / "guide.md"
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
     GUIDE,
     *sorted((ROOT / "docs" / "agents").glob("*.md")),
     *sorted((ROOT / "docs" / "spaces").glob("*.md")),
