@@ -14,6 +14,7 @@ done. The parts of a host each have a file; they share the step under way throug
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts;
+- `hand`: plain writes, reads and takes that need no step;
 - `directory`: who is at which host of the group, and who shares what, line by line;
 - this file: the step, and the calls of agents, which are held while the group changes.
 """
@@ -69,6 +70,7 @@ from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
+from nomospace.host.hand import Hand
 from nomospace.host.holding import Holding, Resident
 from nomospace.host.lending import Lending
 from nomospace.host.mirroring import Mirroring
@@ -261,22 +263,22 @@ class Host:
 
     # -- the short way -----------------------------------------------------------------------
 
-    def at_hand(self, agent: str, name: str) -> Space | None:
-        """The space where a plain read or take of an agent needs no step, if there is one.
+    def at_hand(self, agent: str, name: str) -> Hand | None:
+        """The space where plain writes, reads and takes of an agent need no step, if there is one.
 
-        Its tuples that are not on disk may be read and removed there as a `Call` would do it:
-        nothing is written down, and nobody else hears of it. That is so until this host is told
-        something else. `None` says nothing: whatever is asked has to be told as a `Call`. (An agent
-        to whom the space is durable mostly asks for what is on disk.)
+        That is so until this host is told something. `None` says nothing: whatever is asked has to
+        be told as a `Call`.
         """
         if self.group.frozen or self.loading:
             return None
         resident = self.holding.residents.get(agent)
-        interface = resident.spaces.get(name) if resident is not None else None
-        if interface is None or interface.law or interface.durable or not interface.shared:
+        if resident is None:
+            return None
+        interface = resident.spaces.get(name)
+        if interface is None or interface.law or not interface.shared:
             return None
         space = self.holding.levels[name].space
-        return None if space.observed else space
+        return None if space.observed else Hand(resident, interface, space)
 
     # -- a step ----------------------------------------------------------------------------
 

@@ -1,14 +1,16 @@
-"""Plain reads and takes that need no step of the core: served as they come, a few at a time.
+"""Plain calls that need no step of the core: served as they come, a few at a time.
 
-Most of what busy clients ask for is one tuple that lies on this very host, in a shared space
-without a law, and that is not on disk. To give it away changes nothing that anybody else has to
-hear of. So what a connection brings in one read is looked through from its head: as long as it is
-of this kind, it is found, packed and sent, and no request, effect or number of the core is made for
-it. The first frame that is anything else ends that, and so does one that finds nothing, is not
-sound, or was asked before: it goes the long way (`Sessions.ask`), which says what is wrong with it.
+Most of what busy clients ask for is to write one tuple, or to have one that lies on this very host,
+in a shared space without a law. That changes the space and perhaps the disk, and nobody else has to
+hear of it (`host.hand`). So what a connection brings in one read is looked through from its head:
+as long as it is of this kind, it is done and its answer packed, and no request, effect or number of
+the core is made for it. The first frame that is anything else ends that, and so does one that finds
+nothing, is not sound, or was asked before: it goes the long way (`Sessions.ask`), which says what
+is wrong with it.
 
 Answers go out a few at a time. While the client reads those and asks again, the next are made: a
-client with many calls under way and its host work side by side, and not in turns.
+client with many calls under way and its host work side by side, and not in turns. What a few calls
+change on disk is one step there, with all their answers; these go out when it is kept.
 """
 
 from __future__ import annotations
@@ -17,19 +19,26 @@ from typing import Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAYS
+from nomospace.host.changes import Change
+from nomospace.host.effects import TAKEN, WRITTEN
+from nomospace.host.hand import Hand
 from nomospace.node.outputs import Outputs
-from nomospace.node.session import Session
-from nomospace.space import Record
-from nomospace.terms.templates import Template
+from nomospace.node.session import Served, Session, Taken
+from nomospace.store.interface import Kept
+from nomospace.terms import Term
+from nomospace.terms.templates import Template, freeze_tuple
 from nomospace.wire.talk import (
+    OUT,
     SEEK,
     SEEK_PLAIN,
     WINDOW,
     Frame,
+    pack_done,
     pack_found,
     read_seek,
     unpack_frame,
 )
+from nomospace.wire.values import thaw_all
 
 SOME: Final = 16
 """How many answers go out together."""
@@ -40,16 +49,21 @@ CALLS_MAX: Final = 4 * WINDOW
 
 _PLACES: Final = 6
 """Where the places of a plain template begin in its frame."""
+_OUT_PARTS: Final = 7
+"""How many parts the frame of a write has."""
 _HEADS: Final = frozenset(
-    [bytes([0x90 + parts, kind]) for parts in range(_PLACES, 16) for kind in (SEEK_PLAIN, SEEK)]
+    [
+        bytes([0x90 + _OUT_PARTS, OUT]),
+        *[bytes([0x90 + n, kind]) for n in range(_PLACES, 16) for kind in (SEEK_PLAIN, SEEK)],
+    ]
 )
-"""How a frame begins that may be of this kind: a list of 6 to 15 parts, then its kind."""
+"""How a frame begins that may be of this kind: a list of some parts, then its kind."""
 _TAKES: Final = {number: how in TAKING for number, how in enumerate(WAYS) if how not in BULK}
 """The ways to read or take one tuple, and whether they take it."""
 
 
 class Counter(Outputs):
-    """The part of a host's sessions that serves plain reads and takes at once."""
+    """The part of a host's sessions that serves plain calls at once."""
 
     def serve(self, session: Session, frames: list[bytes], at: int) -> int:
         """Serve what can be at once of the frames from a place on; the place where that ended."""
@@ -74,64 +88,123 @@ class Counter(Outputs):
         )
 
     def _serve_some(self, session: Session, frames: list[bytes]) -> int:
-        outbox, agent, gate = session.outbox, session.agent, self._gate
+        served = Served(session.agent)
+        pushes = served.out.pushes
         number, high = session.number, session.high
-        bodies: list[bytes] = []
-        taken: list[Record] = []
-        name, space, now = "", None, 0
+        hand: Hand | None = None
         try:
             for data in frames:
                 if data[:2] not in _HEADS:
                     break
                 frame = unpack_frame(data)
-                seq, seen, wanted, way = frame[1], frame[2], frame[3], frame[4]
+                seq, seen, wanted = frame[1], frame[2], frame[3]
                 if seq.__class__ is not int or seen.__class__ is not int or seq <= high:
                     break
-                if wanted != name or space is None:
-                    if space is not None or wanted.__class__ is not str:
-                        break  # the next ones begin with it
-                    found = gate.at_hand(agent, wanted)
+                if hand is None:
+                    found = None
+                    if wanted.__class__ is str:
+                        found = self._gate.at_hand(session.agent, wanted)
                     if found is None:
                         break
-                    name, (space, now) = wanted, found
-                takes = _TAKES.get(way) if way.__class__ is int else None
-                if takes is None:
+                    served.space, (hand, served.now) = wanted, found
+                elif wanted != served.space:
+                    break  # the next ones begin with it
+                if frame[0] == OUT:
+                    body, taken = _write(served, hand, frame, number + 1), None
+                else:
+                    body, taken = _seek(served, hand, frame, number + 1)
+                if not body:
                     break
-                record = space.only(frame, _PLACES, now=now) if frame[0] == SEEK_PLAIN else None
-                if record is None:
-                    template = _plain(frame)
-                    record = None if template is None else space.find(template, now=now)
-                if record is None or record.kept:
-                    break
-                body = pack_found(
-                    number + 1,
-                    seq,
-                    record.fields,
-                    record.writer,
-                    record.count,
-                    record.cur,
-                    record.deliveries,
-                )
-                if takes:
-                    space.remove(record)
-                    taken.append(record)
-                if outbox and outbox[0][0] <= seen:
+                if session.outbox and session.outbox[0][0] <= seen:
                     self._forget(session, seen)
                 number += 1
                 high = seq
-                outbox.append((number, body, seq, None))
-                bodies.append(body)
+                pushes.append((session, (number, body, seq, taken)))
+                if len(served.changes) > len(served.kept):
+                    served.kept.append(Kept(session.key, number, body))
         except NomospaceError:
-            pass  # no frame, or too large an answer: the long way says so
-        if bodies:
-            session.number, session.high = number, high
-            session.answers += len(bodies)
-            session.weight += sum(map(len, bodies))
-            assert session.link is not None, "there is room only while somebody is connected"
-            session.link.send_now(bodies)
-            session.sent = session.shown = number
-            gate.served(name, agent, len(bodies), taken, now)
-        return len(bodies)
+            pass  # no frame, too large an answer, no room: the long way says so
+        if pushes:
+            self._answer(session, served, number, high)
+        return len(pushes)
+
+    def _answer(self, session: Session, served: Served, number: int, high: int) -> None:
+        """Let answers go out: now, or when what they tell of is on disk."""
+        session.number, session.high = number, high
+        out, calls = served.out, session.calls
+        out.kept = bool(served.changes)
+        for _, push in out.pushes:
+            calls[push[2]] = 0  # should it be asked again before its answer is out
+        if self._gate.served(served):
+            return
+        bodies: list[bytes] = []
+        for _, push in out.pushes:
+            # The client has it, as far as anyone will ever know: so it never goes back.
+            session.outbox.append((*push[:3], None))
+            bodies.append(push[1])
+            del calls[push[2]]
+        session.answers += len(bodies)
+        session.weight += sum(map(len, bodies))
+        assert session.link is not None, "there is room only while somebody is connected"
+        session.link.send_now(bodies)
+        session.sent = session.shown = number
+
+
+def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
+    """Write a tuple; the answer, which is empty when that has to go the long way."""
+    fields = _fields(frame)
+    written = None if fields is None else hand.write(fields)
+    if written is None:
+        return b""
+    record, change = written
+    served.outs += 1
+    _note(served, change)
+    served.told.append((WRITTEN, record))
+    return pack_done(number, frame[1])
+
+
+def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes, Taken | None]:
+    """Read or take a tuple; the answer, as `_write` gives it, and what was taken."""
+    way, space, now = frame[4], hand.space, served.now
+    takes = _TAKES.get(way) if way.__class__ is int else None
+    if takes is None:
+        return b"", None
+    record = space.only(frame, _PLACES, now=now) if frame[0] == SEEK_PLAIN else None
+    if record is None:
+        template = _plain(frame)
+        record = None if template is None else space.find(template, now=now)
+    if record is None:
+        return b"", None
+    body = pack_found(
+        number,
+        frame[1],
+        record.fields,
+        record.writer,
+        record.count,
+        record.cur,
+        record.deliveries,
+    )
+    if not takes:
+        return body, None
+    _note(served, hand.take(record))
+    served.told.append((TAKEN, record))
+    return body, (served.space, None, (record.fields,))
+
+
+def _note(served: Served, change: Change | None) -> None:
+    if change is not None:
+        served.changes.append(change)
+
+
+def _fields(frame: Frame) -> tuple[Term, ...] | None:
+    """The fields of a tuple that is for its writer, and stays; `None` for others."""
+    _, _, _, _, fields, to, ttl_us = frame
+    if to.__class__ is not str or to or ttl_us.__class__ is not int or ttl_us:
+        return None
+    try:
+        return freeze_tuple(thaw_all(fields))
+    except (NomospaceError, ValueError, TypeError):
+        return None  # the long way says what is wrong with it
 
 
 def _plain(frame: Frame) -> Template | None:

@@ -25,7 +25,7 @@ from typing import Any, Final, Protocol, cast
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Seek, Tick
+from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Out, Seek, Tick
 from nomospace.host.effects import (
     Answer,
     Came,
@@ -36,16 +36,17 @@ from nomospace.host.effects import (
     Traced,
     Transmit,
 )
+from nomospace.host.hand import Hand
 from nomospace.host.problems import Busy
 from nomospace.node.clock import Clock, Mark
 from nomospace.node.desk import Desk
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import Links
-from nomospace.node.session import Outgoing
+from nomospace.node.session import Outgoing, Served
 from nomospace.node.sessions import Sessions
 from nomospace.node.telemetry import Tracing
 from nomospace.protocols.messages import View
-from nomospace.space import Record, Space
+from nomospace.space import Record
 from nomospace.store.interface import Kept, Step, Store
 
 INBOX_MAX: Final = 100_000
@@ -65,10 +66,10 @@ class Recorder(Protocol):
     def records(self, effects: list[Effect], now: int) -> tuple[bytes, ...]:
         """What the journal says of a step."""
 
-    def taken(
-        self, space: str, records: Sequence[Record], agent: str, now: int
+    def tuples(
+        self, space: str, told: Sequence[tuple[str, Record]], agent: str, now: int
     ) -> tuple[bytes, ...]:
-        """What it says of tuples that an agent took without one."""
+        """What it says of tuples that an agent wrote and took without one."""
 
 
 class Driver(ABC):
@@ -223,22 +224,51 @@ class Driver(ABC):
             raise self._why_not(keeper)
         self._tell(event)
 
-    def _at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
-        """A space that can be served from without a step, when nothing waits for the disk."""
+    def _at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
+        """A space that can be served from without a step, and the time."""
         core, keeper = self._core, self._keeper
-        if core is None or self._behind or self._stepping or self._tracing.on:
+        if core is None or self._stepping or self._tracing.on:
             return None
         if keeper is not None and (keeper.trouble is not None or keeper.full):
-            return None  # the journal could not tell of it: such calls are refused, with the reason
-        space = core.at_hand(agent, name)
-        return None if space is None else (space, self._now())
+            return None  # it could not be kept: such calls are refused, with the reason
+        hand = core.at_hand(agent, name)
+        return None if hand is None else (hand, self._now())
 
-    def _served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
-        """So many reads and takes were served at hand; the journal learns what was taken."""
-        self.steps += count
-        self.calls[Seek] = self.calls.get(Seek, 0) + count
-        if taken and self._recorder is not None and self._keeper is not None:
-            self._set_aside(self._recorder.taken(name, taken, agent, now))
+    def _served(self, served: Served) -> bool:
+        """Some calls were served at hand; whether their answers have to wait for the disk.
+
+        What they changed is one step for the disk, and the journal learns of it there.
+        """
+        out, calls = served.out, self.calls
+        seeks = len(out.pushes) - served.outs
+        self.steps += len(out.pushes)
+        calls[Seek] = calls.get(Seek, 0) + seeks
+        calls[Out] = calls.get(Out, 0) + served.outs
+        keeper = self._keeper
+        if keeper is None:
+            return False
+        records: tuple[bytes, ...] = ()
+        if served.told and self._recorder is not None:
+            records = self._recorder.tuples(served.space, served.told, served.agent, served.now)
+        if served.changes:
+            self._persist([out], Step(tuple(served.changes), tuple(served.kept), records))
+            return True
+        if records:
+            self._set_aside(records)
+        if self._behind:
+            self._behind.append((keeper.last, [out]))
+            return True
+        return False
+
+    def _persist(self, todo: list[Effect | Outgoing], step: Step) -> None:
+        """Do something once a step is on disk, and with it what the journal has to tell."""
+        keeper = self._keeper
+        assert keeper is not None, "there is a store"
+        if self._aside:
+            step = Step(step.changes, step.outbox, (*self._aside, *step.records))
+            self._aside = []
+        self._behind.append((keeper.last + 1, todo))
+        keeper.put(step)
 
     def _carry(self, effects: list[Effect], now: int) -> None:
         """Do what a step orders: now, or when all that it rests on is on disk."""
@@ -262,10 +292,7 @@ class Driver(ABC):
                 self._set_aside(records)
         if persists:
             assert isinstance(first, Persist)
-            if self._aside:
-                records, self._aside = (*self._aside, *records), []
-            self._behind.append((keeper.last + 1, todo))
-            keeper.put(Step(first.changes, kept, records))
+            self._persist(todo, Step(first.changes, kept, records))
         elif self._behind:
             self._behind.append((keeper.last, todo))
         else:

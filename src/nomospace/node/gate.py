@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nomospace.client import Report
 from nomospace.host.calls import Event
-from nomospace.node.session import Outgoing
-from nomospace.space import Record, Space
+from nomospace.host.hand import Hand
+from nomospace.node.session import Outgoing, Served
 from nomospace.store.interface import Kept, Step
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class HostGate:
     def tell(self, event: Event) -> None:
         self._host._tell_or_raise(event)
 
-    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
         return self._host._at_hand(agent, name)
 
-    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
-        self._host._served(name, agent, count, taken, now)
+    def served(self, served: Served) -> bool:
+        return self._host._served(served)
 
     def seat(self, agent: str) -> None:
         self._host._seat(agent)

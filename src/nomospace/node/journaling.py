@@ -107,11 +107,11 @@ class Journalist:
         """What the journal says of a step."""
         return self._scribe.records(effects, now)
 
-    def taken(
-        self, space: str, tuples: Sequence[Record], agent: str, now: int
+    def tuples(
+        self, space: str, told: Sequence[tuple[str, Record]], agent: str, now: int
     ) -> tuple[bytes, ...]:
-        """What the journal says of tuples that an agent took without a step."""
-        return self._scribe.taken(space, tuples, agent, now)
+        """What the journal says of tuples that an agent wrote and took without a step."""
+        return self._scribe.tuples(space, told, agent, now)
 
     def note(self, what: str, facts: dict[str, Any], now: int) -> bytes:
         """What the journal says of something that happened beside the core."""

@@ -25,7 +25,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
-from nomospace.node.session import Gate, Outgoing, Push, Session
+from nomospace.node.session import Gate, Outgoing, Push, Session, Taken
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -118,7 +118,7 @@ class Outputs:
                 session.calls.pop(seq, None)
             if session.ended:
                 if taken is not None:
-                    self._undo(session, *taken)
+                    self._undo(session, taken)
                 continue
             if kept:
                 session.kept = number
@@ -129,10 +129,10 @@ class Outputs:
     def _answered(self, out: Outgoing, asked: tuple[Session, int, Asked], answer: Answer) -> None:
         session, seq, request = asked
         error = answer.error
-        taken: tuple[Seek, Any] | None = None
+        taken: Taken | None = None
         if request.__class__ is Seek:
             if error is None and answer.value and request.how in TAKING:
-                taken = request, answer.value
+                taken = _taken(request, answer.value)
         elif error is None and request.__class__ is React and not session.ended:
             session.reactions[answer.value] = request.mode
             self._reacting[session.agent, answer.value] = session
@@ -150,7 +150,7 @@ class Outputs:
         except NomospaceError as failed:
             # Too large to travel. What was taken goes back, and the client learns why.
             if taken is not None:
-                self._undo(session, *taken)
+                self._undo(session, taken)
                 taken = None
             body = pack_failure(number, seq, failed)
         out.pushes.append((session, (number, body, seq, taken)))
@@ -159,12 +159,12 @@ class Outputs:
         self,
         session: Session,
         request: Asked,
-        taken: tuple[Seek, Any] | None,
+        taken: Taken | None,
         answer: Answer,
     ) -> None:
         """A call is answered whose session is over, or that the session itself has made."""
         if taken is not None:
-            self._undo(session, *taken)
+            self._undo(session, taken)
         elif isinstance(request, React) and answer.error is None:
             self._inside(session, Adjust(answer.value, "remove"))
         elif isinstance(request, PutBack | Settle) and answer.error is not None:
@@ -323,15 +323,21 @@ class Outputs:
             facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
             self._gate.note("not-carried-out", facts)
 
-    def _undo(self, session: Session, request: Seek, value: Any) -> None:
+    def _undo(self, session: Session, taken: Taken) -> None:
         """Give back what was taken for a client that will never know."""
-        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
-        if request.lease_us:
-            self._inside(session, Settle(request.space, taken[0].lease, False))
+        space, lease, rows = taken
+        if lease is not None:
+            self._inside(session, Settle(space, lease, False))
         else:
-            for one in taken:
-                for fields in one.rows:
-                    self._inside(session, PutBack(request.space, fields))
+            for fields in rows:
+                self._inside(session, PutBack(space, fields))
+
+
+def _taken(request: Seek, value: Found | tuple[Found, ...]) -> Taken:
+    """What a call took, for whoever has to give it back."""
+    founds = value if isinstance(value, tuple) else (value,)
+    rows = tuple([fields for found in founds for fields in found.rows])
+    return request.space, founds[0].lease if request.lease_us else None, rows
 
 
 _OTHERS: Final = frozenset({Fire, Mail, Left, Came})

@@ -11,9 +11,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nomospace.host.calls import Event, Request, Seek
-from nomospace.space import Record, Space
+from nomospace.host.calls import Event, Request
+from nomospace.host.changes import Change
+from nomospace.host.hand import Hand
+from nomospace.space import Record
 from nomospace.store.interface import Kept
+from nomospace.terms import Term
 
 
 class Link(Protocol):
@@ -39,11 +42,14 @@ class Gate(Protocol):
     def tell(self, event: Event) -> None:
         """Tell the core one fact; raises when the host is closed, or takes no calls just now."""
 
-    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
-        """A space whose tuples need no step to be given to an agent, and the time (see `Host`)."""
+    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
+        """A space where an agent is served without a step, and the time (see `host.hand`)."""
 
-    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
-        """So many calls were served with tuples at hand, and some of these were taken."""
+    def served(self, served: Served) -> bool:
+        """Some calls were served at hand; whether what goes out has to wait for the disk.
+
+        Then it is released in its turn.
+        """
 
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""
@@ -81,7 +87,9 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
     away: bool = False
 
 
-Push = tuple[int, bytes, int, tuple[Seek, Any] | None]
+Taken = tuple[str, str | None, tuple[tuple[Term, ...], ...]]
+"""What a call took: the space, the lease if there is one, and the fields of each tuple."""
+Push = tuple[int, bytes, int, Taken | None]
 """A push: its number, its bytes, the call that it answers, and what that took."""
 
 
@@ -167,3 +175,22 @@ class Outgoing:
         """What the disk may forget once this is out: a key, and a number."""
         self.kept = False
         """Whether the pushes are on disk too."""
+
+
+class Served:
+    """What was done for a client without a step of the core, a few calls at once."""
+
+    __slots__ = ("agent", "changes", "kept", "now", "out", "outs", "space", "told")
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.space = ""
+        self.now = 0
+        self.out = Outgoing()
+        self.outs = 0
+        """How many of the calls have written a tuple."""
+        self.changes: list[Change] = []
+        """What must be on disk before anything goes out, with its answers: """
+        self.kept: list[Kept] = []
+        self.told: list[tuple[str, Record]] = []
+        """What the journal is to tell: what became of a tuple, and the tuple."""

@@ -334,7 +334,7 @@ class Sessions(Counter):
                 self._inside(session, Cancel(op))
         for number, _, _, taken in session.outbox:
             if number > session.shown and taken is not None:
-                self._undo(session, *taken)
+                self._undo(session, taken)
         if not of and not session.moved_to:
             self._pass_on(session)
         session.outbox.clear()

@@ -470,6 +470,11 @@ class Space:
         """Whether someone follows what lies here."""
         return bool(self._store.lookers)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nobody waits for what comes here, and nothing reacts to it."""
+        return not self._reactions and not self._waiters
+
     def get(self, id: TupleId) -> Record | None:
         """The tuple of that id, unless it is lent out or not here."""
         return self._store.get(id)

@@ -28,7 +28,7 @@ from nomospace.control import Ruling, Snapshot, redo
 from nomospace.errors import Unavailable
 from nomospace.host.calls import LawText
 from nomospace.host.changes import LawLearnt, MemberJoined
-from nomospace.host.effects import TAKEN, Effect, Persist, Ruled, Traced
+from nomospace.host.effects import Effect, Persist, Ruled, Traced
 from nomospace.terms import Term
 from nomospace.wire.changes import (
     BadRecord,
@@ -107,8 +107,8 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="t
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
 
 
-class Taken(Protocol):
-    """A tuple that was taken, as far as the journal tells of it."""
+class Told(Protocol):
+    """A tuple, as far as the journal tells of it."""
 
     @property
     def fields(self) -> tuple[Term, ...]: ...
@@ -227,19 +227,19 @@ class Scribe:
                         self._learnt(self._law(change.text.hash) or change.text, told, now)
         return tuple(told)
 
-    def taken(
-        self, space: str, records: Iterable[Taken], agent: str, now: int
+    def tuples(
+        self, space: str, told: Iterable[tuple[str, Told]], agent: str, now: int
     ) -> tuple[bytes, ...]:
-        """What the journal says of tuples that an agent took from a space, as `records` would."""
+        """What the journal says of tuples that an agent wrote and took, as `records` would."""
         host = self.host
         return tuple(
             [
                 encode_record(
                     TupleRecord(
-                        host, now, space, one.writer, one.count, TAKEN, agent, pack_term(one.fields)
+                        host, now, space, one.writer, one.count, op, agent, pack_term(one.fields)
                     )
                 )
-                for one in records
+                for op, one in told
             ]
         )
 

@@ -410,13 +410,18 @@ def pack_reply(number: int, seq: int, value: Any) -> bytes:
             value.lease,
         )
     if value is None:
-        return pack((REPLY, number, seq))
+        return pack_done(number, seq)
     lowered = encode_value(value)
     try:
         data = pack((REPLY, number, seq, lowered))
     except (OverflowError, RecursionError):
         data = pack((REPLY, number, seq, SHAPES.lower(lowered, raw=True)))
     return _limited(data, "answer")
+
+
+def pack_done(number: int, seq: int) -> bytes:
+    """A call is done, and has no value to answer with."""
+    return pack((REPLY, number, seq))
 
 
 def pack_found(

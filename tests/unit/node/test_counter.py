@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from pathlib import Path
 from random import Random
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from nomospace.host.calls import Open, OutMany, Request, Share
 from nomospace.node import counter
 from nomospace.node.clients import ClientLink
 from nomospace.node.counter import Counter
+from nomospace.store import SqliteStore
 from nomospace.store.interface import StoreFull
 from nomospace.store.journal import Scribe, TupleRecord, decode_record
 from nomospace.store.memory import MemoryStore
@@ -261,6 +263,103 @@ def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert steps[0] == steps[1]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_both_ways_keep_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+
+    def work(host: ServedHost) -> None:
+        line = Line(host)
+        for read in _script(line, Random(seed)):
+            if read:
+                line.say(*read)
+        host._keep_aside()
+        told = [decode_record(entry.record) for entry in store.journal(0, 10_000)]
+        tuples = [(one.op, one.space, one.count) for one in told if isinstance(one, TupleRecord)]
+        assert tuples
+        assert store.durable.tuples["kept"]
+        kept.append((tuples, store.durable.tuples, store.durable.agents, store._outbox))
+
+    for short in (True, False):
+        if not short:
+            monkeypatch.setattr(Counter, "serve", lambda self, session, frames, at: at)
+        store = MemoryStore()
+        scribe = Scribe("ward", law=lambda _: None, member=lambda *_: None)
+        run(work, store=store, recorder=scribe, epoch_us=1_700_000_000_000_000)
+    assert kept[0] == kept[1]
+
+
+def served_from(
+    folder: Path, work: Callable[[ServedHost, Line], Coroutine[Any, Any, None]]
+) -> None:
+    """Run something with a host that has a disk to wait for, and a client of it."""
+
+    async def program() -> None:
+        async with ServedHost("ward", store=SqliteStore(folder / "ward.db")) as host:
+            async with asyncio.timeout(10):
+                while host.core.loading:
+                    await asyncio.sleep(0)
+            line = Line(host)
+            await on_disk(host)
+            await work(host, line)
+
+    asyncio.run(program())
+
+
+async def on_disk(host: ServedHost) -> None:
+    """Wait until all is on disk, and what waited for it has gone out."""
+    assert host.keeper is not None
+    assert await host.keeper.drain(10)
+    await asyncio.sleep(0)
+
+
+def test_what_is_kept_is_told_when_it_is_on_disk(tmp_path: Path) -> None:
+    async def work(host: ServedHost, line: Line) -> None:
+        line.seq += 3
+        outs = [talk.pack_out(line.seq - 2 + n, 0, "kept", ("job", n), "", 0) for n in range(3)]
+        take = line.seek("take", "job", 1, space="kept")
+        assert line.say(*outs, take, line.seek("read", "job", 2, space="kept")) == []
+        assert line.say(take, outs[0]) == []  # asked again: they are under way
+        before = len(line.pipe.frames)
+        await on_disk(host)
+        answers = line.pipe.frames[before:]
+        assert [frame[2] for frame in answers] == [4, 5, 6, 7, 8]
+        assert [frame[3] for frame in answers if frame[0] == talk.FOUND] == [["job", 1], ["job", 2]]
+        assert line.say(take, outs[0]) == []  # asked again: their answers are known
+        [left] = line.say(line.seek("read_all", "job", ANY, space="kept"))
+        assert [found.fields for found in talk.read_reply(left)] == [("job", 0), ("job", 2)]
+
+    served_from(tmp_path, work)
+
+
+def test_what_was_taken_for_one_who_has_gone_is_there_again(tmp_path: Path) -> None:
+    async def work(host: ServedHost, line: Line) -> None:
+        line.ask(OutMany("kept", (("job", 1), ("job", 2))))
+        await on_disk(host)
+        line.say(line.seek("take", "job", 1, space="kept"), talk.pack_bye())
+        await on_disk(host)
+        await on_disk(host)  # the putting back is another step
+        bob = Line(host, "bob")
+        bob.say(bob.seek("take", "job", 1, space="kept"))
+        await on_disk(host)
+        assert [frame[3] for frame in bob.pipe.frames if frame[0] == talk.FOUND] == [["job", 1]]
+
+    served_from(tmp_path, work)
+
+
+def test_one_who_waits_gets_what_another_writes(tmp_path: Path) -> None:
+    async def work(host: ServedHost, line: Line) -> None:
+        bob = Line(host, "bob")
+        assert bob.say(bob.seek("take", "job", ANY, space="kept")) == []
+        line.seq += 1
+        line.say(talk.pack_out(line.seq, 0, "kept", ("job", 1), "", 0))
+        await on_disk(host)
+        assert [frame[3] for frame in bob.pipe.frames if frame[0] == talk.FOUND] == [["job", 1]]
+        [nothing] = line.say(line.seek("read_nowait", "job", ANY, space="kept"))
+        assert nothing[0] == talk.REPLY
+
+    served_from(tmp_path, work)
+
+
 def _shown(frame: talk.Frame) -> Any:
-    """A frame without what differs from life to life: the names of leases."""
-    return frame[:8] if frame[0] == talk.FOUND else frame
+    """A frame without what differs from life to life: its number, and the names of leases."""
+    return frame[:8] if frame[0] == talk.FOUND else frame[:3] if frame[0] == talk.WELCOME else frame

@@ -25,13 +25,13 @@ from nomospace.host.calls import (
     Settle,
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
+from nomospace.host.hand import Hand
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
 from nomospace.node import outputs as outputs_module
 from nomospace.node import sessions as sessions_module
 from nomospace.node.local import AgentAway
-from nomospace.node.session import Outgoing, Session
+from nomospace.node.session import Outgoing, Served, Session
 from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
-from nomospace.space import Record, Space
 from nomospace.store.interface import Kept
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
@@ -60,10 +60,10 @@ class Gate:
             raise self.trouble
         self.told.append(event)
 
-    def at_hand(self, agent: str, name: str) -> tuple[Space, int] | None:
+    def at_hand(self, agent: str, name: str) -> tuple[Hand, int] | None:
         return None
 
-    def served(self, name: str, agent: str, count: int, taken: Sequence[Record], now: int) -> None:
+    def served(self, served: Served) -> bool:
         raise AssertionError("nothing is at hand here")
 
     def seat(self, agent: str) -> None:
