@@ -6,15 +6,14 @@ Spark; Java itself puts it aside when it does not fit. Everything else here is t
 few partitions, no log lines that nobody asked for. Times are UTC, addresses are loopback unless
 the master is elsewhere.
 
-A master that does not answer is told within seconds: first by its port, before any Java is
-started, then by a small task, because a cluster without workers takes every job and does none.
+A master that does not answer is told within seconds: first by its port, before any Java is started
+(`hello`), then by a small task, because a cluster without workers takes every job and does none.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java
+from nomospace.pipeline.jobs.hello import greet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +154,7 @@ _FORMS: Final = re.compile(
 
 
 def check_master(master: str) -> None:
-    """Raise `BadMaster` for a name that is none, `MasterSilent` for one whose port is shut.
+    """Raise `BadMaster` for a name that is none, `MasterSilent` where no master answers.
 
     >>> check_master("local[2]")
     >>> check_master("spork://ward")
@@ -168,12 +168,10 @@ def check_master(master: str) -> None:
     silent: list[str] = []
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
-        except (OSError, OverflowError) as error:
-            silent.append(f"{place}: {error}")
-        else:
+        why = greet(host, int(port), connect_s=CONNECT_S)
+        if not why:
             return
+        silent.append(f"{place}: {why}")
     raise MasterSilent(master=master, why="; ".join(silent))
 
 
