@@ -47,7 +47,7 @@ def show(frame: Frame) -> None:
         away = ui.switch("Put the device away").mark("away")
         free = ui.button("Let the player walk by itself").props("flat dense").mark("free")
         again = ui.button("New game", icon="replay").props("flat dense").mark("again")
-    said = ui.label().classes("game-said").props("role=status aria-live=polite").mark("said")
+    said = ui.label().classes("game-said rover-lost").props("role=status aria-live=polite").mark("said")
     wrong = ui.element("div")
     ground = Ground(game.facts(me))
 

@@ -24,9 +24,9 @@ function picture(seed, width, height) {
     { tag: "circle", cx: W * (0.2 + dice() * 0.6), cy: H * 0.22, r: UNIT * 0.55, fill: "hsl(46 95% 62%)" },
   ];
   for (let cloud = 0; cloud < 4; cloud++) {
-    const x = dice() * W, y = H * (0.08 + dice() * 0.22);
+    const x = dice() * W, y = H * (0.08 + dice() * 0.22), size = 10 + W / 40;
     for (let puff = 0; puff < 4; puff++)
-      shapes.push({ tag: "ellipse", cx: x + puff * 34, cy: y + (puff % 2) * 10, rx: 36, ry: 20, fill: "hsl(0 0% 100% / .85)" });
+      shapes.push({ tag: "ellipse", cx: x + puff * size, cy: y + (puff % 2) * size * 0.3, rx: size, ry: size * 0.55, fill: "hsl(0 0% 100% / .85)" });
   }
   for (let row = 0; row < 3; row++) {
     const base = H * (0.45 + row * 0.15), waves = [dice(), dice(), dice()];

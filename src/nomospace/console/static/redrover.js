@@ -16,9 +16,9 @@ export default {
       <g v-for="one in field.figures" :key="one.name" class="rover-figure" :class="{ ghost: one.ghost }"
         :data-name="one.name" :data-ghost="one.ghost" :data-team="one.team"
         :style="{ transform: 'translate(' + one.x + 'px,' + one.y + 'px)' }">
-        <circle r="2.2" :class="'rover-' + one.team" />
-        <circle v-if="one.me" r="3.2" fill="none" stroke="var(--ink)" stroke-width=".5" />
-        <text y="-4">{{ one.name }}{{ one.ghost ? ' 👻' : '' }}</text>
+        <circle r="1.7" :class="'rover-' + one.team" />
+        <circle v-if="one.me" r="2.6" fill="none" stroke="var(--ink)" stroke-width=".5" />
+        <text y="-3.4">{{ one.name }}{{ one.ghost ? ' (ghost)' : '' }}</text>
         <title>{{ words(one) }}</title>
       </g>
     </svg>`,
