@@ -12,7 +12,8 @@ custody until it is in the receiver's, and in one of the two at any time.
 | `Parcel`, the next one  | it and those that waited for it, in order; `Receipt`                   |
 | `Parcel`, come before   | `Receipt` only                                                         |
 | `Parcel`, too early     | kept (`AHEAD_MAX`), or dropped: it will come again                     |
-| `Receipt`               | everything up to it is forgotten                                       |
+| `Receipt`               | everything up to it is forgotten, and the next try is put off          |
+| `Receipt`, come before  | nothing: a parcel is missing, and its next try must not be put off     |
 
 Between two tries lies a pause that doubles from `PAUSE_MIN_US` to `PAUSE_MAX_US` while the peer is
 silent, so a host that is away for a day costs little; any sign of the peer makes it short again.
@@ -53,10 +54,11 @@ Frame: TypeAlias = Parcel | Receipt
 class _Route:
     """What is known of one peer in this life: when to try again, what came too early."""
 
-    __slots__ = ("ahead", "due", "pause")
+    __slots__ = ("ahead", "confirmed", "due", "pause")
 
     def __init__(self, now: int) -> None:
         self.ahead: dict[int, Any] = {}
+        self.confirmed = -1
         self.pause = PAUSE_MIN_US
         self.due = now + PAUSE_MIN_US
 
@@ -104,8 +106,10 @@ class Courier:
         """
         route = self._route(peer, now)
         if isinstance(frame, Receipt):
-            route.pause = PAUSE_MIN_US
-            route.due = now + PAUSE_MIN_US
+            if frame.number > route.confirmed:
+                route.confirmed = frame.number
+                route.pause = PAUSE_MIN_US
+                route.due = now + PAUSE_MIN_US
             return [], None
         book, number = self.book, frame.number
         came: list[tuple[int, Any]] = []
