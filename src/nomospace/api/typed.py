@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from nomospace.api.forms import TEXT_MAX
 from nomospace.errors import CallerError
-from nomospace.terms import Term
+from nomospace.terms import Term, show
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.written import read_fields, read_patterns
 
@@ -81,8 +81,17 @@ def typed_message(text: str) -> Term:
         raise Faulty(source=Source(text, "message"), diagnostics=error.diagnostics) from None
 
 
-def slip_of(error: Faulty) -> Slip:
-    """The first fault of a text, for a page that draws the caret itself.
+def words_of(fields: Sequence[Term]) -> str:
+    """Fields as one would type them.
+
+    >>> words_of(typed_fields("job, 'Two words'"))
+    "job, 'Two words'"
+    """
+    return ", ".join(map(show, fields))
+
+
+def slip_of(error: Exception) -> Slip:
+    """The first fault of a text, for a page that draws the caret itself; others have no place.
 
     >>> try:
     ...     typed_template("job, _:itn")
@@ -90,10 +99,11 @@ def slip_of(error: Faulty) -> Slip:
     ...     slip_of(error)
     Slip(start=7, end=10, message="there is no kind 'itn'", help='did you mean int?')
     """
+    if not isinstance(error, Faulty):
+        return Slip(0, 0, str(error), "")
     first = error.diagnostics[0]
-    return Slip(
-        first.span.start, max(first.span.end, first.span.start + 1), first.message, first.help
-    )
+    start, end = first.span
+    return Slip(start, max(end, start + 1), first.message, first.help)
 
 
 def _check(text: str) -> None:

@@ -220,11 +220,16 @@ class TupleStep:
 
 @dataclass(frozen=True, slots=True)
 class TupleStory:
-    """What became of a tuple at a host, the oldest first; `whole` unless records were too many."""
+    """What became of a tuple at a host, the oldest first; `whole` unless records were too many.
+
+    If it lies at the host, `space` is where, and `lies` how.
+    """
 
     id: str
     steps: tuple[TupleStep, ...]
     whole: bool
+    space: str = ""
+    lies: TupleView | None = None
 
 
 @dataclass(frozen=True, slots=True)

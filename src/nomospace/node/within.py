@@ -57,6 +57,8 @@ READ_MAX: Final = 4_000
 """How many records one question about ages reads."""
 STORY_RECORDS_MAX: Final = 50_000
 """How many of the newest records the story of a tuple is looked for in."""
+COUNT_DIGITS_MAX: Final = 18
+"""The longest count of a tuple's id."""
 _PAGE: Final = 1_000
 
 Kept = tuple["Space", str, bool, tuple[str, ...]]
@@ -136,8 +138,11 @@ class Within:
         """What became of a tuple, from the journal; other work goes on between its pages."""
         keeper = self._server.host.keeper
         writer, _, count = id.rpartition("#")
-        if keeper is None or not count.isdecimal():
+        if not count.isdecimal() or len(count) > COUNT_DIGITS_MAX:
             return TupleStory(id, (), True)
+        lies = self._lies(writer, int(count))
+        if keeper is None:
+            return TupleStory(id, (), True, *lies)
         newest = keeper.store.last_record
         begin = after = max(0, newest - STORY_RECORDS_MAX)
         steps: list[TupleStep] = []
@@ -164,7 +169,20 @@ class Within:
                     )
             after = page[-1].seq
             await asyncio.sleep(0)
-        return TupleStory(id, tuple(steps), begin == 0 or bool(steps and steps[0].op == "written"))
+        whole = begin == 0 or bool(steps and steps[0].op == "written")
+        return TupleStory(id, tuple(steps), whole, *lies)
+
+    def _lies(self, writer: str, count: int) -> tuple[str, TupleView | None]:
+        """Where a tuple lies now, lent out or not, and how."""
+        self._read_on()
+        for space, *_ in self.all():
+            record = space.get((writer, count))
+            if record is not None:
+                return space.name, self._tuple(record)
+            for lease in islice(space.leases(), LINES_MAX):
+                if lease.record.id == (writer, count):
+                    return space.name, self._tuple(lease.record, lent_until=lease.until)
+        return "", None
 
     def _read_on(self) -> None:
         """Learn from the journal when tuples were written since the last time."""

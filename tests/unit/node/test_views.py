@@ -256,6 +256,10 @@ def test_a_tuple_has_a_story_from_writer_to_taker() -> None:
             ("taken", "bob@ward", "[job,1]"),
         ]
         assert story.whole
-        assert (await views.story("nonsense")).steps == ()
+        assert (story.space, story.lies) == ("", None)
+        second = await views.story("ann@ward#2")
+        assert (second.space, second.lies) == ("jobs", views.tuples("jobs").tuples[0])
+        for nonsense in ("nonsense", "ann@ward#", f"ann@ward#{'9' * 5_000}"):
+            assert (await views.story(nonsense)).steps == ()
 
     on_a_host(work)

@@ -22,7 +22,9 @@ Row = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """A column: `kind` is `text`, `mono`, `num`, `verdict` or `when` (microseconds)."""
+    """A column: `kind` is `text`, `mono`, `num`, `verdict`, or of times in microseconds `when`
+    (seen from now) or `span` (how long from or to then; `<column>_word` stands before it).
+    """
 
     name: str
     label: str

@@ -3,7 +3,7 @@
 // - While the pointer is over it nothing moves: what came meanwhile is counted, and shown after.
 // - Arrow keys, Home and End go through it; Enter opens what is marked.
 // Everything is shown as text; nothing here reads markup.
-import { span } from "/console-static/times.js";
+const span = (ms) => window.nomospace.time.span(ms * 1000);
 
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 
@@ -28,6 +28,7 @@ export default {
                 <span>{{ line.row[c.name] }}</span></span>
               </template>
               <template v-else-if="c.kind === 'when'">{{ when(line.row[c.name]) }}</template>
+              <template v-else-if="c.kind === 'span'">{{ left(line.row[c.name], line.row[c.name + '_word']) }}</template>
               <template v-else>{{ line.row[c.name] }}</template>
             </span>
           </div>
@@ -74,9 +75,15 @@ export default {
       const ms = at / 1000 - this.clock;
       return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
     },
+    left(at, word) {
+      if (!at) return "";
+      const said = span(Math.abs(at / 1000 - this.clock));
+      return word ? `${word} ${said}` : said;
+    },
     hint(column, row) {
-      if (column.kind === "when") return row[column.name] ? new Date(row[column.name] / 1000).toISOString() : column.unknown || "";
-      return row[column.name + "_hint"] || String(row[column.name] ?? "");
+      const value = row[column.name];
+      if (column.kind === "when" || column.kind === "span") return value ? window.nomospace.time.exact(value) : column.unknown || "";
+      return row[column.name + "_hint"] || String(value ?? "");
     },
     scrolled() { this.top = this.$refs.body.scrollTop; },
     hold() { this.held = true; },

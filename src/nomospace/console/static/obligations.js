@@ -1,6 +1,6 @@
 // What members owe, on a line from now to the last of them, and as a list, the soonest first.
 // The line is not even: the next minute has as much room as the next day. It counts down by itself.
-import { span } from "/console-static/times.js";
+const span = (ms) => window.nomospace.time.span(ms * 1000);
 
 const STOPS = [0, 10e3, 60e3, 600e3, 3600e3, 86400e3, 864000e3];
 const NAMES = ["now", "10 s", "1 min", "10 min", "1 h", "1 day", "10 days"];
@@ -47,7 +47,7 @@ export default {
     },
     left(one) { return span(one.due / 1000 - this.clock); },
     due(one) { return one.due / 1000 <= this.clock ? "now" : `in ${this.left(one)}`; },
-    exact(one) { return new Date(one.due / 1000).toISOString(); },
+    exact(one) { return window.nomospace.time.exact(one.due); },
     tell(owed, total, now) { this.owed = owed; this.total = total; this.set_clock(now); },
   },
 };

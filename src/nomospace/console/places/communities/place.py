@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs
 
 from nicegui import ui
 
@@ -53,7 +52,7 @@ class Communities:
         """Draw it, and go on with the beats."""
         self._strip = ui.element("div").classes("strip").props('role=tablist aria-label="Laws"')
         self._middle = ui.element("div").classes("community")
-        self._look(query(self._frame).get("law", ""))
+        self._look(self._frame.asked.get("law", ""))
         self._frame.on_beat(self._beat)
 
     def _beat(self, beat: Beat) -> None:
@@ -211,13 +210,6 @@ class Community:
     def _open_rule(self, rule: str) -> None:
         self._text.show_rule(rule)
         self._frame.open("rule", self._frame.console.name, f"{self._law}:{rule}")
-
-
-def query(frame: Frame) -> dict[str, str]:
-    """What the address of the page asks for behind its question mark."""
-    del frame
-    path = ui.context.client.sub_pages_router.current_path
-    return {name: values[0] for name, values in parse_qs(path.partition("?")[2]).items()}
 
 
 def _head(title: str, more: str = "") -> None:

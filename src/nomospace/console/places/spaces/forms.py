@@ -1,0 +1,139 @@
+"""Writing tuples, and reading and taking them, as an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import ui
+
+from nomospace.api.forms import BadField
+from nomospace.api.typed import typed_fields, typed_template, words_of
+from nomospace.console import look
+from nomospace.console.places import acting
+from nomospace.console.places.listing import button
+from nomospace.console.places.typed import Typed
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+    from nomospace.console.places.spaces.gathered import Entry
+
+WAIT_S: Final = 10.0
+"""How long a read or take waits, if it is to wait."""
+
+
+class Forms:
+    """The forms beside the table. `template` is the box whose template is read or taken by."""
+
+    def __init__(self, frame: Frame, template: Typed, changed: Callable[[], None]) -> None:
+        self._frame = frame
+        self._template = template
+        self._changed = changed
+        self._space = ""
+        console, viewer = frame.console, frame.viewer
+        with ui.element("section").classes("card spaces-form") as self._card:
+            self._agent = Typed(
+                "As the agent",
+                value=acting.usual(console, viewer),
+                placeholder="nurse@ward",
+                choices=acting.choices(console, viewer),
+            )
+            ui.label("Write a tuple").classes("card-title")
+            self._fields = Typed(
+                "Fields", placeholder="job, 17, room(3)", on_enter=self._write, on_type=self._check
+            )
+            with ui.element("div").classes("spaces-two"):
+                self._to = Typed("For (agent)", placeholder="porter@ward")
+                self._ttl = Typed("Ends after (s)", placeholder="never")
+            button("Write", self._write, main=True).props("data-do=write")
+            ui.label("Read or take by the template").classes("card-title")
+            self._wait = ui.checkbox(f"wait up to {WAIT_S:g} s, at any host").props("dense")
+            with ui.element("div").classes("line-up"):
+                button("Read", self._read).props("data-do=read")
+                button("Take", self._take).props("data-do=take")
+            self._said = ui.element("div").props("role=status data-said")
+
+    def space(self, entry: Entry) -> None:
+        """The space that the forms are about; some cannot be written to from here."""
+        self._space = entry.which.name
+        self._card.set_visibility(entry.writable)
+        self._said.clear()
+
+    def _check(self) -> None:
+        self._fields.slip(self._slip(typed_fields, self._fields))
+
+    @staticmethod
+    def _slip(read: Callable[[str], Any], box: Typed) -> NomospaceError | None:
+        try:
+            read(box.value)
+        except NomospaceError as error:
+            return error
+        return None
+
+    async def _write(self) -> None:
+        error = self._slip(typed_fields, self._fields)
+        self._fields.slip(error)
+        if error is not None:
+            return
+
+        async def write() -> str:
+            fields = typed_fields(self._fields.value)
+            if not fields:
+                raise BadField(where="the tuple", why="has no fields yet")
+            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._agent.value)
+            opened = await seat.space(self._space)
+            ttl = _seconds(self._ttl.value)
+            await opened.out(*fields, to=self._to.value.strip() or None, ttl=ttl)
+            return f"{seat.id} wrote ({words_of(fields)})"
+
+        await self._do(write)
+
+    async def _read(self) -> None:
+        await self._find(take=False)
+
+    async def _take(self) -> None:
+        await self._find(take=True)
+
+    async def _find(self, *, take: bool) -> None:
+        async def find() -> str:
+            template = typed_template(self._template.value)
+            if not template:
+                raise BadField(where="the template", why="is empty, and would match no tuple")
+            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._agent.value)
+            wait_s = WAIT_S if self._wait.value else 0.0
+            found = await seat.find(self._space, template, take=take, wait_s=wait_s)
+            if found is None:
+                return "Nothing matches just now."
+            did = "took" if take else "read"
+            why = f"\n{found.why}" if found.why else ""
+            return f"{seat.id} {did} ({words_of(tuple(found))}), held by {found.source}{why}"
+
+        await self._do(find)
+
+    async def _do(self, work: Callable[[], Awaitable[str]]) -> None:
+        """Do something, and say what came of it, where it was asked for."""
+        self._said.clear()
+        try:
+            said = await work()
+        except NomospaceError as error:
+            with self._said:
+                look.fault(error)
+            return
+        with self._said:
+            ui.label(said).classes("mono pre spaces-said")
+        self._changed()
+
+
+def _seconds(text: str) -> float | None:
+    """Seconds as typed; none when nothing was.
+
+    >>> _seconds(" 2.5 "), _seconds("")
+    (2.5, None)
+    """
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise BadField(where=f"{text.strip()[:60]!r}", why="is no number of seconds") from None

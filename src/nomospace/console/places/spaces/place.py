@@ -1,0 +1,271 @@
+"""The page of the place: the spaces, the tuples that a template matches, and what goes on there.
+
+The table follows the template as it is typed, and the space as it changes: once a second, and only
+what is other than before is sent to the browser.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from nicegui import ui
+
+from nomospace.api.typed import typed_template
+from nomospace.console import look
+from nomospace.console.places.listing import ROWS_MAX, Column, Listing
+from nomospace.console.places.spaces import gathered
+from nomospace.console.places.spaces.forms import Forms
+from nomospace.console.places.spaces.gathered import Entry, Found, Named
+from nomospace.console.places.typed import Typed
+from nomospace.console.pulse import BEATS_S
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.api.published import SpaceInside
+    from nomospace.console.frame import Frame
+    from nomospace.console.pulse import Beat
+
+LINES_MAX: Final = 50
+"""How many waiters, or reactions, are shown."""
+COLUMNS: Final = (
+    Column("tuple", "tuple", "minmax(0, 2fr)", "mono"),
+    Column("at", "held by", "minmax(0, 1.3fr)", "mono"),
+    Column("to", "for", "minmax(0, .8fr)", "mono"),
+    Column("written", "age", "76px", "span", "written before the records that were looked at"),
+    Column("until", "lease", "118px", "span"),
+)
+WHY: Final = Column("why", "why", "minmax(0, 1fr)")
+EXAMPLES: Final = (
+    "job, _:int, room(_)   ·   _ is anything, _:int a kind, _:1..10 a range, _:Car a class"
+)
+
+
+def show(frame: Frame) -> None:
+    """Show the place in a window."""
+    Spaces(frame).show()
+
+
+class Spaces:
+    """The place, in one window."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._entries: list[Entry] = []
+        self._which = Named("")
+        self._found = Found([], 0, True, [])
+        self._inside: list[tuple[str, SpaceInside]] = []
+        self._together = False
+        self._template: tuple[Any, ...] = ()
+
+    @property
+    def _services(self) -> Any:
+        return self._frame.console.services
+
+    def show(self) -> None:
+        """Draw it, and go on with the beats."""
+        asked = self._frame.asked
+        with ui.element("div").classes("spaces"):
+            with ui.element("nav").classes("card spaces-list").props('aria-label="Spaces"'):
+                ui.label("Spaces").classes("card-title")
+                self._list = ui.element("div").classes("spaces-all")
+            with ui.element("section").classes("card spaces-tuples").props('aria-label="Tuples"'):
+                self._box = Typed(
+                    "Template",
+                    value=asked.get("template", ""),
+                    placeholder="everything; or  job, _:int, room(_)",
+                    on_type=self._typed,
+                )
+                self._hint = ui.label(EXAMPLES).classes("quiet spaces-hint")
+                self._switch = ui.checkbox(
+                    "also answers of several tuples together", on_change=self._switched
+                ).props("dense")
+                self._table = ui.element("div").classes("spaces-table")
+                self._sets = ui.element("div").classes("spaces-sets")
+            with ui.element("aside").classes("spaces-side"):
+                self._forms = Forms(self._frame, self._box, self._look)
+                with ui.element("section").classes("card"):
+                    ui.label("Who waits, what reacts").classes("card-title")
+                    self._beside = ui.element("div").props("data-inside")
+        self._look_around(Named(asked.get("space", ""), asked.get("agent", "")))
+        self._frame.on_beat(self._beat)
+
+    # -- which space -------------------------------------------------------------------------------
+
+    def _beat(self, beat: Beat) -> None:
+        if beat.number % BEATS_S == 0:
+            self._look_around(self._which)
+            self._look()
+
+    def _look_around(self, which: Named) -> None:
+        """See which spaces there are; one that is gone gives way to the first."""
+        entries = gathered.entries(self._services)
+        known = {entry.which: entry for entry in entries}
+        which = which if which in known else entries[0].which
+        if entries != self._entries or which != self._which:
+            self._entries = entries
+            self._draw_list(which)
+        if which != self._which:
+            self._choose(known[which])
+
+    def _draw_list(self, chosen: Named) -> None:
+        self._list.clear()
+        with self._list:
+            for entry in self._entries:
+                button = ui.element("button").classes("spaces-one").props("type=button")
+                look.attributes(
+                    button,
+                    data_space=entry.which.name,
+                    aria_pressed="true" if entry.which == chosen else "false",
+                )
+                with button.on("click", partial(self._pick, entry.which)):
+                    ui.label(entry.which.name).classes("mono spaces-name")
+                    ui.label(f"{entry.tuples:,}").classes("num")
+                    ui.label(_about(entry)).classes("quiet spaces-about")
+
+    def _pick(self, which: Named) -> None:
+        self._look_around(which)
+        agent = f"&agent={quote(which.agent, safe='')}" if which.agent else ""
+        ui.navigate.history.replace(f"/spaces?space={quote(which.name, safe='')}{agent}")
+
+    def _choose(self, entry: Entry) -> None:
+        self._which = entry.which
+        self._inside = []
+        self._forms.space(entry)
+        self._switch.set_visibility(bool(entry.ontology))
+        self._read_template()
+        self._found = self._find()
+        self._table.clear()
+        with self._table:
+            self._listing = Listing(
+                (*COLUMNS, WHY) if entry.ontology else COLUMNS,
+                self._found.rows,
+                label=f"Tuples of {entry.which.name}",
+                none="No tuple matches. Write one here, or: nomospace tuple out SPACE FIELD …",
+                now=self._now,
+                on_pick=self._open,
+                note=self._note(),
+            )
+        self._show_sets()
+        self._show_inside()
+
+    # -- what lies in it ---------------------------------------------------------------------------
+
+    @property
+    def _now(self) -> int:
+        return self._frame.console.service.views.now
+
+    def _typed(self) -> None:
+        if self._read_template():
+            self._look(at_once=True)
+
+    def _switched(self, event: Any) -> None:
+        self._together = bool(event.value)
+        self._look(at_once=True)
+
+    def _read_template(self) -> bool:
+        """Read the box; what was found last stays while there is a slip in it."""
+        try:
+            self._template = typed_template(self._box.value)
+        except NomospaceError as error:
+            self._box.slip(error)
+            self._hint.set_visibility(False)
+            return False
+        self._box.slip(None)
+        self._hint.set_visibility(True)
+        return True
+
+    def _find(self) -> Found:
+        try:
+            return gathered.tuples(
+                self._services, self._which, self._template, together=self._together
+            )
+        except NomospaceError as error:  # a template that is well written and means nothing here
+            self._box.slip(error)
+            return self._found
+
+    def _look(self, *, at_once: bool = False) -> None:
+        found = self._find()
+        if found != self._found or at_once:
+            self._found = found
+            self._listing.put(found.rows, self._now, self._note(), at_once=at_once)
+            self._show_sets()
+        self._show_inside()
+
+    def _note(self) -> str:
+        found = self._found
+        count = len(found.rows)
+        if found.whole and not self._template:
+            return f"{count:,} tuples"
+        more = "" if found.whole else f", the oldest {ROWS_MAX}; type more of the template"
+        words = f"{count:,} of {found.total:,} tuples"
+        return f"{words} match{more}" if self._template else f"{words} are shown{more}"
+
+    def _show_sets(self) -> None:
+        self._sets.clear()
+        if not (self._together and self._template):
+            return
+        with self._sets:
+            look.heading("Together")
+            if not self._found.sets:
+                ui.label("No tuples answer it together.").classes("quiet")
+            for one in self._found.sets:
+                with ui.element("div").classes("spaces-set"):
+                    look.mono(", ".join(one.fields))
+                    ui.label(one.why).classes("quiet")
+
+    def _open(self, id: str) -> None:
+        host, _, tuple_id = id.partition("/")
+        self._frame.open("tuple", host, tuple_id)
+
+    # -- what goes on in it ------------------------------------------------------------------------
+
+    def _show_inside(self) -> None:
+        inside = gathered.inside(self._services, self._which)
+        if [one[1:] for one in inside] == [one[1:] for one in self._inside] and inside:
+            return
+        self._inside = inside
+        waiters = [(host, one) for host, it in inside for one in it.waiters]
+        reactions = [(host, one) for host, it in inside for one in it.reactions]
+        self._beside.clear()
+        with self._beside:
+            _head("waiting", len(waiters))
+            for host, waiter in waiters[:LINES_MAX]:
+                more = [f"at {waiter.at}"] * bool(waiter.at) + [f"for {waiter.dest}"] * bool(
+                    waiter.dest
+                )
+                from_ = "from another host" if waiter.remote else f"on {host}"
+                _line(f"⏸ {waiter.how}", waiter.template, ", ".join([from_, *more]))
+            _head("reactions", len(reactions))
+            for host, reaction in reactions[:LINES_MAX]:
+                on = "" if reaction.enabled else ", switched off"
+                strength = "strong" if reaction.strong else "weak"
+                about = f"{strength}, {reaction.mode}, fired {reaction.fired:,} times{on}"
+                _line("⟳", reaction.template, f"{about}, on {host}")
+
+
+def _head(what: str, count: int) -> None:
+    ui.label(f"{what}: {count:,}").classes("spaces-head")
+
+
+def _line(sign: str, template: str, about: str) -> None:
+    with ui.element("div").classes("spaces-line"):
+        ui.label(sign).classes("held")
+        look.mono(template).classes("spaces-template")
+        ui.label(about).classes("quiet spaces-about")
+
+
+def _about(entry: Entry) -> str:
+    words = [f"of {entry.which.agent}" if entry.which.agent else "shared"]
+    if entry.which.name == gathered.SYSTEM:
+        words = ["who is there"]
+    if entry.law:
+        words.append(f"under law {entry.law[:8]}")
+    if entry.ontology:
+        words.append(f"speaks {entry.ontology}")
+    if entry.hosts > 1:
+        words.append(f"on {entry.hosts} hosts")
+    if entry.waiting:
+        words.append(f"{entry.waiting} waiting")
+    return ", ".join(words)

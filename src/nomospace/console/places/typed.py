@@ -1,0 +1,61 @@
+"""A box that terms, templates and laws are typed into, with slips under the caret.
+
+What is typed stays in the box whatever comes of it; the words are those of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from nicegui.element import Element
+
+from nomospace.api.typed import slip_of
+from nomospace.console.console import STATIC
+
+CHOICES_MAX: Final = 200
+"""How many choices a box offers while one types."""
+SAID_MAX: Final = 2_000
+
+
+class Typed(Element, component=STATIC / "typed.js"):
+    """A box. `value` is what was typed; `on_type` hears of changes a moment after the last key."""
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        value: str = "",
+        placeholder: str = "",
+        lines: int = 1,
+        choices: Sequence[str] = (),
+        on_type: Callable[[], Any] | None = None,
+        on_enter: Callable[[], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.value = value
+        self._props["label"] = label
+        self._props["placeholder"] = placeholder
+        self._props["value0"] = value
+        self._props["lines"] = lines
+        self._props["choices"] = list(choices[:CHOICES_MAX])
+        self._on_type = on_type
+        self.on("typed", lambda event: self._typed(str(event.args)))
+        if on_enter is not None:
+            self.on("enter", on_enter)
+
+    def _typed(self, text: str) -> Any:
+        self.value = text
+        return None if self._on_type is None else self._on_type()
+
+    def put(self, text: str) -> None:
+        """Have another text in the box."""
+        self.value = text
+        self.run_method("put", text)
+
+    def slip(self, error: Exception | None) -> None:
+        """Say what is wrong with the text, and where; or that nothing is."""
+        found = ("", "") if error is None else slip_of(error)[2:]
+        start, end = (0, 0) if error is None else slip_of(error)[:2]
+        words = [one[:SAID_MAX] for one in found]
+        self.run_method("slip", self.value, start, end, *words)
