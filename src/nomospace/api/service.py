@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.tuples import agent_id
@@ -388,7 +388,9 @@ class Service:
         here = core.name if core.has(agent) else core.group.where.get(agent, "")
         return {"agent": agent, "host": here, "connected": bool(here)}
 
-    async def law(self, *, text: str = "", law: str = "") -> CompiledLaw:
+    async def law(
+        self, *, text: str = "", law: str = "", language: Literal["law", "python"] = "law"
+    ) -> CompiledLaw:
         """A law by its text, or one that is at hand here by its hash or its community's name.
 
         Raises `Faulty` with all errors of a text, `NoSuchLaw`, and `PlaceholderKey` for a law that
@@ -396,7 +398,8 @@ class Service:
         """
         if text:
             # Reading a large law takes a while, and the host has other things to do meanwhile.
-            found = await asyncio.to_thread(load, text)
+            name = "<law>.py" if language == "python" else "<law>"
+            found = await asyncio.to_thread(load, text, name)
         else:
             named = [one.law for one in self.views.communities() if law in (one.law, one.name)]
             known = self._server.host.law(named[0] if named else law)

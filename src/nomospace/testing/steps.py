@@ -2,7 +2,8 @@
 
 The events are those of `nomospace law run` (`lawrun`), told in the same virtual time and the same
 order; a step has the line that `law run` prints, and besides what the home owes then, the verdict
-in words and the whole story of the ruling.
+in words and the whole story of the ruling. The first step of a home has the state that it `began`
+with.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Steps:
     ) -> None:
         self.cut = ""
         self.notes: list[str] = []
+        self._homes: dict[str, None] = {}
         self._run = Run(law, isolated=isolated, until=until, say=self.notes.append)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Row]:
@@ -74,6 +76,10 @@ class Steps:
             "owed": [{"term": show(term), "at": seconds(due)} for due, term in pending[:OWED_MAX]],
             "why": story.text,
         }
+        if ruling.home not in self._homes:
+            self._homes[ruling.home] = None
+            state, _ = community.members[ruling.home].before(ruling.seq)
+            told["began"] = [show(item) for item in state]
         return told
 
 

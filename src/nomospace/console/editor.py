@@ -1,0 +1,83 @@
+"""A box to write laws, events, tuples or ontologies in (`static/editor.js`).
+
+It stands on the editor that comes with NiceGUI, so it works offline. What is typed is told a moment
+after the last key; the element's own value is kept up to date, so a window that lost its connection
+comes back with what was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+from nicegui.element import Element
+from nicegui.elements.codemirror import CodeMirror
+from nicegui.events import GenericEventArguments
+
+from nomospace.api.benching import FindingView
+from nomospace.console.console import STATIC
+
+TEXT_CHARS_MAX: Final = 400_000
+"""How much of what a window sends is taken."""
+
+Language = Literal["law", "python", "json", "yaml", ""]
+
+# Its module is what our own editor imports; naming the class has NiceGUI serve it.
+BASE: Final = CodeMirror
+
+
+class Editor(Element, component=STATIC / "editor.js"):
+    """An editor. `on_change` hears the text when it was changed by whoever looks."""
+
+    def __init__(
+        self,
+        value: str,
+        *,
+        label: str,
+        language: Language = "",
+        on_change: Callable[[str], object] | None = None,
+        on_submit: Callable[[], Any] | None = None,
+    ) -> None:
+        """`on_submit` is Ctrl-Enter."""
+        super().__init__()
+        self.value = value
+        self._on_change = on_change
+        self._props["value"] = value
+        self._props["language"] = language
+        self._props["label"] = label
+        self.on("change", self._changed)
+        if on_submit is not None:
+            self.on("submit", on_submit)
+
+    async def _changed(self, event: GenericEventArguments) -> None:
+        self._keep(str(event.args)[:TEXT_CHARS_MAX])
+        if self._on_change is not None:
+            made = self._on_change(self.value)
+            if hasattr(made, "__await__"):
+                await made
+
+    def _keep(self, text: str) -> None:
+        self.value = text
+        with self._props.suspend_updates():
+            self._props["value"] = text
+
+    def put(self, text: str) -> None:
+        """Write another text into it."""
+        self._keep(text)
+        self.run_method("put", text)
+
+    def speak(self, language: Language) -> None:
+        """Colour it as another language."""
+        self._props["language"] = language
+
+    def show_findings(self, findings: Sequence[FindingView]) -> None:
+        """Show what was found in the text as it is now."""
+        marks = [
+            {"start": one.start, "end": one.end, "severity": one.severity, "message": one.message}
+            for one in findings
+        ]
+        self.run_method("mark", self.value, marks)
+
+    def reveal(self, line: int) -> None:
+        """Go to a line, counted from 1."""
+        self.run_method("reveal", line)

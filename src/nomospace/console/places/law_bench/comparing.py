@@ -1,0 +1,180 @@
+"""The law beside another over the same recorded events: only what comes out otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import ui
+
+from nomospace.api.benching import difference
+from nomospace.console.look import attributes, empty, exactly, fault, heading, moment, mono
+from nomospace.console.places.law_bench.sources import law_of, sources
+from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.listing import Column, Listing, Row
+from nomospace.console.places.parts import Working, act, choice
+from nomospace.console.stage import Bench as Tries
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+
+NEWEST: Final = {"2000": "2,000 records", "20000": "20,000 records", "200000": "200,000 records"}
+IN_FORCE: Final = "what was in force"
+COLUMNS: Final = (
+    Column("at", "time (UTC)", "98px", "num"),
+    Column("agent", "member", "minmax(80px, 1fr)", "mono"),
+    Column("event", "event", "minmax(120px, 2fr)", "mono"),
+    Column("before", "before", "minmax(110px, 2fr)", "mono"),
+    Column("after", "with this law", "minmax(110px, 2fr)", "mono"),
+)
+
+
+class Comparing:
+    """Two laws over what a host recorded."""
+
+    def __init__(self, frame: Frame, bench: Bench, tries: Tries) -> None:
+        self._frame = frame
+        self._bench = bench
+        self._tries = tries
+        self._found: Any = None
+        self._one: Any = None
+        self._working: Any = None
+
+    def draw(self) -> None:
+        """What is to be compared, and the button that does it."""
+        console, bench = self._frame.console, self._bench
+        ui.label(
+            "The law on the left over what members really did, beside another law. "
+            "Only rulings that differ are shown, the first one first."
+        ).classes("quiet small")
+        before = {"": IN_FORCE, **sources(console)}
+        hosts = {name: name for name in console.services}
+        bench.host = bench.host if bench.host in hosts else console.name
+        with ui.element("div").classes("line-up"):
+            choice("Compare with", before, bench.before, self._before).classes("wide")
+            if len(hosts) > 1:
+                choice("Host", hosts, bench.host, self._host)
+            choice("Over the newest", NEWEST, str(bench.newest), self._newest)
+            run = act("Compare", self._compare, main=True)
+        said = ui.element("div")
+        self._working = Working(run, said)
+        if bench.compared_fault is not None:
+            with said:
+                fault(bench.compared_fault)
+
+    def draw_found(self) -> ui.element:
+        """What comes out otherwise; gives the element that holds it."""
+        section = ui.element("section").classes("card bench-below")
+        with attributes(section, aria_label="What differs"):
+            self._found = ui.element("div").classes("bench-compared")
+        self._show()
+        return section
+
+    def _before(self, key: str) -> None:
+        self._bench.before = key
+
+    def _host(self, host: str) -> None:
+        self._bench.host = host
+
+    def _newest(self, newest: str) -> None:
+        self._bench.newest = int(newest)
+
+    async def _compare(self) -> None:
+        if await self._working(self._work()):
+            self._show()
+
+    async def _work(self) -> None:
+        bench, draft = self._bench, self._bench.draft
+        bench.compared_fault = None
+        try:
+            before = law_of(self._frame.console, bench.before) if bench.before else None
+            community = bench.checked.name if bench.checked is not None else ""
+            words = ""
+            if before is not None:
+                words = await difference(before.text, before.language, draft.text, draft.language)
+            bench.compared = await self._tries.compare(
+                bench.host, community, before, draft, newest=bench.newest
+            )
+            bench.difference = words
+        except NomospaceError as error:
+            bench.compared_fault = error
+            raise
+
+    def _show(self) -> None:
+        found = self._bench.compared
+        if self._found.is_deleted:
+            return
+        self._found.clear()
+        with self._found:
+            if found is None:
+                empty("Rulings that come out otherwise would be here.", "Press Compare.")
+                return
+            ui.label(told(found)).classes("bench-said").props("role=status")
+            first: Sequence[Mapping[str, Any]] = found["first"]
+            if first:
+                with ui.element("div").classes("bench-split"):
+                    Listing(
+                        COLUMNS,
+                        [_row(number, one) for number, one in enumerate(first)],
+                        label="Rulings that differ",
+                        none="",
+                        now=0,
+                        on_pick=lambda id: self._tell(first[int(id)]),
+                        note=_more(found),
+                    ).classes("bench-list")
+                    self._one = ui.element("div").classes("bench-told").props("aria-live=polite")
+                self._tell(first[0])
+            if self._bench.difference:
+                with ui.expansion("The two texts, rule by rule").props("dense"):
+                    mono(self._bench.difference).classes("pre")
+
+    def _tell(self, one: Mapping[str, Any]) -> None:
+        self._one.clear()
+        with self._one:
+            with ui.element("div").classes("bench-step-head"):
+                ui.label(exactly(int(one["at"]))).classes("num")
+                mono(str(one["agent"]))
+            mono(str(one["event"])).classes("term wrap")
+            for title, side in (("Before", one["before"]), ("With this law", one["after"])):
+                heading(f"{title}, by {side['rule'] or 'no rule'}")
+                mono(str(side["ruling"])).classes("operation wrap")
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """A comparison in one line.
+
+    >>> counts = {"events": 1200, "members": 4, "differing": 2, "members_differing": 1}
+    >>> told({**counts, "passed_over": 0})
+    '1,200 rulings of 4 members: 2 differ, of 1 member'
+    >>> told({**counts, "differing": 0, "passed_over": 7})
+    '1,200 rulings of 4 members: none differs. 7 older ones could not be told again'
+    """
+    said = f"{found['events']:,} rulings of {_members(found['members'])}: "
+    if found["differing"]:
+        said += f"{found['differing']:,} differ, of {_members(found['members_differing'])}"
+    else:
+        said += "none differs"
+    if found["passed_over"]:
+        said += f". {found['passed_over']:,} older ones could not be told again"
+    return said
+
+
+def _members(number: int) -> str:
+    return f"{number:,} member" if number == 1 else f"{number:,} members"
+
+
+def _more(found: Mapping[str, Any]) -> str:
+    shown = len(found["first"])
+    return f"{found['differing'] - shown:,} more" if found["differing"] > shown else ""
+
+
+def _row(number: int, one: Mapping[str, Any]) -> Row:
+    return {
+        "id": str(number),
+        "at": moment(one["at"]),
+        "agent": one["agent"],
+        "event": one["event"],
+        "before": one["before"]["ruling"],
+        "after": one["after"]["ruling"],
+    }

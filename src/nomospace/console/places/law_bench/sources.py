@@ -1,0 +1,59 @@
+"""Where laws to start from are found: those that come with Nomospace, and those in force here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from nomospace.console.stage import Draft
+from nomospace.errors import CallerError
+
+if TYPE_CHECKING:
+    from nomospace.console.console import Console
+
+OFFERED_MAX: Final = 200
+"""How many laws are offered."""
+FILE_CHARS_MAX: Final = 1_000_000
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchFile(CallerError):
+    """A law's file was chosen that is not there any more."""
+
+    code: ClassVar[str] = "console.no-such-file"
+    name: str
+
+    def __str__(self) -> str:
+        return f"there is no law {self.name[:100]!r} here any more; choose another"
+
+
+def sources(console: Console) -> dict[str, str]:
+    """Keys and names of the laws at hand: communities here first, then files."""
+    found: dict[str, str] = {}
+    for host, service in console.services.items():
+        for one in service.views.communities():
+            where = f" at {host}" if len(console.services) > 1 else ""
+            name = f"{one.name} · in force{where} · {one.law[:8]}"
+            if name not in found.values():
+                found[f"community/{host}/{one.law}"] = name
+    if console.laws is not None:
+        for path in sorted(console.laws.glob("*.law*")):
+            if path.name.endswith((".law", ".law.py")):
+                found[f"file/{path.name}"] = path.name
+    return dict(list(found.items())[:OFFERED_MAX])
+
+
+def law_of(console: Console, key: str) -> Draft:
+    """The law of a key; raises `NotSeen` for one that is not here any more."""
+    kind, _, rest = key.partition("/")
+    if kind == "community":
+        host, _, law = rest.partition("/")
+        seen = console.services[host].views.law(law)
+        return Draft(seen.text, "python" if seen.language == "python" else "law")
+    assert console.laws is not None, key
+    # A name from a page is looked up among those that were offered, and never followed as a path.
+    for path in sorted(console.laws.glob("*.law*")):
+        if path.name == rest:
+            text = path.read_text("utf-8")[:FILE_CHARS_MAX]
+            return Draft(text, "python" if rest.endswith(".py") else "law")
+    raise NoSuchFile(name=rest)

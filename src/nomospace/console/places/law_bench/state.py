@@ -1,0 +1,53 @@
+"""What lies on the bench of one window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from nomospace.api.benching import CheckedView
+from nomospace.console.stage import Draft
+
+FIRST_LAW: Final = """\
+% At most three messages in any hour. What is too much comes back to its sender.
+law(quota).
+initialCS([slot, slot, slot]).
+
+R1. sent(X, M, Y) :- slot@CS, do(-slot), do(imposeObligation(slot, 1, hour)), do(forward).
+R2. sent(X, M, Y) :- do(deliver(Self, refused(M), Self)).
+R3. obligationDue(slot) :- do(+slot).
+R4. arrived(X, M, Y) :- do(deliver).
+"""
+FIRST_EVENTS: Final = """\
+{"at": 0, "home": "ann@ward", "event": "sent", "message": "hello", "to": "bob@ward"}
+{"at": 1, "home": "ann@ward", "event": "sent", "message": "are(you, there)", "to": "bob@ward"}
+{"at": 2, "home": "ann@ward", "event": "sent", "message": "anyone", "to": "bob@ward"}
+{"at": 3, "home": "ann@ward", "event": "sent", "message": "help", "to": "bob@ward"}
+"""
+
+
+@dataclass
+class Bench:
+    """The law that is being written, the events it is tried on, and what came of that."""
+
+    draft: Draft = field(default_factory=lambda: Draft(FIRST_LAW))
+    checked: CheckedView | None = None
+    events: str = FIRST_EVENTS
+    until_s: float | None = 7200.0
+    isolated: bool = False
+    ran: Mapping[str, Any] | None = None
+    """What the last run told (`console.stage.Bench.run`)."""
+    ran_fault: Exception | None = None
+    step: int = 0
+    tab: str = "scenario"
+    before: str = ""
+    """What the draft is compared with: a key of `sources`; empty is what was in force."""
+    host: str = ""
+    community: str = ""
+    newest: int = 20_000
+    compared: Mapping[str, Any] | None = None
+    compared_fault: Exception | None = None
+    difference: str = ""
+    agent: str = ""
+    confirmed: str = ""

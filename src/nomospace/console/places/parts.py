@@ -1,0 +1,63 @@
+"""Small parts of places: buttons, boxes to choose from, and work that ends with an answer in place.
+
+Everything is a real control with a label, so that it works by keyboard and is read out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+
+from nomospace.console.look import attributes, fault
+from nomospace.errors import NomospaceError
+
+
+def act(words: str, do: Callable[..., Any], *, main: bool = False, label: str = "") -> ui.button:
+    """A button; `main` is the one that a place is for."""
+    button = ui.button(words, on_click=do, color=None)
+    button.props("flat no-caps dense").classes("act act-main" if main else "act")
+    return attributes(button, aria_label=label) if label else button
+
+
+def choice(
+    label: str, options: Mapping[str, str], value: str, changed: Callable[[str], Any]
+) -> ui.select:
+    """A box to choose one of several from, by key and name."""
+    known = dict(options)
+    found = ui.select(known, value=value if value in known else None, label=label)
+    found.props("dense outlined options-dense").classes("choice")
+    found.on_value_change(lambda event: changed(str(event.value)))
+    return found
+
+
+def card_head(title: str) -> ui.element:
+    """The head of a card; what stands beside its title is put inside."""
+    with ui.element("div").classes("card-head") as head:
+        ui.label(title).classes("card-title").props("role=heading aria-level=2")
+    return head
+
+
+class Working:
+    """A button's work: the button waits meanwhile, and what goes wrong is said below it."""
+
+    def __init__(self, button: ui.button, said: ui.element) -> None:
+        self._button = button
+        self._said = said
+
+    async def __call__(self, work: Awaitable[Any]) -> bool:
+        """Whether the work was done; errors of ours are shown, others are not ours to hide."""
+        self._said.clear()
+        self._button.props("loading").disable()
+        try:
+            await work
+        except NomospaceError as error:
+            if not self._said.is_deleted:
+                with self._said:
+                    fault(error)
+            return False
+        finally:
+            if not self._button.is_deleted:
+                self._button.props(remove="loading").enable()
+        return True

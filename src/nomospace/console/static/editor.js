@@ -1,0 +1,201 @@
+// A text with its language's colours, and marks where something was found in it.
+// - `value` is what it begins with; `put` writes another text, `mark` shows what was found.
+// - What is typed is told once a moment after the last key, as `change`; `keys` are told at once.
+// Colours are the console's variables, so that light and dark need nothing else. Tab leaves the
+// editor, as it leaves any field; findings are told as text, never as markup.
+import * as CM from "nicegui-codemirror";
+
+const TOLD_AFTER_MS = 150;
+
+// -- the law language ------------------------------------------------------------------------
+
+const words = (text) => new Set(text.split(" "));
+const EVENTS = words("sent arrived submitted adopted certified revoked obligationDue exception disconnected reconnected moved quit");
+const PREAMBLE = words("law authority cAuthority initialCS disclose portal");
+const PASSES = words("forward deliver release");
+const OWES = words("imposeObligation repealObligation");
+const GOALS = words("do is not true fail member append delete length nth0 reverse sort sum_list findall between atom_concat atom_length sub_atom split_string upcase_atom atom_number clock obligation");
+
+function lawToken(stream, state) {
+  if (stream.eatSpace()) return null;
+  if (stream.match(/^%.*/)) return "comment";
+  if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
+  if (stream.match(/^'(?:[^'\\]|\\.|'')*'?/)) return "string";
+  if (stream.match(/^[A-Z][A-Za-z0-9_]*\.(?=\s)/)) return "labelName"; // R1.
+  if (stream.match(/^[A-Z_][A-Za-z0-9_]*'*/)) return "variableName";
+  if (stream.match(/^\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?/)) return "number";
+  const word = stream.match(/^[a-z][A-Za-z0-9_]*/);
+  if (word) {
+    if (EVENTS.has(word[0]) || PREAMBLE.has(word[0])) return "keyword";
+    if (PASSES.has(word[0])) return "typeName";
+    if (OWES.has(word[0])) return "className";
+    return GOALS.has(word[0]) ? "meta" : null;
+  }
+  if (stream.match(/^(?::-|<-|->|\\=+|\\\+|=\\=|==|>=|=<|[@;|<>=+\-*/])/)) return "meta";
+  stream.next();
+  return null;
+}
+
+const law = CM.StreamLanguage.define({
+  name: "law", token: lawToken, startState: () => ({}),
+  languageData: { commentTokens: { line: "%" } },
+});
+
+// -- looks -------------------------------------------------------------------------------------
+
+// Tags are not exported as such; those that we colour are in the default style's own list.
+function tagOf(name) {
+  for (const spec of CM.defaultHighlightStyle.specs)
+    for (const tag of Array.isArray(spec.tag) ? spec.tag : [spec.tag]) {
+      if (String(tag) === name) return tag;
+      if (tag.base && String(tag.base) === name) return tag.base;
+    }
+  return null;
+}
+
+const colour = (name) => `var(--${name})`;
+const STYLES = [
+  ["comment", { color: colour("quiet"), fontStyle: "italic" }],
+  ["string", { color: colour("held") }],
+  ["literal", { color: colour("held") }],
+  ["keyword", { color: colour("law"), fontWeight: "600" }],
+  ["typeName", { color: colour("forwarded"), fontWeight: "600" }],
+  ["className", { color: colour("obligation"), fontWeight: "600" }],
+  ["labelName", { color: colour("ink"), fontWeight: "700" }],
+  ["variableName", { color: colour("ink"), fontStyle: "italic" }],
+  ["propertyName", { color: colour("law") }],
+  ["meta", { color: colour("quiet") }],
+  ["atom", { color: colour("held") }],
+  ["bool", { color: colour("held") }],
+  ["invalid", { color: colour("refused") }],
+];
+const style = CM.HighlightStyle.define(
+  STYLES.map(([name, look]) => ({ tag: tagOf(name), ...look })).filter((spec) => spec.tag),
+);
+
+const theme = CM.EditorView.theme({
+  "&": { height: "100%", color: colour("ink"), backgroundColor: colour("card"), fontSize: "13px" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { overflow: "auto", fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace' },
+  ".cm-content": { caretColor: colour("ink") },
+  ".cm-gutters": { backgroundColor: colour("card"), color: colour("quiet"), border: "none" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
+  "&.cm-focused .cm-activeLine, &.cm-focused .cm-activeLineGutter": { backgroundColor: colour("hover") },
+  ".cm-cursor": { borderLeftColor: colour("ink") },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+    { backgroundColor: colour("shared") },
+  ".cm-selectionMatch, &.cm-focused .cm-matchingBracket": { backgroundColor: colour("shared"), outline: `1px solid ${colour("line")}` },
+  ".cm-panels, .cm-tooltip": { backgroundColor: colour("card"), color: colour("ink"), border: `1px solid ${colour("line")}` },
+  ".cm-foldPlaceholder": { backgroundColor: colour("hover"), color: colour("quiet"), border: "none" },
+});
+
+// -- what was found ------------------------------------------------------------------------------
+
+const setFound = CM.StateEffect.define();
+const found = CM.StateField.define({
+  create: () => CM.Decoration.none,
+  update(set, change) {
+    set = set.map(change.changes);
+    for (const effect of change.effects) if (effect.is(setFound)) set = effect.value;
+    return set;
+  },
+  provide: (field) => CM.EditorView.decorations.from(field),
+});
+
+const hints = CM.hoverTooltip((view, at) => {
+  const said = [];
+  view.state.field(found).between(at, at, (from, to, mark) => { if (mark.spec.said) said.push(mark.spec.said); });
+  if (!said.length) return null;
+  return {
+    pos: at, above: true,
+    create() {
+      const dom = document.createElement("div");
+      dom.className = "editor-hint";
+      dom.textContent = said.join("\n");
+      return { dom };
+    },
+  };
+});
+
+// Python counts characters, the browser counts half of them where they are rare.
+function unitOf(text) {
+  if (!/[\uD800-\uDBFF]/.test(text)) return (index) => index;
+  const units = [0];
+  for (const character of text) units.push(units[units.length - 1] + character.length);
+  return (index) => units[Math.min(index, units.length - 1)];
+}
+
+export default {
+  template: `<div class="editor"></div>`,
+  props: { value: String, language: String, label: String, readonly: Boolean },
+  emits: ["change", "submit"],
+  watch: { language() { this.speak(); } },
+  mounted() {
+    this.tongue = new CM.Compartment();
+    this.writing = new CM.Compartment();
+    this.view = new CM.EditorView({
+      doc: this.value || "",
+      parent: this.$el,
+      extensions: [
+        CM.Prec.high(CM.keymap.of([{ key: "Mod-Enter", run: () => { this.tell(); this.$emit("submit"); return true; } }])),
+        CM.basicSetup, CM.EditorView.lineWrapping, theme, CM.syntaxHighlighting(style), this.tongue.of([]), found, hints,
+        this.writing.of([CM.EditorState.readOnly.of(this.readonly)]),
+        CM.EditorView.contentAttributes.of({ "aria-label": this.label, "aria-multiline": "true" }),
+        CM.EditorView.updateListener.of((update) => {
+          if (!update.docChanged || this.quiet) return;
+          clearTimeout(this.telling);
+          this.telling = setTimeout(() => this.tell(), TOLD_AFTER_MS);
+        }),
+      ],
+    });
+    this.told = this.value || "";
+    this.speak();
+  },
+  beforeUnmount() {
+    if (this.telling) this.tell();
+    this.view.destroy();
+  },
+  methods: {
+    async speak() {
+      let extension = [];
+      if (this.language === "law") extension = [law];
+      else if (this.language) {
+        const known = CM.languages.find((one) => one.name.toLowerCase() === this.language);
+        if (known) extension = [await known.load()];
+      }
+      this.view.dispatch({ effects: this.tongue.reconfigure(extension) });
+    },
+    tell() {
+      clearTimeout(this.telling);
+      this.telling = null;
+      const text = this.view.state.doc.toString();
+      if (text !== this.told) { this.told = text; this.$emit("change", text); }
+    },
+    put(text) {
+      clearTimeout(this.telling);
+      this.telling = null;
+      this.quiet = true;
+      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+      this.quiet = false;
+      this.told = text;
+    },
+    mark(text, findings) {
+      if (text !== this.view.state.doc.toString()) return; // it has been typed on since
+      const unit = unitOf(text), size = this.view.state.doc.length;
+      const marks = [];
+      for (const one of findings) {
+        let from = Math.min(unit(one.start), size), to = Math.min(unit(one.end), size);
+        if (from === to) { if (to < size) to += 1; else from = Math.max(0, from - 1); }
+        if (from === to) continue;
+        marks.push(CM.Decoration.mark({ class: `found found-${one.severity}`, said: `${one.severity}: ${one.message}` }).range(from, to));
+      }
+      this.view.dispatch({ effects: setFound.of(CM.Decoration.set(marks, true)) });
+    },
+    reveal(line) {
+      const doc = this.view.state.doc;
+      const at = doc.line(Math.max(1, Math.min(line, doc.lines))).from;
+      this.view.dispatch({ selection: { anchor: at }, effects: CM.EditorView.scrollIntoView(at, { y: "center" }) });
+      this.view.focus();
+    },
+  },
+};
