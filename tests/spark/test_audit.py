@@ -16,8 +16,6 @@ from nomospace.sim import find
 from tests.unit.pipeline.made import Journals, damage
 from tests.unit.pipeline.test_audit import write_duties
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 
 def test_both_engines_give_the_same_answers(spark: Any, journals: Journals) -> None:
     folder = journals.made(3_000, 60, hosts=3)

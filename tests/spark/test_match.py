@@ -22,8 +22,6 @@ from tests.models.match_cases import case
 from tests.models.match_databases import small
 from tests.unit.pipeline.told import CARS, WRITER, Told, seal
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 
 def said(answers: Answers) -> list[Any]:
     return [one.to_data() for one in answers.items]

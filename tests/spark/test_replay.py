@@ -21,8 +21,6 @@ from nomospace.wire.segments import TABLES
 from tests.spark.cluster import Cluster, standalone
 from tests.unit.pipeline.made import Journals, damage, stricter
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 
 def facts(report: Any) -> dict[str, Any]:
     """A report without what differs from run to run."""

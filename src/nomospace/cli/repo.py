@@ -102,8 +102,8 @@ def run_tests(context: typer.Context) -> None:
     if not any(
         a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
     ):
-        # Each process gets half of the tests as they stand, so that those of a file share what it
-        # has started; whoever is done first takes over from the other.
-        arguments = ["-n", "2", "--dist", "worksteal", *arguments]
+        # File by file, so that a file's tests share what it has started, and in the order that
+        # tests/conftest.py puts them in: what takes long begins first.
+        arguments = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments]
     done = subprocess.run([sys.executable, "-P", "-m", "pytest", *arguments], cwd=root, check=False)
     raise typer.Exit(done.returncode)
