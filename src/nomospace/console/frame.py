@@ -1,23 +1,44 @@
 """The frame of every page: the rail, the place in the middle, the drawer with stories.
 
 A `Frame` is one browser window. It knows who looks (`viewer`), opens stories (`open`), and lets a
-place hear the pulse of the hosts for as long as the window shows that place (`on_beat`).
+place hear the pulse of the hosts for as long as the window shows that place (`on_beat`). Times,
+light and dark, and whether the host still answers are the browser's own business
+(`static/console.js`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
 
 from nomospace.console import stories
+from nomospace.console.finding import Palette
+from nomospace.console.look import attributes
 from nomospace.console.stories import Address
 
 if TYPE_CHECKING:
     from nomospace.api.published import Principal
     from nomospace.console.console import Console
     from nomospace.console.pulse import Beat
+
+FACTS_S: Final = 2.0
+"""How often the foot of the rail is brought up to date."""
+DOTS_MAX: Final = 24
+"""How many hosts of the group are shown as dots."""
+ASKED_MAX: Final = 6_000
+"""How much of what an address asks is read."""
+
+
+class Entry(NamedTuple):
+    """A place on the rail; entries of one `group` stand together."""
+
+    title: str
+    icon: str
+    group: str = ""
 
 
 class Frame:
@@ -27,10 +48,18 @@ class Frame:
         self.console = console
         self.viewer = viewer
         self.token = token
+        self.help: Callable[[], None] | None = None
+        """What the help button does here: a place that has help says so."""
+        self.asked: dict[str, str] = {}
+        """What the address asks of a place, as in `/spaces?template=(job, _)`."""
         self._leave: list[Callable[[], None]] = []
         self._drawer: Any = None
         self._story: Any = None
         self._title: Any = None
+        self._links: dict[str, ui.link] = {}
+        self._group: tuple[str, ...] = ()
+        self._dots: Any = None
+        self._well: Any = None
 
     # -- live ------------------------------------------------------------------------------------
 
@@ -49,11 +78,16 @@ class Frame:
 
         self._leave.append(self.console.pulse.listen(telling))
 
+    def on_leave(self, leave: Callable[[], None]) -> None:
+        """Have something done when the place is left, or the window closes."""
+        self._leave.append(leave)
+
     def leave(self) -> None:
         """The place is left: nothing is told to it any more."""
-        for leave in self._leave:
+        leaving, self._leave = self._leave, []
+        for leave in leaving:
             leave()
-        self._leave.clear()
+        self.help = None
 
     # -- stories -----------------------------------------------------------------------------------
 
@@ -61,8 +95,7 @@ class Frame:
         """Tell a story in the drawer, and put its address into that of the page."""
         address = Address(kind, host, str(id))
         self._show(address)
-        path = ui.context.client.sub_pages_router.current_path.partition("?")[0]
-        ui.navigate.history.replace(f"{path}?story={address}")
+        ui.navigate.history.replace(f"{_path()}?story={address}")
 
     def _show(self, address: Address) -> None:
         self._title.set_text(stories.title_of(address.kind))
@@ -70,40 +103,144 @@ class Frame:
         with self._story:
             stories.tell(self, address)
         self._drawer.show()
+        ui.run_javascript("nomospace.story.opened()")
 
     def shut(self) -> None:
-        """Close the drawer."""
-        self._drawer.hide()
-        path = ui.context.client.sub_pages_router.current_path.partition("?")[0]
-        ui.navigate.history.replace(path)
+        """Close the drawer; harmless when it is closed."""
+        if self._drawer.value:
+            self._drawer.hide()
+            ui.navigate.history.replace(_path())
+            ui.run_javascript("nomospace.story.shut()")
+
+    def go(self, path: str) -> None:
+        """Show another place."""
+        ui.navigate.to(path)
 
     # -- what stays -----------------------------------------------------------------------------
 
-    def draw(self, places: dict[str, tuple[str, str]], story: str) -> None:
-        """Draw what stays while places change: `places` are path, title and icon."""
-        with (
-            ui.right_drawer(value=False, bordered=True)
-            .classes("story")
-            .props('width=440 overlay aria-label="Story"') as self._drawer
-        ):
-            with ui.row().classes("story-head"):
-                self._title = ui.label().classes("story-title")
-                ui.space()
-                ui.button(icon="close", on_click=self.shut).props(
-                    'flat dense round aria-label="Close the story"'
-                )
-            self._story = ui.column().classes("story-body")
+    def draw(self, entries: Mapping[str, Entry], story: str) -> None:
+        """Draw what stays while places change; `entries` by their path."""
+        ui.link("To the place", "#place").classes("skip")
+        self._draw_drawer()
         with (
             ui.left_drawer(value=True, fixed=True)
             .classes("rail")
-            .props("width=190 behavior=desktop"),
-            ui.element("nav").props('aria-label="Places"'),
+            .props("width=196 behavior=desktop")
         ):
             ui.label("Nomospace").classes("rail-name")
-            for path, (title, icon) in places.items():
-                with ui.link(target=path).classes("rail-link").props(f'data-place="{path}"'):
-                    ui.icon(icon).props("aria-hidden=true")
-                    ui.label(title)
+            self._draw_links(entries)
+            ui.space()
+            self._draw_foot()
+        if self.viewer.operator:
+            Palette(self)
+        router = ui.context.client.sub_pages_router
+        router.on_path_changed(self._mark)
+        self._mark(router.current_path)
         address = Address.parse(story)
         if address is not None:
             self._show(address)
+
+    def _draw_drawer(self) -> None:
+        with (
+            ui.right_drawer(value=False, bordered=True)
+            .classes("story")
+            .props('width=420 overlay aria-label="Story"') as self._drawer
+        ):
+            with ui.element("div").classes("story-head"):
+                self._title = ui.label().classes("story-title").props("role=heading aria-level=2")
+                ui.button(icon="link", on_click=self._copy).props(
+                    'flat dense round aria-label="Copy the address of this story"'
+                )
+                ui.button(icon="close", on_click=self.shut).classes("story-close").props(
+                    'flat dense round aria-label="Close the story"'
+                )
+            self._story = ui.element("div").classes("story-body")
+
+    def _draw_links(self, entries: Mapping[str, Entry]) -> None:
+        group = ""
+        with ui.element("nav").props('aria-label="Places"').classes("rail-links"):
+            for path, entry in entries.items():
+                if entry.group != group:
+                    ui.separator().classes("rail-line")
+                    group = entry.group
+                link = ui.link(target=path).classes("rail-link").props(f'data-place="{path}"')
+                with link:
+                    ui.icon(entry.icon).props("aria-hidden=true")
+                    ui.label(entry.title)
+                self._links[path] = link
+
+    def _draw_foot(self) -> None:
+        name = self.console.name
+        with ui.element("div").classes("rail-foot"):
+            button = attributes(ui.element("button"), type="button", title=name)
+            with button.classes("rail-host").on("click", lambda: self.open("host", name, name)):
+                self._well = ui.label().classes("rail-well")
+                ui.label(name).classes("rail-host-name")
+            self._dots = ui.element("div").classes("dots").props('role=list aria-label="Group"')
+            ui.element("button").classes("rail-clock num").props(
+                'id="rail-clock" type=button title="Switch between local time and UTC" '
+                'aria-label="Switch between local time and UTC"'
+            ).on("click", js_handler="() => nomospace.time.toggleUtc()")
+            with ui.element("div").classes("rail-buttons"):
+                _icon("contrast", "Look", 'id="rail-look"', "() => nomospace.look.next()")
+                ui.button(icon="help_outline", on_click=self._help).props(
+                    'flat dense round aria-label="Help"'
+                )
+                _icon("logout", "Log out", "data-logout", "() => nomospace.host.logOut()")
+        self._refresh()
+        ui.timer(FACTS_S, self._refresh)
+
+    def _refresh(self) -> None:
+        facts = self.console.facts()
+        well, group = bool(facts["well"]), tuple(facts["group"])
+        self._well.set_text("●" if well else "✕")
+        self._well.classes(replace=f"rail-well {'forwarded' if well else 'refused'}")
+        said = "is well" if well else "takes no steps: its store is in trouble"
+        attributes(self._well, title=said, aria_label=said, role="img")
+        if group != self._group:
+            self._group = group
+            self._draw_dots(group)
+
+    def _draw_dots(self, group: tuple[str, ...]) -> None:
+        self._dots.clear()
+        with self._dots:
+            for name in group[:DOTS_MAX]:
+                dot = attributes(ui.element("button"), type="button", title=name, aria_label=name)
+                dot.classes("dot").on("click", partial(self.open, "host", self.console.name, name))
+            if len(group) > DOTS_MAX:
+                ui.label(f"+{len(group) - DOTS_MAX}").classes("quiet")
+            alone = len(group) < 2
+            ui.label("on its own" if alone else f"{len(group)} engaged").classes("quiet dots-said")
+
+    def _mark(self, path: str) -> None:
+        """Say on the rail which place is shown, and take what the address asks of it."""
+        parts = urlsplit(path)
+        asked = parse_qs(parts.query[:ASKED_MAX], max_num_fields=20)
+        self.asked = {name: values[0] for name, values in asked.items() if name != "story"}
+        shown = parts.path if parts.path in self._links else next(iter(self._links), "")
+        for at, link in self._links.items():
+            if at == shown:
+                link.props("aria-current=page")
+            elif "aria-current" in link.props:
+                link.props(remove="aria-current")
+
+    def _help(self) -> None:
+        if self.help is not None:
+            self.help()
+        else:
+            self.open("help", self.console.name, "keys")
+
+    def _copy(self) -> None:
+        ui.run_javascript("navigator.clipboard?.writeText(location.href)")
+        ui.notify("Address copied", timeout=1500)
+
+
+def _icon(icon: str, label: str, props: str, handler: str) -> None:
+    """A button with a sign that the browser itself answers."""
+    ui.button(icon=icon).props(f'flat dense round aria-label="{label}" {props}').on(
+        "click", js_handler=handler
+    )
+
+
+def _path() -> str:
+    return ui.context.client.sub_pages_router.current_path.partition("?")[0]

@@ -6,8 +6,9 @@ by colour alone: it has its sign and its word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from nicegui import ui
 
@@ -19,13 +20,27 @@ SIGNS: Final = {FORWARDED: "→", REFUSED: "✕", HELD: "⏸", OBLIGATION: "⏳"
 """Each verdict's sign; the classes of the style sheet have the same names."""
 
 
+E = TypeVar("E", bound=ui.element)
+
+
+def attributes(element: E, **values: str) -> E:
+    """Give an element attributes whose values may come from outside; `aria_label` is `aria-label`.
+
+    A text of properties is read as a little language, in which a name could say anything; here a
+    value is a value.
+    """
+    for name, value in values.items():
+        element.props[name.replace("_", "-")] = value
+    return element
+
+
 def verdict_of(ruling: RulingView) -> str:
-    """Which of the four a ruling is."""
-    if ruling.refused:
+    """Which of the four a ruling is; what arrives and meets no rule is refused where it arrives."""
+    if ruling.refused or (ruling.rule is None and ruling.community):
         return REFUSED
     if ruling.held:
         return HELD
-    return OBLIGATION if ruling.event.startswith("obligationDue") else FORWARDED
+    return OBLIGATION if ruling.kind == "obligationDue" else FORWARDED
 
 
 def verdict_chip(verdict: str) -> None:
@@ -38,6 +53,44 @@ def verdict_chip(verdict: str) -> None:
 def mono(text: str) -> ui.label:
     """A term, a template, a name: in the fixed face, as text."""
     return ui.label(text).classes("mono")
+
+
+def when(at_us: int, *, clock: bool = False) -> ui.element:
+    """A moment, told from now on and exactly on hover; or as the time of day.
+
+    The browser keeps it up to date, and shows UTC on request.
+    """
+    element = attributes(ui.element("time"), data_at=str(at_us), title=exactly(at_us))
+    if clock:
+        attributes(element, data_as="clock")
+    return element.classes("num")
+
+
+def heading(text: str) -> None:
+    """The head of a part of a story or a place."""
+    ui.label(text).classes("heading").props("role=heading aria-level=3")
+
+
+def fact(name: str) -> ui.element:
+    """A line with a name; what it says is put inside."""
+    with ui.element("div").classes("fact"):
+        ui.label(name).classes("fact-name")
+        return ui.element("div").classes("fact-said")
+
+
+def chip(text: str) -> ui.label:
+    """A small term in a frame of its own, as those of a control state."""
+    return ui.label(text).classes("chip mono")
+
+
+def doorway(text: str, go: Callable[[], None], *, label: str = "") -> ui.element:
+    """Something to be clicked that leads to a story: a real button that looks like a link."""
+    button = ui.element("button").classes("doorway mono").props("type=button")
+    if label:
+        attributes(button, aria_label=label)
+    with button:
+        ui.label(text)
+    return button.on("click", go)
 
 
 def moment(at_us: int) -> str:

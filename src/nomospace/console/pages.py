@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from nicegui import app as pages_app
 from nicegui import ui
 
-from nomospace.console import tales as tales
+import nomospace.console.tales  # noqa: F401 (its stories register themselves)
 from nomospace.console.frame import Entry, Frame
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
+from nomospace.console.signs import style_sheet
 from nomospace.console.places import (
     communities,
     jigsaw,
@@ -60,11 +61,10 @@ PLACES: Final[dict[str, Place]] = {
     "/member": Place("As a member", "person", member.show, operator=False, group="member"),
 }
 GAMES: Final[dict[str, Place]] = {
-    "jigsaw": Place("RoamingJigsaw", "extension", jigsaw.show),
-    "redrover": Place("RedRover", "flag", redrover.show),
+    "jigsaw": Place("RoamingJigsaw", "extension", jigsaw.show, group="games"),
+    "redrover": Place("RedRover", "flag", redrover.show, group="games"),
 }
 """Places of the games, for consoles that were handed them; their paths are their names."""
-STYLES: Final = ("console.css", "games.css")
 LOOKS: Final = {"light": False, "dark": True}
 """What the browser remembers of the look; else it is that of the system."""
 RECONNECT_S: Final = 30.0
@@ -116,7 +116,8 @@ def mount(app: FastAPI, console: Console) -> None:
 def places(console: Console) -> dict[str, Place]:
     """The places of a console: those of every host, and of what it was handed."""
     games = {f"/{name}": GAMES[name] for name in GAMES if name in console.stages.games}
-    return PLACES | games
+    last = {"/member": PLACES["/member"]}
+    return {path: place for path, place in PLACES.items() if path not in last} | games | last
 
 
 def _showing(frame: Frame, place: Place) -> Callable[..., None]:
@@ -133,6 +134,7 @@ def _showing(frame: Frame, place: Place) -> Callable[..., None]:
 
 def _head(static: Path) -> Iterator[str]:
     """Every style sheet of the console, its own first, and what the frame does in the browser."""
+    yield f"<style>{style_sheet()}</style>"
     sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
     for sheet in sheets:
         yield f'<link rel="stylesheet" href="/console-static/{sheet.name}">'

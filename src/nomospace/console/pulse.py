@@ -1,7 +1,8 @@
 """What is new at the hosts of a console, read once for all who look, four times a second.
 
 Nothing is read while nobody looks. A beat has at most `RULINGS_MAX` rulings of each host; those
-that came in between are folded: counted, and to be read in the journal.
+that came in between are folded: counted, and to be read in the journal. Rates do not come from what
+was read but from what the hosts have counted, so they are exact however much is folded.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from nomospace.api.published import RulingView, TopologyView
+    from nomospace.api.published import RulingView, TallyView, TopologyView
     from nomospace.console.console import Console
 
 BEATS_S: Final = 4
@@ -23,6 +24,10 @@ RULINGS_MAX: Final = 25
 """The most rulings of one host in one beat."""
 KEPT_MAX: Final = 500
 """How many of the latest rulings a page that opens finds."""
+MOMENTS_MAX: Final = 120
+"""How many seconds the small lines go back."""
+WINDOW_S: Final = 1.0
+"""Over how long a rate is taken."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,15 +40,64 @@ class Seen:
     ruling: RulingView
 
 
+class Rates(NamedTuple):
+    """What happens in a second just now; `obligations` are those that are pending."""
+
+    sent_s: float = 0.0
+    refused_s: float = 0.0
+    hops_s: float = 0.0
+    rulings_s: float = 0.0
+    obligations: int = 0
+
+    def __add__(self, other: object) -> Rates:
+        assert isinstance(other, Rates), other
+        return Rates(*[mine + its for mine, its in zip(self, other, strict=True)])  # type: ignore[arg-type]
+
+
+class Moment(NamedTuple):
+    """The rates of all hosts together, at a time of the clock of the console's own host."""
+
+    at: int
+    rates: Rates
+
+
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one look found. `folded` counts records that were passed over, by host."""
+    """What one look found.
+
+    `folded` counts records that were passed over, `rates` what happens in a second, both by host;
+    `beside` are the topologies as the other hosts of this process see them.
+    """
 
     number: int
+    at: int
     topology: TopologyView
+    beside: tuple[TopologyView, ...]
     rulings: tuple[Seen, ...]
     folded: dict[str, int]
-    records_s: float
+    rates: dict[str, Rates]
+
+    @property
+    def total(self) -> Rates:
+        """The rates of all hosts together."""
+        return sum(self.rates.values(), Rates())
+
+
+def rates_between(before: TallyView, now: TallyView) -> Rates:
+    """What happened in a second, between two tallies of a host.
+
+    A host that began anew counts from 0; nothing that it does is less than nothing.
+    """
+    seconds = (now.at - before.at) / 1e6
+    if seconds <= 0 or now.rulings < before.rulings:
+        return Rates(obligations=now.obligations)
+    return Rates(
+        (now.sent - before.sent) / seconds,
+        (now.refused - before.refused) / seconds,
+        (now.hops - before.hops) / seconds,
+        (now.rulings - before.rulings) / seconds,
+        now.obligations,
+    )
 
 
 class Pulse:
@@ -55,8 +109,12 @@ class Pulse:
         self._count = 0
         self._task: asyncio.Task[None] | None = None
         self._last: dict[str, int] = {}
+        self._tallies: dict[str, deque[TallyView]] = {}
+        """The tallies of the last second, the oldest first, by host."""
         self.latest: deque[Seen] = deque(maxlen=KEPT_MAX)
         """The latest rulings, the newest last."""
+        self.moments: deque[Moment] = deque(maxlen=MOMENTS_MAX)
+        """The rates of the last seconds, one each, the newest last."""
         self.beat: Beat | None = None
 
     @property
@@ -81,7 +139,9 @@ class Pulse:
     def _begin(self) -> None:
         """Begin with the latest of every journal: what was long ago is in the journal."""
         self._last.clear()
+        self._tallies.clear()
         self.latest.clear()
+        self.moments.clear()
         for name, service in self._console.services.items():
             found = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
             self._last[name] = found.last
@@ -104,11 +164,10 @@ class Pulse:
         console = self._console
         found: list[Seen] = []
         folded: dict[str, int] = {}
-        records = 0
+        rates: dict[str, Rates] = {}
         for name, service in console.services.items():
             views = service.views
             last, newest = self._last.get(name, 0), views.last_record
-            records += newest - last
             if newest - last > RULINGS_MAX:
                 folded[name] = newest - last - RULINGS_MAX
                 last = newest - RULINGS_MAX
@@ -117,8 +176,20 @@ class Pulse:
                 last = told.last
                 found.extend(Seen(name, ruling) for ruling in told.rulings)
             self._last[name] = last
+            rates[name] = self._rates(name, views.tally())
         found.sort(key=lambda one: one.ruling.at)
         self.latest.extend(found)
         number = 1 if self.beat is None else self.beat.number + 1
-        topology = console.service.views.topology()
-        return Beat(number, topology, tuple(found), folded, float(records * BEATS_S))
+        own, *others = [service.views.topology() for service in console.services.values()]
+        at = console.service.views.now
+        beat = Beat(number, at, own, tuple(others), tuple(found), folded, rates)
+        if not self.moments or at - self.moments[-1].at >= 1e6:
+            self.moments.append(Moment(at, beat.total))
+        return beat
+
+    def _rates(self, name: str, now: TallyView) -> Rates:
+        tallies = self._tallies.setdefault(name, deque())
+        tallies.append(now)
+        while len(tallies) > 2 and now.at - tallies[1].at >= WINDOW_S * 1e6:
+            tallies.popleft()
+        return rates_between(tallies[0], now)

@@ -6,9 +6,12 @@ A story's address is `kind/host/id` (`ruling/ward-1/123`), and stands in the pag
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
+
+from nicegui import ui
 
 from nomospace.console.look import empty, fault
 from nomospace.errors import NomospaceError
@@ -16,9 +19,11 @@ from nomospace.errors import NomospaceError
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
 
-Teller = Callable[["Frame", str, str], None]
-"""Writes a story: the frame, the host, and what it is about."""
+Teller = Callable[["Frame", str, str], Awaitable[None] | None]
+"""Writes a story: the frame, the host, and what it is about; one that waits is `async`."""
 ADDRESS_MAX: Final = 2_000
+OPEN: Final = frozenset({"help"})
+"""Stories that tell nothing of a host, and so are for everyone."""
 
 
 class Address(NamedTuple):
@@ -63,12 +68,26 @@ def title_of(kind: str) -> str:
 
 
 def tell(frame: Frame, address: Address) -> None:
-    """Write a story; what cannot be told any more says so."""
+    """Write a story, for those who may see the host; what cannot be told any more says so."""
     found = _tellers.get(address.kind)
-    if found is None or address.host not in frame.console.services:
+    service = frame.console.services.get(address.host)
+    if found is None or service is None:
         empty("There is no such story here.", "Click something in a place to see its story.")
         return
     try:
-        found[1](frame, address.host, address.id)
+        if address.kind not in OPEN:
+            service.operator(frame.viewer)
+        written = found[1](frame, address.host, address.id)
+    except NomospaceError as error:
+        fault(error)
+        return
+    if written is not None:
+        ui.timer(0, partial(_finish, written), once=True)
+
+
+async def _finish(written: Awaitable[None]) -> None:
+    """The rest of a story that has to be waited for."""
+    try:
+        await written
     except NomospaceError as error:
         fault(error)

@@ -1,0 +1,194 @@
+// What the frame does in the browser itself: times, light and dark, whether the host still answers.
+// Nothing here puts text from outside into a page other than as text.
+(() => {
+  const UTC = "nomospace.utc";
+  const LOOK = "nomospace_look";
+  const LOOKS = ["auto", "light", "dark"];
+  const pad = (n, width = 2) => String(n).padStart(width, "0");
+
+  // -- times: relative to the host's clock, exact on hover, UTC on request ------------------------
+  const time = {
+    skew: 0, // what the host's clock is ahead of the browser's, in microseconds
+    utc: localStorage.getItem(UTC) === "1",
+    now() {
+      return Date.now() * 1000 + this.skew;
+    },
+    heard(at) {
+      if (at) this.skew = at - Date.now() * 1000;
+    },
+    clock(at) {
+      const d = new Date(at / 1000);
+      return this.utc
+        ? `${pad(d.getUTCHours())}:${pad(d.getUTCMinutes())}:${pad(d.getUTCSeconds())}`
+        : `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+    },
+    exact(at) {
+      const d = new Date(at / 1000);
+      const ms = pad(d.getUTCMilliseconds(), 3);
+      if (this.utc) return d.toISOString().replace("T", " ").replace(/\.\d+Z$/, `.${ms} UTC`);
+      return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${this.clock(at)}.${ms}`;
+    },
+    span(us) {
+      const s = Math.floor(Math.max(0, us) / 1e6);
+      if (s >= 3600) return `${Math.floor(s / 3600)} h ${pad(Math.floor((s % 3600) / 60))} min`;
+      if (s >= 60) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
+      return `${s} s`;
+    },
+    relative(at) {
+      const now = this.now();
+      return at > now ? `in ${this.span(at - now)}` : `${this.span(now - at)} ago`;
+    },
+    tick() {
+      for (const one of document.querySelectorAll("time[data-at]")) {
+        const at = Number(one.dataset.at);
+        const text = one.dataset.as === "clock" ? time.clock(at) : time.relative(at);
+        if (one.textContent !== text) one.textContent = text;
+        one.title = time.exact(at);
+      }
+      const clock = document.getElementById("rail-clock");
+      if (clock) clock.textContent = time.clock(time.now()) + (time.utc ? " UTC" : "");
+    },
+    toggleUtc() {
+      time.utc = !time.utc;
+      localStorage.setItem(UTC, time.utc ? "1" : "0");
+      time.tick();
+      window.dispatchEvent(new Event("nomospace-clock"));
+    },
+  };
+
+  // -- light and dark: remembered in a cookie, so that the host draws the page right at once ------
+  const look = {
+    get() {
+      const found = document.cookie.match(/(?:^|; )nomospace_look=(\w+)/);
+      return found && LOOKS.includes(found[1]) ? found[1] : "auto";
+    },
+    next() {
+      const chosen = LOOKS[(LOOKS.indexOf(this.get()) + 1) % LOOKS.length];
+      document.cookie = `${LOOK}=${chosen}; path=/; max-age=31536000; samesite=strict`;
+      window.setDark(chosen === "auto" ? null : chosen === "dark");
+      this.label();
+    },
+    label() {
+      const button = document.getElementById("rail-look");
+      if (!button) return;
+      const words = { auto: "as the system", light: "light", dark: "dark" };
+      const said = `Look: ${words[this.get()]}. Change`;
+      if (button.getAttribute("aria-label") !== said) {
+        button.setAttribute("aria-label", said);
+        button.title = said;
+      }
+    },
+  };
+
+  // -- stories: the keyboard goes into the drawer and comes back where it was ---------------------
+  const story = {
+    from: null,
+    opened() {
+      const active = document.activeElement;
+      if (active && !active.closest(".story")) this.from = active;
+      setTimeout(() => document.querySelector(".story .story-close")?.focus({ preventScroll: true }), 60);
+    },
+    shut() {
+      if (this.from?.isConnected) this.from.focus({ preventScroll: true });
+      this.from = null;
+    },
+  };
+
+  // -- the host: does it answer, and does it still know us? ---------------------------------------
+  const SESSION_ENDED = 4401;
+  const host = {
+    away: false,
+    over: false,
+    banner(text) {
+      let found = document.getElementById("host-banner");
+      if (!found) {
+        found = document.createElement("div");
+        found.id = "host-banner";
+        found.setAttribute("role", "status");
+        document.body.append(found);
+      }
+      found.textContent = text;
+      found.hidden = !text;
+    },
+    end(title, why) {
+      if (this.over) return;
+      this.over = true;
+      window.socket?.disconnect();
+      this.banner("");
+      document.getElementById("app")?.remove();
+      for (const left of document.querySelectorAll(".q-dialog, .q-menu, .q-notifications")) left.remove();
+      const page = document.createElement("main");
+      page.className = "over";
+      page.setAttribute("role", "alert");
+      const head = document.createElement("h1");
+      head.textContent = title;
+      const said = document.createElement("p");
+      said.textContent = why;
+      const link = document.createElement("a");
+      link.textContent = "Log in";
+      link.href = `/login?to=${encodeURIComponent(location.pathname + location.search)}`;
+      page.append(head, said, link);
+      document.body.append(page);
+      link.focus();
+    },
+    ended() {
+      this.end("You are logged out", "This session has ended: it was logged out, or its token counts no more.");
+    },
+    async look() {
+      if (this.over || !this.away) return;
+      let answer = null;
+      try {
+        answer = await fetch("/v1/me", { cache: "no-store", signal: AbortSignal.timeout(3000) });
+      } catch {
+        // nobody answers yet
+      }
+      if (answer?.status === 401) {
+        this.end("The host was restarted", "It does not know this window any more. Log in again; the place is kept.");
+        return;
+      }
+      if (answer?.ok && !window.socket.connected) window.socket.connect();
+      setTimeout(() => this.look(), 1000);
+    },
+    watch() {
+      const socket = window.socket;
+      if (!socket) {
+        setTimeout(() => this.watch(), 50);
+        return;
+      }
+      socket.on("disconnect", (_, details) => {
+        if (details?.context?.code === SESSION_ENDED) {
+          this.ended();
+        } else if (!this.over && !this.away) {
+          this.away = true;
+          this.banner("The host does not answer. This page goes on as soon as it is back.");
+          setTimeout(() => this.look(), 300);
+        }
+      });
+      socket.on("connect", () => {
+        this.away = false;
+        this.banner("");
+      });
+    },
+    async logOut() {
+      try {
+        await fetch("/v1/session", { method: "DELETE" });
+      } finally {
+        this.end("You are logged out", "Nothing of this host is shown any more.");
+      }
+    },
+  };
+
+  // What is typed into a field is not meant for the page.
+  const typing = (target) =>
+    target instanceof Element &&
+    target.closest("input, textarea, select, [contenteditable=true], [contenteditable=''], .cm-editor") !== null;
+
+  window.nomospace = { time, look, story, host, typing };
+  document.addEventListener("DOMContentLoaded", () => {
+    host.watch();
+    setInterval(() => {
+      time.tick();
+      look.label();
+    }, 1000);
+  });
+})();

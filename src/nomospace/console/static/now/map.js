@@ -1,0 +1,286 @@
+// The map: hosts as rooms on the ground of their group, agents as signs, messages as pulses.
+// Something moves only when something moved; with reduced motion a line is shown instead.
+// A floor is { rooms: [{ name, title, engaged, agents: [[id, name, role]], more }], links: [[a, b]] }.
+import { HEAD, rooms, seats } from "/console-static/now/layout.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const TRAVEL_MS = 700;
+const TRACE_MS = 5000;
+const BADGE_MS = 2200;
+const TRACES_MAX = 80;
+const RECEIVERS_MAX = 12;
+const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
+// A sign of the icon face for each role; whoever has no role is a plain agent.
+const ICONS = {
+  informer: "campaign",
+  layman: "campaign",
+  expert: "medical_services",
+  inspector: "fact_check",
+  mediator: "hub",
+  manager: "manage_accounts",
+  subscriber: "notifications",
+  nurse: "health_and_safety",
+  assistant: "assistant",
+  device: "sensors",
+  rogue: "bolt",
+  player: "sports_esports",
+};
+
+export default {
+  template: `
+    <div class="map card" ref="ground">
+      <svg ref="svg" :width="width" :height="height" :viewBox="'0 0 ' + width + ' ' + height"
+        role="group" aria-label="Hosts and agents" @keydown="key" @click="click">
+        <path v-if="shared" class="map-shared" :d="shared"></path>
+        <line v-for="link in links" :key="link.key" class="map-link" :x1="link.x1" :y1="link.y1" :x2="link.x2" :y2="link.y2"></line>
+        <g v-for="room in drawn" :key="room.name">
+          <rect class="map-room" :class="{ apart: !room.engaged }" :x="room.x" :y="room.y" :width="room.w" :height="room.h" rx="9"></rect>
+          <g class="map-title" role="button" :tabindex="at === 'host ' + room.name ? 0 : -1" :data-item="'host ' + room.name"
+            data-pick="host" :data-id="room.name" :aria-label="room.title + ', host ' + room.name + ', ' + room.count + ' agents'"
+            @focus="at = 'host ' + room.name">
+            <rect :x="room.x" :y="room.y" :width="room.w" height="${HEAD}" rx="9"></rect>
+            <text class="map-title-text" :x="room.x + 12" :y="room.y + 20">{{ room.title }}</text>
+            <text class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
+              class="refused" v-if="room.refused">✕ {{ room.refused }}/s  </tspan>{{ room.said }}</text>
+          </g>
+          <text v-if="room.hidden" class="map-more" :x="room.x + room.w - 10" :y="room.y + room.h - 8" text-anchor="end">and {{ room.hidden }} more</text>
+          <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
+        </g>
+        <g v-for="agent in agents" :key="agent.id" class="map-agent" :class="[agent.role, { named: agent.named }]" role="button"
+          :style="{ transform: 'translate(' + agent.x + 'px,' + agent.y + 'px)' }"
+          :tabindex="at === 'agent ' + agent.id ? 0 : -1" :data-item="'agent ' + agent.id" data-pick="agent"
+          :data-id="agent.id" :data-host="agent.host" :data-role="agent.role" :aria-label="agent.id + (agent.role ? ', ' + agent.role : '') + ', at ' + agent.room"
+          @focus="at = 'agent ' + agent.id">
+          <circle class="map-sign" :r="agent.r"></circle>
+          <text class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
+          <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ agent.name }}</text>
+        </g>
+        <g ref="pulses"></g>
+      </svg>
+      <div class="map-key quiet" aria-hidden="true">
+        <span v-for="(sign, word) in signs" :key="word" :class="word">{{ sign }} <span class="quiet">{{ word }}</span></span>
+        <span v-for="role in roles" :key="role"><span class="material-icons map-key-icon">{{ icon(role) }}</span> {{ role }}</span>
+      </div>
+    </div>`,
+  data() {
+    return { width: 600, height: 420, floor: { rooms: [], links: [] }, rates: {}, at: "", signs: SIGNS };
+  },
+  created() {
+    this.badges = new Map();
+    this.traces = [];
+    this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  },
+  mounted() {
+    this.sizes = new ResizeObserver(() => {
+      const ground = this.$refs.ground;
+      if (!ground) return;
+      this.width = Math.max(320, ground.clientWidth);
+      this.height = Math.max(260, ground.clientHeight - 30);
+      this.clear();
+    });
+    this.sizes.observe(this.$refs.ground);
+  },
+  unmounted() {
+    this.sizes.disconnect();
+    this.clear();
+  },
+  computed: {
+    drawn() {
+      const places = rooms(this.floor.rooms.length, this.width, this.height);
+      return this.floor.rooms.map((room, index) => {
+        const place = places[index];
+        const { cell, places: free } = seats(room.agents.length, place);
+        const rate = this.rates[room.name] || [0, 0];
+        return {
+          ...room,
+          ...place,
+          cell,
+          seats: free,
+          count: room.agents.length + room.more,
+          hidden: room.more + room.agents.length - free.length,
+          refused: rate[1] >= 0.5 ? Math.round(rate[1]).toLocaleString("en") : "",
+          said: rate[0] >= 0.05 ? `${rate[0] >= 10 ? Math.round(rate[0]).toLocaleString("en") : rate[0].toFixed(1)} messages/s` : "",
+        };
+      });
+    },
+    agents() {
+      const found = [];
+      for (const room of this.drawn) {
+        room.agents.slice(0, room.seats.length).forEach(([id, name, role], index) => {
+          found.push({
+            id,
+            name,
+            role,
+            icon: this.icon(role),
+            host: room.name,
+            room: room.title,
+            r: Math.max(5, Math.min(17, room.cell * 0.28)),
+            named: room.cell >= 52,
+            ...room.seats[index],
+          });
+        });
+      }
+      // In one order, whatever room they are in: who moves is the same element, and slides.
+      return found.sort((one, other) => (one.id < other.id ? -1 : 1));
+    },
+    places() {
+      return new Map(this.agents.map((agent) => [agent.id, agent]));
+    },
+    roles() {
+      return [...new Set(this.agents.map((agent) => agent.role))].filter((role) => role in ICONS).sort();
+    },
+    shared() {
+      const inside = this.drawn.filter((room) => room.engaged);
+      if (inside.length < 2) return "";
+      const x = Math.min(...inside.map((room) => room.x)) - 10;
+      const y = Math.min(...inside.map((room) => room.y)) - 10;
+      const right = Math.max(...inside.map((room) => room.x + room.w)) + 10;
+      const low = Math.max(...inside.map((room) => room.y + room.h)) + 10;
+      return `M${x + 14},${y}H${right - 14}Q${right},${y} ${right},${y + 14}V${low - 14}Q${right},${low} ${right - 14},${low}H${x + 14}Q${x},${low} ${x},${low - 14}V${y + 14}Q${x},${y} ${x + 14},${y}Z`;
+    },
+    links() {
+      const byName = new Map(this.drawn.map((room) => [room.name, room]));
+      return this.floor.links
+        .filter(([one, other]) => byName.has(one) && byName.has(other))
+        .map(([one, other]) => {
+          const [a, b] = [byName.get(one), byName.get(other)];
+          // Where two rooms face each other the line runs straight between them.
+          const y = Math.max(a.y, b.y) < Math.min(a.y + a.h, b.y + b.h) ? (Math.max(a.y, b.y) + Math.min(a.y + a.h, b.y + b.h)) / 2 : null;
+          const x = Math.max(a.x, b.x) < Math.min(a.x + a.w, b.x + b.w) ? (Math.max(a.x, b.x) + Math.min(a.x + a.w, b.x + b.w)) / 2 : null;
+          return {
+            key: `${one} ${other}`,
+            x1: x ?? a.x + a.w / 2,
+            y1: y ?? a.y + a.h / 2,
+            x2: x ?? b.x + b.w / 2,
+            y2: y ?? b.y + b.h / 2,
+          };
+        });
+    },
+  },
+  methods: {
+    icon(role) {
+      return ICONS[role] || "person";
+    },
+    draw(floor, rates) {
+      this.floor = floor;
+      this.rates = rates;
+      if (!this.at && floor.rooms.length) this.at = `host ${floor.rooms[0].name}`;
+    },
+    beat(rulings, rates, now) {
+      this.rates = rates;
+      if (document.hidden) return;
+      for (const one of rulings) {
+        const delay = Math.max(0, Math.min(250, (one[2] - now) / 1000 + 250));
+        setTimeout(() => this.show(one), delay);
+      }
+    },
+    // -- pulses --------------------------------------------------------------------------------
+    show(ruling) {
+      const [host, record, , home, kind, verdict, , , to] = ruling;
+      const from = this.places.get(home);
+      if (!from || !this.$refs.pulses) return;
+      const pick = { kind: "ruling", host, id: record, verdict };
+      if (verdict === "refused" || verdict === "held" || kind === "obligationDue") this.badge(from, pick);
+      if (verdict === "refused" || verdict === "held") return;
+      for (const name of to.slice(0, RECEIVERS_MAX)) {
+        const target = this.places.get(name);
+        if (target && target !== from) this.pulse(from, target, pick);
+      }
+    },
+    pulse(from, to, pick) {
+      const group = document.createElementNS(SVG, "g");
+      group.setAttribute("class", `map-pulse ${pick.verdict}`);
+      this.mark(group, pick);
+      for (const name of ["map-hit", "map-trace"]) {
+        const line = document.createElementNS(SVG, "line");
+        line.setAttribute("class", name);
+        line.setAttribute("x1", from.x);
+        line.setAttribute("y1", from.y);
+        line.setAttribute("x2", to.x);
+        line.setAttribute("y2", to.y);
+        group.append(line);
+      }
+      this.$refs.pulses.append(group);
+      this.traces.push(group);
+      if (this.traces.length > TRACES_MAX) this.traces.shift().remove();
+      if (!this.calm.matches) {
+        const dot = document.createElementNS(SVG, "circle");
+        dot.setAttribute("class", "map-dot");
+        dot.setAttribute("r", 4.5);
+        group.append(dot);
+        const places = [from, to].map((place) => ({ transform: `translate(${place.x}px, ${place.y}px)` }));
+        dot.animate(places, { duration: TRAVEL_MS, easing: "ease-in-out", fill: "forwards" }).onfinish = () => dot.remove();
+        group.lastChild.previousSibling.animate([{ opacity: 0.55 }, { opacity: 0 }], { duration: TRACE_MS });
+      }
+      setTimeout(() => group.remove(), TRACE_MS);
+    },
+    badge(from, pick) {
+      const key = `${from.id} ${pick.verdict}`;
+      let badge = this.badges.get(key);
+      if (!badge?.group.isConnected) {
+        const group = document.createElementNS(SVG, "g");
+        group.setAttribute("class", `map-badge ${pick.verdict}`);
+        group.setAttribute("transform", `translate(${from.x + from.r},${from.y - from.r})`);
+        const ground = document.createElementNS(SVG, "rect");
+        const text = document.createElementNS(SVG, "text");
+        group.append(ground, text);
+        this.$refs.pulses.append(group);
+        badge = { group, ground, text, count: 0 };
+        this.badges.set(key, badge);
+      }
+      badge.count += 1;
+      badge.text.textContent = badge.count > 1 ? `${SIGNS[pick.verdict]} ${badge.count}` : SIGNS[pick.verdict];
+      const wide = 14 + 6 * (badge.text.textContent.length - 1);
+      for (const [name, value] of Object.entries({ x: -7, y: -8, width: wide, height: 16, rx: 8 })) badge.ground.setAttribute(name, value);
+      this.mark(badge.group, pick);
+      clearTimeout(badge.timer);
+      badge.timer = setTimeout(() => {
+        badge.group.remove();
+        this.badges.delete(key);
+      }, BADGE_MS);
+    },
+    mark(group, pick) {
+      group.dataset.pick = pick.kind;
+      group.dataset.host = pick.host;
+      group.dataset.id = pick.id;
+    },
+    clear() {
+      this.traces = [];
+      this.badges.clear();
+      this.$refs.pulses?.replaceChildren();
+    },
+    // -- choosing ------------------------------------------------------------------------------
+    click(event) {
+      this.choose(event.target.closest("[data-pick]"));
+    },
+    choose(item) {
+      if (item) this.$emit("pick", item.dataset.pick, item.dataset.host || "", item.dataset.id);
+    },
+    key(event) {
+      const item = event.target.closest("[data-item]");
+      if (!item) return;
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        this.choose(item);
+        return;
+      }
+      const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+      if (!way) return;
+      event.preventDefault();
+      const here = this.middle(item);
+      let best = null;
+      for (const other of this.$refs.svg.querySelectorAll("[data-item]")) {
+        const there = this.middle(other);
+        const [dx, dy] = [there.x - here.x, there.y - here.y];
+        const along = dx * way[0] + dy * way[1];
+        const aside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
+        if (other !== item && along > 2 && (!best || along + 2 * aside < best.far)) best = { other, far: along + 2 * aside };
+      }
+      best?.other.focus();
+    },
+    middle(item) {
+      const box = item.getBoundingClientRect();
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    },
+  },
+};

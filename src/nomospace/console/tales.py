@@ -1,0 +1,405 @@
+"""The stories that every place opens: of a ruling, an agent, a host, a law, a rule, a duty.
+
+Each says what, when, under which law, which rule, why, and what followed, and leads on to the
+stories of whoever takes part in it. Everything is read when the story is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from nicegui import ui
+
+from nomospace.api.published import NotSeen, RulingView, WhyView
+from nomospace.console.look import (
+    FORWARDED,
+    OBLIGATION,
+    REFUSED,
+    SIGNS,
+    attributes,
+    chip,
+    doorway,
+    empty,
+    fact,
+    fault,
+    heading,
+    mono,
+    verdict_chip,
+    verdict_of,
+    when,
+)
+from nomospace.console.stories import story
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.api.service import Service
+    from nomospace.console.frame import Frame
+
+RULINGS_MAX: Final = 12
+"""How many rulings of an agent, or after a ruling, a story shows."""
+LOOKED_MAX: Final = 1_000
+"""How many records it looks through for them."""
+STATE_MAX: Final = 40
+AGENTS_MAX: Final = 60
+NO_HEAD: Final = "its head does not match the event"
+KEYS: Final = (
+    ("/  or  Ctrl-K", "the command box: find agents, spaces, rules, laws, tuples; run a template"),
+    ("Esc", "close the command box, or the story"),
+    ("Tab", "from one thing to the next; Enter opens it"),
+    ("arrows", "on the map and in the lists: the neighbours of what is chosen"),
+)
+
+
+# -- a ruling ------------------------------------------------------------------------------------
+
+
+@story("ruling", "Ruling")
+def tell_ruling(frame: Frame, host: str, id: str) -> None:
+    """A ruling: what became of an event, why, and what followed."""
+    service = frame.console.services[host]
+    number = int(id) if id.isdecimal() and len(id) < 16 else 0
+    ruling = _ruling(service, number)
+    if ruling is None:
+        mend = "the journal keeps the latest records; ask for the rulings to see which are there"
+        raise NotSeen(what="ruling with the record", name=id, mend=mend)
+    verdict = verdict_of(ruling)
+    verdict_chip(verdict)
+    mono(ruling.event).classes("pre term")
+    with fact("when"):
+        when(ruling.at)
+    with fact("at"):
+        doorway(ruling.home, partial(frame.open, "agent", host, ruling.home))
+        ui.label(f"on {host}, record {ruling.record:,}").classes("quiet")
+    if not ruling.community:
+        ui.label("The host itself noted this; it stands under no law.").classes("quiet")
+        return
+    _under(frame, host, ruling)
+    if ruling.hops:
+        with fact("came by"):
+            ui.label(f"{ruling.hops} network message{'s' * (ruling.hops != 1)}").classes("num")
+    try:
+        _why(frame, host, service.views.why(number))
+    except NomospaceError as error:
+        heading("Why")
+        fault(error)
+    _followed(frame, host, ruling)
+
+
+def _under(frame: Frame, host: str, ruling: RulingView) -> None:
+    with fact("law"):
+        go = partial(frame.open, "law", host, ruling.law)
+        doorway(f"{ruling.community} {ruling.law[:8]}", go)
+    with fact("rule"):
+        if ruling.rule is None:
+            ui.label("none lets it through")
+        else:
+            doorway(ruling.rule, partial(frame.open, "rule", host, f"{ruling.law}:{ruling.rule}"))
+
+
+def _why(frame: Frame, host: str, why: WhyView) -> None:
+    """The rules that were tried, the one that fired first; those of other events in one line."""
+    heading("Why")
+    ui.label(why.verdict).classes("why-said")
+    tried = sorted(
+        [one for one in why.tried if one.outcome != NO_HEAD], key=lambda one: one.outcome != "fired"
+    )
+    for one in tried:
+        fired = one.outcome == "fired"
+        with ui.element("div").classes("tried"):
+            with ui.element("div").classes("tried-head"):
+                sign = SIGNS[FORWARDED if fired else REFUSED]
+                ui.label(sign).classes(FORWARDED if fired else REFUSED).props("aria-hidden=true")
+                open_rule = partial(frame.open, "rule", host, f"{why.ruling.law}:{one.rule}")
+                doorway(one.rule, open_rule)
+                ui.label(one.outcome).classes("quiet")
+            if one.about:
+                ui.label(one.about).classes("tried-about")
+            for goal in one.held:
+                _goal("held", FORWARDED, goal.goal, goal.values)
+            if one.failed is not None:
+                _goal("failed", REFUSED, one.failed.goal, one.failed.values)
+    others = [one.rule for one in why.tried if one.outcome == NO_HEAD]
+    if others:
+        ui.label(f"Heads of other events: {', '.join(others)}").classes("quiet others")
+
+
+def _goal(word: str, look: str, goal: str, values: str) -> None:
+    with ui.element("div").classes("goal"):
+        ui.label(word).classes(f"goal-word {look}")
+        with ui.element("div"):
+            mono(goal).classes("pre")
+            if values:
+                mono(f"where {values}").classes("pre quiet")
+
+
+def _followed(frame: Frame, host: str, ruling: RulingView) -> None:
+    heading("What followed")
+    if not ruling.operations:
+        ui.label("Nothing: no operation was ordered.").classes("quiet")
+        return
+    for operation in ruling.operations:
+        mono(operation).classes("pre operation")
+    answers = list(_answers(frame, host, ruling))
+    if answers:
+        heading("Where it arrived")
+        for at, answer in answers:
+            line(frame, at, answer)
+
+
+def _answers(frame: Frame, host: str, ruling: RulingView) -> Iterator[tuple[str, RulingView]]:
+    """Rulings of the receivers on what this one sent them, soon after it."""
+    wanted = dict.fromkeys(ruling.to)
+    if not wanted or ruling.kind == "arrived":
+        return
+    found = 0
+    for name, service in frame.console.services.items():
+        views = service.views
+        # In its own journal an answer stands behind it; elsewhere among the latest.
+        after = ruling.record if name == host else max(1, views.last_record - LOOKED_MAX)
+        for one in views.rulings(after=after, limit=LOOKED_MAX).rulings:
+            arrived = one.kind == "arrived" and one.home in wanted and one.sender == ruling.home
+            if arrived and 0 <= one.at - ruling.at < 5_000_000:
+                yield name, one
+                found += 1
+                if found >= RULINGS_MAX:
+                    return
+
+
+def _ruling(service: Service, number: int) -> RulingView | None:
+    if number < 1:
+        return None
+    if number == 1:
+        found = service.views.rulings(after=0, limit=LOOKED_MAX).rulings
+    else:
+        found = service.views.rulings(after=number - 1, limit=1).rulings
+    return next((one for one in found if one.record == number), None)
+
+
+def line(frame: Frame, host: str, ruling: RulingView) -> None:
+    """One ruling in a list of a story."""
+    verdict = verdict_of(ruling)
+    button = attributes(ui.element("button"), type="button", title=ruling.event)
+    with button.classes("line").on("click", partial(frame.open, "ruling", host, ruling.record)):
+        when(ruling.at, clock=True).classes("quiet")
+        ui.label(SIGNS[verdict]).classes(verdict).props(f'role=img aria-label="{verdict}"')
+        mono(f"{ruling.home}  {ruling.event}").classes("line-event")
+        ui.label(ruling.rule or "–").classes("quiet")
+
+
+# -- an agent ------------------------------------------------------------------------------------
+
+
+@story("agent", "Agent")
+def tell_agent(frame: Frame, host: str, id: str) -> None:
+    """An agent: where it is, its laws with its control states, its last rulings."""
+    console = frame.console
+    mono(id).classes("story-name")
+    at = _whereabouts(frame, id)
+    with fact("where"):
+        if at:
+            doorway(at, partial(frame.open, "host", console.name, at))
+        else:
+            ui.label("not in this group now").classes("quiet")
+    service = console.services.get(at) or console.services[host]
+    views = service.views
+    found = [one for one in views.agents(after=_before(id), limit=1) if one.id == id]
+    if found and found[0].program:
+        with fact("program"):
+            mono(found[0].program)
+    if found and found[0].clients:
+        with fact("clients"):
+            ui.label(str(found[0].clients)).classes("num")
+    seat = at if at in console.services else host
+    laws = [law for law in views.communities() if _is_member(service, law.law, id)]
+    for law in laws:
+        member = views.member(law.law, id)
+        heading(f"Under {law.name}")
+        with fact("law"):
+            doorway(law.law[:8], partial(frame.open, "law", seat, law.law))
+            ui.label(f"{member.rulings:,} rulings").classes("quiet num")
+        with ui.element("div").classes("chips"):
+            for term in member.state[:STATE_MAX]:
+                chip(term)
+            if not member.state:
+                ui.label("its control state is empty").classes("quiet")
+            if member.state_count > STATE_MAX:
+                ui.label(f"and {member.state_count - STATE_MAX:,} more").classes("quiet")
+        for duty in member.obligations[:RULINGS_MAX]:
+            with ui.element("div").classes("duty"):
+                ui.label(SIGNS[OBLIGATION]).classes(OBLIGATION).props("aria-hidden=true")
+                when(duty.due_at).classes("obligation")
+                mono(duty.term).classes("pre")
+    if not laws:
+        empty("It is under no law here.", f"nomospace agent ls shows the agents of {at or host}")
+    heading("Its last rulings")
+    _last_rulings(frame, seat, id)
+
+
+def _last_rulings(frame: Frame, host: str, agent: str) -> None:
+    views = frame.console.services[host].views
+    after = max(1, views.last_record - LOOKED_MAX)
+    found = views.rulings(after=after, limit=LOOKED_MAX).rulings
+    mine = [one for one in found if one.home == agent and one.community][-RULINGS_MAX:]
+    for ruling in reversed(mine):
+        line(frame, host, ruling)
+    if not mine:
+        ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
+
+
+def _whereabouts(frame: Frame, agent: str) -> str:
+    for service in frame.console.services.values():
+        found = service.where(agent)
+        if found["host"]:
+            return str(found["host"])
+    return ""
+
+
+def _is_member(service: Service, law: str, agent: str) -> bool:
+    return any(one.hash == law for one in service.laws_of(agent))
+
+
+def _before(id: str) -> str:
+    """A key right before an id, in the order of texts."""
+    return id[:-1] + chr(ord(id[-1]) - 1) + "\U0010ffff" if id else ""
+
+
+# -- a host, a law, a rule, a duty -----------------------------------------------------------------
+
+
+@story("host", "Host")
+def tell_host(frame: Frame, host: str, id: str) -> None:
+    """A host: its group, its agents, its figures."""
+    console = frame.console
+    topology = console.services[host].views.topology()
+    found = next((one for one in topology.hosts if one.name == id), None)
+    if found is None:
+        raise NotSeen(what="host", name=id, mend="look at Now to see which are in the group")
+    mono(id).classes("story-name")
+    with fact("group"):
+        alone = len(topology.hosts) < 2
+        others = ", ".join(one.name for one in topology.hosts if one.name != id)
+        ui.label("on its own" if alone else f"engaged with {others}")
+    with fact("link"):
+        here = "this console's host" if found.here else ""
+        ui.label(here or ("direct" if found.neighbour else "by way of others"))
+    service = console.services.get(id)
+    if service is not None:
+        tally = service.views.tally()
+        with fact("since its start"):
+            ui.label(
+                f"{tally.rulings:,} rulings, {tally.refused:,} refused, {tally.hops:,} hops, "
+                f"{tally.obligations:,} duties pending"
+            ).classes("num")
+        figures = service.figures()
+        with fact("now"):
+            ui.label(
+                f"{figures['spaces']:,.0f} spaces, {figures['tuples']:,.0f} tuples, "
+                f"{figures['sessions']:,.0f} sessions, {figures['records']:,.0f} records"
+            ).classes("num")
+    heading(f"Agents ({found.agents_count:,})")
+    with ui.element("div").classes("chips"):
+        seat = id if id in console.services else host
+        for agent in found.agents[:AGENTS_MAX]:
+            doorway(agent, partial(frame.open, "agent", seat, agent)).classes("chip")
+        if found.agents_count > AGENTS_MAX:
+            ui.label(f"and {found.agents_count - AGENTS_MAX:,} more").classes("quiet")
+
+
+@story("law", "Law")
+def tell_law(frame: Frame, host: str, id: str) -> None:
+    """A law: its rules with how often each has ruled."""
+    law = frame.console.services[host].views.law(id)
+    mono(law.name).classes("story-name")
+    with fact("hash"):
+        mono(law.hash).classes("wrap")
+    with fact("members"):
+        ui.label(f"{law.members:,} on {host}").classes("num")
+    with fact("discloses"):
+        mono(law.disclose)
+    heading("Rules")
+    for rule in law.rules:
+        with ui.element("div").classes("rule-line" + ("" if rule.hits else " never")):
+            ui.label(f"{rule.hits:,}").classes("num rule-hits")
+            doorway(rule.name, partial(frame.open, "rule", host, f"{law.hash}:{rule.name}"))
+            mono(rule.event)
+            if not rule.hits:
+                ui.label("never fired").classes("quiet")
+    if law.unmatched:
+        ui.label(f"{law.unmatched:,} events met no rule.").classes("quiet")
+    if law.uncounted:
+        ui.label(f"{law.uncounted:,} older records are not counted.").classes("quiet")
+
+
+@story("rule", "Rule")
+def tell_rule(frame: Frame, host: str, id: str) -> None:
+    """A rule: its text, what it is for, and the last rulings by it."""
+    views = frame.console.services[host].views
+    hash, _, name = id.partition(":")
+    law = views.law(hash)
+    rule = next((one for one in law.rules if one.name == name), None)
+    if rule is None:
+        raise NotSeen(what="rule", name=name, mend="ask for the law to see its rules")
+    mono(f"{rule.name}  {rule.event}").classes("story-name")
+    with fact("law"):
+        doorway(f"{law.name} {law.hash[:8]}", partial(frame.open, "law", host, law.hash))
+    with fact("hits"):
+        ui.label(f"{rule.hits:,}").classes("num")
+    if rule.comment:
+        ui.label(rule.comment).classes("why-said")
+    lines = law.text.splitlines()[rule.line - 1 : rule.last_line]
+    mono("\n".join(lines)).classes("pre term")
+    heading("Its last rulings")
+    after = max(1, views.last_record - LOOKED_MAX)
+    found = views.rulings(after=after, limit=LOOKED_MAX).rulings
+    mine = [one for one in found if one.law == hash and one.rule == name][-RULINGS_MAX:]
+    for ruling in reversed(mine):
+        line(frame, host, ruling)
+    if not mine:
+        ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
+
+
+@story("obligation", "Obligation")
+def tell_obligation(frame: Frame, host: str, id: str) -> None:
+    """A duty, by `law:due:home`: who owes what, and when it falls due."""
+    law, _, rest = id.partition(":")
+    due, _, home = rest.partition(":")
+    views = frame.console.services[host].views
+    member = views.member(law, home)
+    found = [one for one in member.obligations if str(one.due_at) == due]
+    if not found:
+        mend = "it was met, repealed, or fell due; see the rulings of its member"
+        raise NotSeen(what="obligation of", name=home, mend=mend)
+    verdict_chip(OBLIGATION)
+    for duty in found:
+        mono(duty.term).classes("pre term")
+        with fact("falls due"):
+            when(duty.due_at)
+    with fact("of"):
+        doorway(home, partial(frame.open, "agent", host, home))
+    with fact("law"):
+        doorway(law[:8], partial(frame.open, "law", host, law))
+    heading("Its last rulings")
+    _last_rulings(frame, host, home)
+
+
+@story("help", "Help")
+def tell_help(frame: Frame, host: str, id: str) -> None:
+    """The keys, and what the four signs mean."""
+    del frame, host, id
+    heading("Keys")
+    for key, words in KEYS:
+        with fact(key):
+            ui.label(words)
+    heading("Signs")
+    for verdict, words in (
+        (FORWARDED, "the law let it through, perhaps changed"),
+        (REFUSED, "the law let nothing through, and nothing changed"),
+        ("held", "nothing went out yet, but something is remembered or owed"),
+        (OBLIGATION, "something is owed by then, or fell due"),
+    ):
+        with ui.element("div").classes("fact"):
+            with ui.element("div").classes("fact-name"):
+                verdict_chip(verdict)
+            ui.label(words).classes("fact-said")
