@@ -243,3 +243,19 @@ class RedRover(Protocol):
 
     async def again(self) -> None:
         """Begin another game."""
+
+
+class Assistants(Protocol):
+    """Personal assistants that are summoned and delegated."""
+
+    def facts(self) -> dict[str, Any]:
+        """Sites, assistants and what happened, as plain data."""
+
+    async def summon(self, person: str, site: str) -> None:
+        """Call an assistant to a site."""
+
+    async def delegate(self, person: str, task: str) -> None:
+        """Send an assistant to the experts with work."""
+
+    async def follow(self, sender: str, person: str) -> Followed:
+        """Write to an assistant, and follow the message."""

@@ -1,0 +1,113 @@
+"""Personal assistants: summon one, delegate one, write to one, and see how the message went."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import ui
+
+from nomospace.console.look import fault
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+    from nomospace.console.stage import Assistants
+
+LOOKS_S: Final = 0.25
+TASK: Final = "a proof that does not end"
+TASK_MAX: Final = 200
+
+
+class Sites(ui.element, component="../static/assistants.js"):
+    """The sites, and who is where."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__()
+        self._props["facts"] = facts
+        self._props["way"] = {}
+
+    def show(self, facts: dict[str, Any], way: dict[str, Any] | None = None) -> None:
+        """Draw what is so now; `way` is that of a message."""
+        if way is not None:
+            self._props["way"] = way
+        elif facts == self._props["facts"]:
+            return
+        self._props["facts"] = facts
+        self.update()
+
+
+def show(frame: Frame) -> None:
+    """The sites, what a person can do, and what has happened."""
+    game: Assistants = frame.console.stages.games["assistants"]
+    facts = game.facts()
+    people = [one["person"] for one in facts["assistants"]]
+    ui.label("Personal assistants").classes("place-title")
+    ui.label(
+        "Each is an agent that moves with its work and its mail. Messages sent to where it was "
+        "follow it; the sender's host learns the new place, and the next one goes there directly."
+    ).classes("quiet")
+    with ui.row().classes("game-bar"):
+        whose = ui.select(people, value=people[0], label="Whose assistant").props("dense")
+        where = ui.select(facts["sites"], value=list(facts["sites"])[1], label="Site").props(
+            "dense"
+        )
+        summon = ui.button("Summon", icon="call_received").props("dense").mark("summon")
+        task = ui.input("Work for the experts", value=TASK).props(f"dense maxlength={TASK_MAX}")
+        delegate = ui.button("Delegate", icon="call_made").props("dense").mark("delegate")
+    with ui.row().classes("game-bar"):
+        writer = ui.select(people, value=people[1], label="From").props("dense")
+        write = ui.button("Write to it", icon="mail").props("dense").mark("write")
+        said = ui.label().props("role=status aria-live=polite").mark("hops")
+        why = ui.button("Why it arrived").props("flat dense").mark("why")
+        why.set_visibility(False)
+    for one in (whose, where, writer):
+        one.classes("rover-whose")
+    wrong = ui.element("div")
+    sites = Sites(facts)
+    told = ui.column().classes("game-told").props('role=log aria-label="What happened"')
+    last: list[Any] = []
+    lines: list[str] = []
+
+    def look() -> None:
+        now = game.facts()
+        sites.show(now)
+        if now["told"] != lines:
+            lines[:] = now["told"]
+            told.clear()
+            with told:
+                for line in reversed(lines):
+                    ui.label(line)
+
+    async def attempt(act: Callable[[], Awaitable[None]], *buttons: ui.button) -> None:
+        wrong.clear()
+        for button in buttons:
+            button.disable()
+        try:
+            await act()
+        except NomospaceError as error:
+            with wrong:
+                fault(error)
+        finally:
+            for button in buttons:
+                button.enable()
+        look()
+
+    async def send() -> None:
+        way = await game.follow(str(writer.value), str(whose.value))
+        last[:] = [way]
+        hops = "1 hop" if way.hops == 1 else f"{way.hops} hops"
+        said.set_text(f"{hops}: {' → '.join(way.path)}")
+        sites.show(game.facts(), {"path": list(way.path)})
+        why.set_visibility(way.deed is not None)
+
+    summon.on_click(
+        lambda: attempt(lambda: game.summon(str(whose.value), str(where.value)), summon)
+    )
+    delegate.on_click(
+        lambda: attempt(lambda: game.delegate(str(whose.value), str(task.value)), delegate)
+    )
+    write.on_click(lambda: attempt(send, write))
+    why.on_click(lambda: frame.open("ruling", last[0].deed.host, last[0].deed.record))
+    look()
+    ui.timer(LOOKS_S, look)
