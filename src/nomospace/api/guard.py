@@ -42,6 +42,10 @@ OPEN: Final = frozenset({"/health", "/v1/openapi.json", "/v1/session"})
 """What needs no token; a session is begun with one in its body."""
 LOGIN: Final = "/login"
 """The page where a person shows a token, where there are pages."""
+SESSION_ENDED: Final = 4401
+"""How a WebSocket is closed whose session has ended."""
+SESSION_LOOK_S: Final = 1.0
+"""How soon that is noticed."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS: Final = {
     "content-security-policy": (
@@ -201,7 +205,23 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._app(scope, receive, send)
+        socket = _Socket(receive, send)
+        watch = asyncio.get_running_loop().create_task(self._watch(scope, socket))
+        try:
+            await self._app(scope, socket.receive, socket.send)
+        finally:
+            watch.cancel()
+
+    async def _watch(self, scope: Scope, socket: _Socket) -> None:
+        """Close a socket whose session has ended, or whose token counts no more."""
+        key = scope["state"].get("session", "")
+        while True:
+            await asyncio.sleep(SESSION_LOOK_S)
+            try:
+                self._service.who(self._service.session(key) if key else scope["state"]["token"])
+            except NotLetIn:
+                await socket.close(SESSION_ENDED)
+                return
 
     def _let_in(self, scope: Scope) -> None:
         """Find out who calls. Raises `NotLetIn`, `OtherOrigin`, `TooFast`."""
@@ -219,7 +239,8 @@ class Guard:
             self._count(_stranger(scope))
             raise
         self._count(principal.name)
-        scope.setdefault("state", {}).update(principal=principal, token=token)
+        key = "" if scheme.lower() == "bearer" else cookie_of(headers.get("cookie", ""))
+        scope.setdefault("state", {}).update(principal=principal, token=token, session=key)
 
     def _by_cookie(self, scope: Scope, headers: dict[str, str]) -> str:
         """The token behind a cookie, if it comes from a page of this address."""
@@ -238,6 +259,41 @@ class Guard:
         wait_s = self._buckets.take(who, asyncio.get_running_loop().time())
         if wait_s:
             raise TooFast(rate_s=self._buckets.rate_s, after_s=max(1, ceil(wait_s)))
+
+
+class _Socket:
+    """A WebSocket that can be closed from aside; the application hears that it has ended."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._accepted = False
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """Pass on what the application says, until the socket has ended."""
+        self._accepted = self._accepted or message["type"] == "websocket.accept"
+        if not self._ended.done():
+            await self._send(message)
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """What comes next: from the client, or the end."""
+        coming = asyncio.ensure_future(self._receive())
+        try:
+            either: list[asyncio.Future[Any]] = [coming, self._ended]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if self._ended.done():
+                return {"type": "websocket.disconnect", "code": SESSION_ENDED}
+            return coming.result()
+        finally:
+            coming.cancel()
+
+    async def close(self, code: int) -> None:
+        """End it: nothing passes any more, in either direction."""
+        if not self._ended.done():
+            self._ended.set_result(None)
+            if self._accepted:
+                await self._send({"type": "websocket.close", "code": code})
 
 
 def _stranger(scope: Scope) -> str:

@@ -187,31 +187,37 @@ class Views:
         """A law by its hash, with how often each of its rules has ruled; raises `NotSeen`."""
         found = self._law(law)
         self._count()
-        hits = self._hits.get(law, _Hits()).rules
         tree = found.tree
-        text = tree.source.text
-        rules = [
-            RuleView(
-                rule.name,
-                rule.event,
-                text.count("\n", 0, rule.span.start) + 1,
-                rule.comment,
-                hits.get(rule.name, 0),
-                text.count("\n", 0, rule.span.end) + 1,
-            )
-            for rule in tree.rules
-        ]
         members = sum(m.law.hash == law for m in self._core.governing.members())
         return LawView(
             law,
             found.name,
             tree.language,
-            text,
+            tree.source.text,
             tree.disclose,
             members,
-            tuple(rules),
-            hits.get(None, 0),
+            self.rules(law),
+            self._hits.get(law, _Hits()).rules.get(None, 0),
             self._uncounted,
+        )
+
+    def rules(self, law: str) -> tuple[RuleView, ...]:
+        """The rules of a law, with their hits as they were last counted; raises `NotSeen`."""
+        tree = self._law(law).tree
+        hits = self._hits.get(law, _Hits()).rules
+        text = tree.source.text
+        return tuple(
+            [
+                RuleView(
+                    rule.name,
+                    rule.event,
+                    text.count("\n", 0, rule.span.start) + 1,
+                    rule.comment,
+                    hits.get(rule.name, 0),
+                    text.count("\n", 0, rule.span.end) + 1,
+                )
+                for rule in tree.rules
+            ]
         )
 
     def _law(self, law: str) -> CompiledLaw:
