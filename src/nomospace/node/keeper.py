@@ -11,7 +11,8 @@ one before it is on disk, a crowd of clients would go on in two halves, each wai
 write. So a group is given some time until as many steps are there as were waited for: half as long
 as the disk took, so that a slow disk has fewer and larger groups, and one that needs no time is not
 waited for. Who comes alone waits for nobody. A crowd that was waited for in vain is not waited for
-again soon.
+again soon. And a crowd that takes longer to come back than the disk takes to write is better off in
+halves: while one is on its way to the disk, the other is served, and neither disk nor host is idle.
 
 | state     | what happens                                                                       |
 | --------- | ---------------------------------------------------------------------------------- |
@@ -51,6 +52,8 @@ PATIENCE: Final = 0.5
 """The part of the time that the disk took for which a crowd is waited for."""
 PATIENCE_S_MAX: Final = 0.004
 """And the longest."""
+SMOOTHING: Final = 0.25
+"""How much the last time counts among all that were measured before."""
 STRAGGLERS: Final = 16
 """One in so many of a crowd is not waited for."""
 CALM_MAX: Final = 64
@@ -99,8 +102,14 @@ class Keeper:
         self._vain = 0
         """How often in a row it did not."""
         self._began = 0.0
+        self._told_at = 0.0
+        """When those of the last group were told; 0 when nobody has come since."""
+        self._came = 0.0
+        """When the last step came."""
         self._took = 0.0
-        """How long the disk took for the last group."""
+        """How long the disk takes for a group."""
+        self._turn = 0.0
+        """How long a crowd takes to come back after it was told."""
         self._timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -123,8 +132,11 @@ class Keeper:
         if self.state is IDLE:
             self._idle.clear()
             self._gather()
-        elif self.state is WAITING and len(self._waiting) == self._crowd:
+            return number
+        self._came = self._loop.time()
+        if self.state is WAITING and len(self._waiting) == self._crowd:
             self._vain = 0
+            self._came_back(1.0)
             self._go()
         return number
 
@@ -179,11 +191,16 @@ class Keeper:
         patience = min(PATIENCE * self._took, PATIENCE_S_MAX)
         if self._calm:
             self._calm -= 1
-        elif len(self._waiting) < self._crowd and patience > 0:
+        elif len(self._waiting) < self._crowd and patience > 0 and self._turn < self._took:
             self.state = WAITING
             self._timer = self._loop.call_later(patience, self._give_up)
             return
         self._go()
+
+    def _came_back(self, share: float) -> None:
+        """A part of those who were told last has come back: so long the crowd takes for that."""
+        if 0 < self._told_at < self._came:
+            self._turn = _smooth(self._turn, (self._came - self._told_at) / share)
 
     def _give_up(self) -> None:
         """The crowd has not come: trust it less, the more so the emptier its places are."""
@@ -243,9 +260,14 @@ class Keeper:
         if error is None:
             self.kept += len(self._group)
             self.groups += 1
-            self._took = self._loop.time() - self._began
-            crowd = len([step for step in self._group if step.changes]) + len(self._waiting)
+            now = self._loop.time()
+            self._took = _smooth(self._took, now - self._began)
+            back = len(self._waiting)
+            crowd = len([step for step in self._group if step.changes]) + back
+            if back:
+                self._came_back(back / crowd)
             self._crowd = crowd - crowd // STRAGGLERS
+            self._told_at = now
             self._group = []
             self._tries = 0
             if self.trouble is not None:
@@ -258,6 +280,7 @@ class Keeper:
                 self._gather()
             else:
                 self.state = IDLE
+                self._told_at = 0.0
                 self._idle.set()
         elif isinstance(error, Unavailable):
             self.state = TROUBLE
@@ -272,3 +295,8 @@ class Keeper:
             if not isinstance(error, NomospaceError | OSError):
                 error.add_note("the host's store failed in a way it does not know")
             self._on_broken(error)
+
+
+def _smooth(before: float, seconds: float) -> float:
+    """A time, as those before and the last one say; the first one has nothing before it."""
+    return before + SMOOTHING * (seconds - before) if before else seconds

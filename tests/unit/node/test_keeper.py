@@ -164,6 +164,29 @@ def test_without_patience_it_goes_on_in_two_halves(monkeypatch: pytest.MonkeyPat
     run(program)
 
 
+def test_a_crowd_that_is_slower_than_the_disk_goes_on_in_two_halves() -> None:
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        for number in range(4):
+            keeper.put(step(number))
+        await asyncio.sleep(0.01)
+        for turn in range(6):  # each half comes back just before the other's write is over
+            before = len(told.kept)
+            await asyncio.sleep(0.08)
+            for number in range(4):
+                keeper.put(step(number))
+            assert keeper.state == WRITING
+            while len(told.kept) == before:
+                await asyncio.sleep(0.001)
+            assert turn == 0 or keeper.state == WRITING  # nobody is waited for, once that is known
+        assert await keeper.drain(10)
+        assert store.groups == [4] * 7
+        keeper.stop()
+
+    run(program)
+
+
 def test_one_who_stays_away_does_not_hold_up_a_crowd() -> None:
     async def program() -> None:
         store, told = Lagging(), Told()
