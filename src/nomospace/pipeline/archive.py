@@ -5,16 +5,20 @@
 
 Tables are those of `meaning.sql.layout`, one a class with a typed column for every property that is
 declared, and each row has its `space` and `since` besides: when its tuple was written, or came, in
-microseconds. Spark sorts by it; one process takes segments as they come. `ends` says when a tuple
-was taken or expired. So a tuple is there at a moment when it began before and did not end before.
+microseconds. Rows are sorted by it, in a part that one process laid out as segments came. `ends`
+says when a tuple was taken or expired. So a tuple is there at a moment when it began before and did
+not end before.
 
 | rule | why it holds |
 | --- | --- |
 | nothing is lost | a part names the segments it was made of; what none names is yet to do |
 | twice is harmless | a segment is known by what it holds, wherever it lies; one part has it |
-| readers are safe | a part's files never change; a part counts once the manifest is renamed |
+| readers are safe | a part's files never change; what counts no more stays for a day (`LEFT_S`) |
 | a kill is harmless | what no manifest names, the next who adds removes; one adds at a time |
+| it stays fast | a part is merged with later ones that together are as large (`to_merge`) |
 
+The manifest tells of each file the time and the spaces of its rows, and of each class how often its
+objects recur: so a question opens no file that cannot have an answer, and counts nothing first.
 Columns depend on the ontology, so an archive is of one, by its hash.
 """
 
@@ -36,21 +40,18 @@ import pyarrow.parquet as pq
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.sql.coding import escaped
-from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Batch, Layout, Table
-from nomospace.wire.values import unpack_term
+from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Layout, Table
 
 ARCHIVE_VERSION: Final = 1
 MANIFEST: Final = "archive.json"
 PART: Final = "part-"
-CHUNK: Final = 20_000
-"""So many tuples are in memory, as rows, before they are written."""
-CLASSES_MAX: Final = 1_000
-"""The most classes that tuples laid out in one go may have; each has two files open."""
+LEFT_S: Final = 86_400
+"""How long what was merged stays, for those who read it: no question may take longer."""
+SPACES_MAX: Final = 16
+"""How many spaces the manifest names of a file; one with more is of any."""
 ENDS: Final = Table("ends", (("tuple", TEXT),))
 COLUMNS: Final = ("space", "since", "host", "writer", "count", "op", "fields")
 """What is read of the journal's tuples; `since` is their `at`."""
-_BEGIN: Final = ("written", "moved")
 _STAMP: Final = (("space", TEXT), ("since", WHOLE))
 ARROW: Final[dict[str, pa.DataType]] = {
     TEXT: pa.string(),
@@ -58,6 +59,7 @@ ARROW: Final[dict[str, pa.DataType]] = {
     WHOLE: pa.int64(),
     BYTES: pa.binary(),
 }
+SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binary"}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -88,26 +90,27 @@ class BadArchive(CallerError):
         return f"the archive {self.archive} cannot be used: {self.why}"
 
 
-@dataclass(eq=False, kw_only=True)
-class TooManyClasses(CallerError):
-    """Tuples are of more classes than can be laid out."""
-
-    code: ClassVar[str] = "pipeline.too-many-classes"
-
-    def __str__(self) -> str:
-        return (
-            f"the tuples are of more than {CLASSES_MAX:,} classes; an archive keeps them class by "
-            "class, so compact fewer segments at a time, or match with another engine"
-        )
-
-
 class File(msgspec.Struct, frozen=True):
-    """A file of a part: its rows, and when the tuples of the first and the last began."""
+    """A file of a part: its rows, when the first and the last of them began, and their spaces.
+
+    No spaces are named where there are many.
+    """
 
     name: str
     rows: int
     first: int
     last: int
+    spaces: tuple[str, ...] = ()
+
+    def may_have(self, at: int | None, space: str) -> bool:
+        """Whether some row may have begun by a moment (`None`: ever), in a space (empty: any).
+
+        >>> file = File("o_Car-1.parquet", rows=2, first=10, last=20, spaces=("cars",))
+        >>> file.may_have(9, ""), file.may_have(10, "cars"), file.may_have(None, "jobs")
+        (False, True, False)
+        """
+        begun = at is None or self.first <= at
+        return begun and (not space or not self.spaces or space in self.spaces)
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -115,6 +118,8 @@ class Part(msgspec.Struct, frozen=True):
 
     `tables` has the files of each table, `classes` the paths that each class's remainder holds, and
     `shapes` how many tuples there are of each: classes by name, kinds of plain values as [kind].
+    `recurring` has of each class in how many tuples one object stands at most, and in how many
+    forms; a class that is not there was not counted.
     """
 
     tables: dict[str, tuple[File, ...]]
@@ -123,6 +128,7 @@ class Part(msgspec.Struct, frozen=True):
     tuples: int
     folder: str = ""
     segments: tuple[str, ...] = ()
+    recurring: dict[str, tuple[int, int]] = {}
 
     def known_shapes(self) -> dict[Shape, int]:
         """The shapes as the planner has them."""
@@ -132,11 +138,19 @@ class Part(msgspec.Struct, frozen=True):
         }
 
 
+class Left(msgspec.Struct, frozen=True):
+    """A part that was merged: its folder, and since when it counts no more, in microseconds."""
+
+    folder: str
+    since: int
+
+
 class Manifest(msgspec.Struct, frozen=True):
-    """What counts in an archive."""
+    """What counts in an archive, and what is still there for those who read it."""
 
     ontology: str
     parts: tuple[Part, ...] = ()
+    left: tuple[Left, ...] = ()
     version: int = ARCHIVE_VERSION
 
     @property
@@ -195,12 +209,41 @@ def adding(archive: Path) -> Iterator[None]:
         yield
 
 
-def remove_unknown(archive: Path, manifest: Manifest) -> None:
-    """Remove the folders that no manifest names: a run was ended before it was done."""
-    named = {part.folder for part in manifest.parts}
+def tidied(archive: Path, manifest: Manifest, *, now: int) -> Manifest:
+    """The manifest without what was left long enough; folders that it does not name are removed.
+
+    A run that was ended in the middle left those, or they were merged and their time is over. The
+    manifest forgets them first: whoever reads it finds all that it names.
+    """
+    kept = tuple([one for one in manifest.left if now - one.since < LEFT_S * 1_000_000])
+    if kept != manifest.left:
+        manifest = msgspec.structs.replace(manifest, left=kept)
+        write_manifest(archive, manifest)
+    named = {part.folder for part in manifest.parts} | {one.folder for one in kept}
     for folder in sorted(archive.glob(f"{PART}*")):
         if folder.name not in named:
             shutil.rmtree(folder)
+    return manifest
+
+
+def to_merge(parts: Sequence[Part], *, whole: bool = False) -> int:
+    """How many of the last parts to make one of; fewer than two: none. `whole`: all of them.
+
+    A part is taken in as soon as those behind it are together as large. So there are never more
+    parts than the tuples' number has binary digits, and each tuple is rewritten as often at most.
+
+    >>> def of(*sizes): return [Part({}, {}, (), size) for size in sizes]
+    >>> to_merge(of(800, 100, 60, 50)), to_merge(of(800, 100)), to_merge(of(800, 100), whole=True)
+    (3, 0, 2)
+    """
+    if whole:
+        return len(parts)
+    count = behind = 0
+    for place, part in enumerate(reversed(parts), start=1):
+        if part.tuples <= behind:
+            count = place
+        behind += part.tuples
+    return count
 
 
 def settle(folder: Path) -> None:
@@ -246,12 +289,31 @@ def _range(outline: Any, place: int) -> tuple[Any, Any]:
     return min(one.min for one in found), max(one.max for one in found)
 
 
-# -- laying out ------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def columns_of(table: Table) -> tuple[tuple[str, str], ...]:
     """The columns that a table has in an archive."""
     return (*table.columns, *_STAMP)
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """A table of an archive as Arrow has it."""
+    return pa.schema([(name, ARROW[kind]) for name, kind in columns_of(table)])
+
+
+def spark_schema(table: Table) -> str:
+    """A table of an archive as Spark's schemas have it."""
+    return ", ".join(f"`{name}` {SPARK[kind]}" for name, kind in columns_of(table))
+
+
+def tables_of(parts: Sequence[Part], ontology: Ontology) -> Mapping[str, Table]:
+    """All tables that parts may have files of."""
+    layout = Layout(ontology)
+    found = {table.name: table for table in (*COMMON, ENDS)}
+    for class_name in dict.fromkeys(name for part in parts for name in part.classes):
+        found.update((table.name, table) for table in layout.table(class_name).tables)
+    return found
 
 
 def merged(parts: Iterable[Part]) -> Part:
@@ -270,107 +332,3 @@ def merged(parts: Iterable[Part]) -> Part:
             shapes[shape] = shapes.get(shape, 0) + count
     opened = {name: tuple(paths) for name, paths in classes.items()}
     return Part(tables, opened, tuple(shapes.items()), tuples)
-
-
-def lay_out(batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path, name: str) -> Part:
-    """Write what rows of the journal say of tuples, with `COLUMNS`, into files of a folder.
-
-    `name` is the end of the files' names, and nobody else's. Rows come in the order of their times,
-    or the files are not sorted.
-    """
-    layout = Layout(ontology)
-    writers = _Writers(folder, name)
-    batch, found = Batch(), Batch()
-    stamps: dict[str, tuple[str, int]] = {}
-    tuples = 0
-
-    def flush() -> None:
-        for class_name, paths in batch.open_paths.items():
-            found.open_paths.setdefault(class_name, {}).update(paths)
-            for table in layout.table(class_name).tables:
-                writers.tables.setdefault(table.name, table)
-        if len(found.open_paths) > CLASSES_MAX:
-            raise TooManyClasses
-        for shape, count in batch.shapes.items():
-            found.shapes[shape] = found.shapes.get(shape, 0) + count
-        for table_name, rows in batch.rows.items():
-            if table_name != ENDS.name:
-                rows = [(*row, *stamps[row[0]]) for row in rows]
-            writers.write(table_name, rows)
-        stamps.clear()
-
-    try:
-        for given in batches:
-            for row in given.to_pylist():
-                known = f"{row['writer']}/{row['count']}"
-                stamp = row["space"], row["since"]
-                if row["op"] not in _BEGIN:
-                    batch.put(ENDS.name, (escaped(known), *stamp))
-                    continue
-                if escaped(known) in stamps or len(stamps) >= CHUNK:
-                    flush()  # a tuple that came twice began twice
-                    batch = Batch()
-                stamps[escaped(known)] = stamp
-                layout.add(known, unpack_term(row["fields"]), batch)
-                tuples += 1
-        flush()
-    finally:
-        writers.close()
-    opened = {one: tuple(paths) for one, paths in found.open_paths.items()}
-    shapes = tuple((_plain(shape), count) for shape, count in found.shapes.items())
-    return Part({one: (file,) for one, file in writers.files().items()}, opened, shapes, tuples)
-
-
-def _plain(shape: Shape) -> tuple[str | tuple[str], ...]:
-    return tuple([(one.kind,) if isinstance(one, Plain) else one for one in shape])
-
-
-class _Writers:
-    """The open files of one laying out, one a table."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self.tables = {table.name: table for table in (*COMMON, ENDS)}
-        self._folder = folder
-        self._name = name
-        self._open: dict[str, pq.ParquetWriter] = {}
-        self._found: dict[str, tuple[int, int, int]] = {}
-
-    def write(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        schema = arrow_schema(self.tables[table])
-        if table not in self._open:
-            path = self._folder / self._file(table)
-            self._open[table] = pq.ParquetWriter(
-                path, schema, compression="zstd", write_page_checksum=True
-            )
-        arrays = [
-            pa.array(values, field.type)
-            for values, field in zip(zip(*rows, strict=True), schema, strict=True)
-        ]
-        self._open[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
-        times = [row[-1] for row in rows]
-        count, first, last = self._found.get(table, (0, times[0], times[0]))
-        self._found[table] = count + len(rows), min(first, *times), max(last, *times)
-
-    def close(self) -> None:
-        for writer in self._open.values():
-            writer.close()
-
-    def files(self) -> dict[str, File]:
-        return {table: File(self._file(table), *told) for table, told in self._found.items()}
-
-    def _file(self, table: str) -> str:
-        return f"{table}-{self._name}.parquet"
-
-
-def arrow_schema(table: Table) -> pa.Schema:
-    """A table of an archive as Arrow has it."""
-    return pa.schema([(name, ARROW[kind]) for name, kind in columns_of(table)])
-
-
-def tables_of(parts: Sequence[Part], ontology: Ontology) -> Mapping[str, Table]:
-    """All tables that parts may have files of."""
-    layout = Layout(ontology)
-    found = {table.name: table for table in (*COMMON, ENDS)}
-    for class_name in dict.fromkeys(name for part in parts for name in part.classes):
-        found.update((table.name, table) for table in layout.table(class_name).tables)
-    return found

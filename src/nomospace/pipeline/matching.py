@@ -8,15 +8,13 @@ than once; it is kept in Spark's memory, or on its disks, until its view is drop
 Views are of a session of their own beside the caller's, with the same executors; so names meet
 none of the caller's.
 
-`match` asks the parts of an archive (`archive`): views over their files are the tables. Files that
-began after the moment that is asked about are not opened; of others Parquet's own statistics spare
-what they can. A class that no statement names is not read, but to count how often objects recur.
+`match` asks the parts of an archive (`archive`): views over their files are the tables (`asking`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from threading import Timer
@@ -28,17 +26,18 @@ from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
-from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Row, Table
-from nomospace.meaning.sql.tables import DatabaseFailed, Tables
-from nomospace.pipeline.archive import ARROW, ENDS, Part, columns_of, merged, tables_of
-from nomospace.wire.values import unpack_term
+from nomospace.meaning.sql.layout import Row, Table
+from nomospace.meaning.sql.tables import DatabaseFailed
+from nomospace.pipeline.archive import ARROW, ENDS, SPARK, Part, columns_of, spark_schema
+from nomospace.pipeline.asking import Bounds, ask_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STATEMENT_S: Final = 3_600.0
 """How long Spark may work on one statement."""
-_SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binary"}
+TOP_MAX: Final = 10_000
+"""The largest limit for which Spark keeps the first rows in memory; for more it sorts them all."""
 _KEPT: Final = "found_"
 _tags: Final = count()
 
@@ -56,20 +55,11 @@ class SparkDatabase:
         self, spark: SparkSession, *, owned: bool = False, statement_s: float = STATEMENT_S
     ) -> None:
         self._spark = spark.newSession()
+        self._spark.conf.set("spark.sql.execution.topKSortFallbackThreshold", str(TOP_MAX))
         self._owned = owned
         self._statement_s = statement_s
         self._tag = f"nomospace-match-{next(_tags)}"
         self._kept: dict[str, list[DataFrame]] = {}
-
-    def view(self, name: str, frame: DataFrame) -> None:
-        """Have a DataFrame of this session (`session`) as a table."""
-        with self._told():
-            frame.createOrReplaceTempView(name)
-
-    @property
-    def session(self) -> SparkSession:
-        """The session that has the views."""
-        return self._spark
 
     def run(self, statement: Statement) -> None:
         """Add the rows that a statement gives to its view."""
@@ -91,8 +81,9 @@ class SparkDatabase:
     def ask(self, statement: Statement) -> list[Row]:
         """The rows that a statement gives."""
         with self._told() as spark:
-            found = spark.sql(statement.sql, args=dict(statement.params)).collect()
-        return [tuple(row) for row in found]
+            found = spark.sql(statement.sql, args=dict(statement.params)).toArrow()
+        columns = [column.to_pylist() for column in found.columns]
+        return list(zip(*columns, strict=True))
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a view, in one go."""
@@ -115,12 +106,16 @@ class SparkDatabase:
         self._spark.table(view).union(frame).createOrReplaceTempView(view)
 
     def _let_go(self, name: str) -> None:
+        from py4j.protocol import Py4JError
+
         for frame in self._kept.pop(name):
-            frame.unpersist()
+            with suppress(Py4JError, ConnectionError):
+                frame.unpersist()
 
     @contextmanager
     def _told(self) -> Iterator[SparkSession]:
         """Spark at work, for so long and no longer; its errors in our words."""
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         self._spark.addTag(self._tag)
@@ -129,14 +124,38 @@ class SparkDatabase:
         watch.start()
         try:
             yield self._spark
-        except PySparkException as error:
+        except (PySparkException, Py4JError, ConnectionError) as error:  # or its Java has ended
             raise DatabaseFailed(engine="spark", why=str(error).strip()) from error
         finally:
             watch.cancel()
-            self._spark.removeTag(self._tag)
+            with suppress(Py4JError, ConnectionError):
+                self._spark.removeTag(self._tag)
 
+    # -- an archive --------------------------------------------------------------------------------
 
-# -- the archive -----------------------------------------------------------------------------------
+    def have(self, table: Table, files: Sequence[str], bounds: Bounds) -> None:
+        """Have the rows of files that are within bounds as a table."""
+        with self._told() as spark:
+            frame = self._within(spark, table, files, bounds)
+            if bounds.ended:
+                ended = self._within(spark, ENDS, bounds.ended, bounds)
+                frame = frame.join(ended.select("tuple"), "tuple", "left_anti")
+            columns = [frame[name] for name, _ in table.columns]
+            frame.select(*columns).createOrReplaceTempView(table.name)
+
+    def _within(
+        self, spark: SparkSession, table: Table, files: Sequence[str], bounds: Bounds
+    ) -> DataFrame:
+        if not files:
+            nothing = ", ".join(
+                f"CAST(NULL AS {SPARK[kind]}) AS `{name}`" for name, kind in columns_of(table)
+            )
+            return spark.sql(f"SELECT {nothing} WHERE FALSE")
+        reader = spark.read.schema(spark_schema(table))
+        frame = reader.option("parquet.page.verify-checksum.enabled", "true").parquet(*files)
+        if bounds.at is not None:
+            frame = frame.where(frame["since"] <= bounds.at)
+        return frame.where(frame["space"] == bounds.space) if bounds.space else frame
 
 
 def match(
@@ -149,54 +168,9 @@ def match(
     ever: bool = False,
     space: str = "",
 ) -> Answers:
-    """The answers among the tuples of parts, each with its folder.
-
-    Those count that were there at a moment (`at`, in microseconds; without it, at the end), or with
-    `ever` all that had begun by then; of one space, or without a name of all.
-    """
-    whole = merged(part for _, part in parts)
+    """The answers among the tuples of parts, each with its folder; see `asking.ask_parts`."""
     database = SparkDatabase(spark)
     try:
-        tables = Tables(ontology, database, unpack_term)
-        known = tables_of([whole], ontology)
-        views = {
-            name: _frame(database.session, table, parts, at, space) for name, table in known.items()
-        }
-        ended = views.pop(ENDS.name)
-        gone = ended.select(ended["tuple"]) if ENDS.name in whole.tables else None
-        for name, frame in views.items():
-            if gone is not None and not ever:
-                frame = frame.join(gone, "tuple", "left_anti")
-            database.view(name, frame.select(*[column for column, _ in known[name].columns]))
-        opened = {name: dict.fromkeys(paths) for name, paths in whole.classes.items()}
-        tables.tell(opened, whole.known_shapes())
-        return tables.answers(question)
+        return ask_parts(database, parts, ontology, question, at=at, ever=ever, space=space)
     finally:
         database.close()
-
-
-def _frame(
-    spark: SparkSession,
-    table: Table,
-    parts: Sequence[tuple[Path, Part]],
-    at: int | None,
-    space: str,
-) -> DataFrame:
-    """The rows of a table that had begun at a moment, of one space or of all."""
-    schema = ", ".join(f"`{name}` {_SPARK[kind]}" for name, kind in columns_of(table))
-    files = [
-        str(folder / file.name)
-        for folder, part in parts
-        for file in part.tables.get(table.name, ())
-        if at is None or file.first <= at
-    ]
-    if not files:
-        nothing = ", ".join(
-            f"CAST(NULL AS {_SPARK[kind]}) AS `{n}`" for n, kind in columns_of(table)
-        )
-        return spark.sql(f"SELECT {nothing} WHERE FALSE")
-    reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
-    frame = reader.parquet(*files)
-    if at is not None:
-        frame = frame.where(frame["since"] <= at)
-    return frame.where(frame["space"] == space) if space else frame

@@ -16,7 +16,6 @@ from nomospace.pipeline.archive import (
     PART,
     BadArchive,
     OtherOntology,
-    TooManyClasses,
     adding,
     read_manifest,
 )
@@ -24,6 +23,7 @@ from nomospace.pipeline.jobs import compact
 from nomospace.pipeline.jobs.compact import Compacted, run_compact
 from nomospace.pipeline.jobs.match import run_match
 from nomospace.pipeline.jobs.replay import Engine
+from nomospace.pipeline.laying import TooManyClasses
 from nomospace.pipeline.segments import BadSegments
 from nomospace.terms import obj
 from tests.unit.pipeline.told import CARS, Told, seal
@@ -136,7 +136,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.raises(BadArchive, match=why):
             done(journal, archive)
     (archive / MANIFEST).write_bytes(manifest)
-    monkeypatch.setattr("nomospace.pipeline.archive.CLASSES_MAX", 0)
+    monkeypatch.setattr("nomospace.pipeline.laying.CLASSES_MAX", 0)
     with pytest.raises(TooManyClasses):
         done(journal, tmp_path / "b")
     next((journal / "tuples").glob("*-00000002.parquet")).unlink()

@@ -25,14 +25,17 @@ def compact(
     archive: Annotated[
         Path, typer.Option(metavar="DIR", help="The archive; made if it is not there.")
     ],
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Merge all its parts into one, however large.")
+    ] = False,
     master: MasterOption = LOCAL,
     engine: EngineOption = Engine.SPARK,
     as_json: JsonOption = False,
 ) -> None:
-    """Add to an archive what the journals have and it has not.
+    """Add to an archive what the journals have and it has not, and merge what is in small parts.
 
     It may be read meanwhile. Run again it adds only what is new; ended in the middle it has added
-    nothing.
+    nothing, or all.
     """
     from nomospace.client.ontologies import load_ontology
 
@@ -44,6 +47,7 @@ def compact(
         known,
         archive,
         engine=engine,
+        whole=whole,
         master=master,
         prepare=ensure_spark,
         say=progress,
@@ -51,7 +55,8 @@ def compact(
     if as_json:
         print(msgspec.json.encode(found).decode())
         return
+    merged = f", {found.merged:,} parts merged" if found.merged else ""
     print(
-        f"{found.archive}: {found.tuples:,} tuples added from {found.segments:,} segments in "
-        f"{found.took_s:.1f} s; it has {found.tuples_in_all:,} in {found.parts:,} parts"
+        f"{found.archive}: {found.tuples:,} tuples added from {found.segments:,} segments{merged} "
+        f"in {found.took_s:.1f} s; it has {found.tuples_in_all:,} in {found.parts:,} parts"
     )

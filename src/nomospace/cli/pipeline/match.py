@@ -12,7 +12,7 @@ from nomospace.cli.match import show_answers
 from nomospace.cli.pipeline.options import MasterOption, SkipBadOption, moment
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import ANSWERS_MAX, SET_MAX, parse_template
-from nomospace.pipeline.jobs.match import run_match
+from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.session import LOCAL
 
 
@@ -45,6 +45,7 @@ def match(
         int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
     ] = SET_MAX,
     limit: Annotated[int, typer.Option(metavar="N", help="The most answers.")] = ANSWERS_MAX,
+    engine: Annotated[MatchEngine, typer.Option(help="Where to do it.")] = MatchEngine.SPARK,
     master: MasterOption = LOCAL,
     scratch: Annotated[
         Path | None,
@@ -71,6 +72,7 @@ def match(
             at=moment(at, "--at"),
             ever=ever,
             space=space,
+            engine=engine,
             master=master,
             skip_bad=skip_bad,
             scratch=scratch,

@@ -3,37 +3,46 @@
 Rows are sorted by time and laid out in parallel: each task of Spark writes files of its own, and
 says what it wrote; the job names in the manifest what the tasks said that succeeded. So a task that
 is done twice leaves a file that nobody names. Without Spark the same is done in this process.
+
+Then parts that have become small beside those behind them are merged (`archive.to_merge`). Both
+steps end with a manifest that is renamed: whoever reads sees what was, or all that is new.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from nomospace.meaning.ontology import Ontology
 from nomospace.pipeline.archive import (
     COLUMNS,
     PART,
+    Left,
     Manifest,
     Part,
     adding,
-    lay_out,
     marked,
     merged,
     read_manifest,
-    remove_unknown,
     settle,
+    tidied,
+    to_merge,
     write_manifest,
 )
+from nomospace.pipeline.asking import counted
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.laying import lay_out
+from nomospace.pipeline.matching import SparkDatabase
+from nomospace.pipeline.merging import merge_parts
 from nomospace.pipeline.segments import Listing, list_journal, read_batches, read_spark
 
 if TYPE_CHECKING:
@@ -43,12 +52,18 @@ ROWS_A_TASK: Final = 500_000
 """How many rows of the journal one task lays out; a file is some tens of megabytes then."""
 
 
+HERE_ROWS: Final = 100_000
+"""So few rows are laid out, counted and merged in this process: a job of Spark would take longer to
+begin."""
+
+
 class Compacted(msgspec.Struct, frozen=True):
     """What a compaction did, and what the archive has now."""
 
     archive: str
     segments: int
     tuples: int
+    merged: int
     parts: int
     tuples_in_all: int
     took_s: float
@@ -60,46 +75,91 @@ def run_compact(
     archive: Path,
     *,
     engine: Engine = Engine.SPARK,
+    whole: bool = False,
     master: str = LOCAL,
     spark: SparkSession | None = None,
     prepare: Callable[[], None] = lambda: None,
     say: Say = lambda words: None,
 ) -> Compacted:
-    """Add to an archive what journals have and it has not; what is there already stays as it is.
+    """Add to an archive what journals have and it has not, and merge parts that are small by now.
 
-    Raises `NoJournal`, `BadSegments`, `OtherOntology`, `BadArchive`, `TooManyClasses`, and what
-    `open_session` does. Damaged segments are never left out: they would count as done.
+    With `whole`, all parts are made one. What was merged stays in its folders for `LEFT_S`, for
+    those who read it. Raises `NoJournal`, `BadSegments`, `OtherOntology`, `BadArchive`,
+    `TooManyClasses`, and what `open_session` does. Damaged segments are never left out: they would
+    count as done.
     """
     if engine is Engine.SPARK and spark is None:
         check_master(master)
     listing = list_journal(folders, ("tuples",), deep=True).sound()
     began = monotonic()
+    made_here = False
     with adding(archive):
         manifest = read_manifest(archive, ontology)
-        remove_unknown(archive, manifest)
+        manifest = tidied(archive, manifest, now=time_ns() // 1_000)
         todo = waiting(listing, manifest)
-        made_here = bool(todo) and engine is Engine.SPARK and spark is None
-        if made_here:
+        if engine is Engine.SPARK and spark is None and (todo or whole):
             prepare()
-            spark = open_session(master, say=say)
+            spark, made_here = open_session(master, say=say), True
+        used = spark if engine is Engine.SPARK else None
         try:
             if todo:
                 say(f"laying out {len(todo):,} segments")
                 folder = archive / f"{PART}{uuid4().hex}"
-                used = spark if engine is Engine.SPARK else None
-                part = make_part(todo, ontology, folder, used)
-                settle(folder)
-                manifest = Manifest(ontology.hash, (*manifest.parts, part))
+                part = _settled(folder, make_part(todo, ontology, folder, used), ontology, used)
+                manifest = msgspec.structs.replace(manifest, parts=(*manifest.parts, part))
+            if todo or not manifest.parts:
                 write_manifest(archive, manifest)
-            elif not manifest.parts:
-                write_manifest(archive, manifest)
+            added = manifest.parts[-1].tuples if todo else 0
+            count = to_merge(manifest.parts, whole=whole) if todo or whole else 0
+            if count > 1:
+                say(f"merging {count:,} parts")
+                manifest = _merge(archive, manifest, count, ontology, used)
         finally:
             if made_here and spark is not None:
                 spark.stop()
-    added = manifest.parts[-1].tuples if todo else 0
     everything = sum(part.tuples for part in manifest.parts)
-    took = monotonic() - began
-    return Compacted(str(archive), len(todo), added, len(manifest.parts), everything, took)
+    return Compacted(
+        archive=str(archive),
+        segments=len(todo),
+        tuples=added,
+        merged=count if count > 1 else 0,
+        parts=len(manifest.parts),
+        tuples_in_all=everything,
+        took_s=monotonic() - began,
+    )
+
+
+def _merge(
+    archive: Path, manifest: Manifest, count: int, ontology: Ontology, spark: SparkSession | None
+) -> Manifest:
+    """Let the last parts of an archive be one; their folders stay for those who read them."""
+    kept, old = manifest.parts[:-count], manifest.parts[-count:]
+    folder = archive / f"{PART}{uuid4().hex}"
+    several = [(archive / part.folder, part) for part in old]
+    if sum(part.tuples for part in old) <= HERE_ROWS:
+        spark = None
+    made = _settled(folder, merge_parts(several, ontology, folder, spark), ontology, spark)
+    now = time_ns() // 1_000
+    left = (*manifest.left, *[Left(part.folder, now) for part in old])
+    manifest = msgspec.structs.replace(manifest, parts=(*kept, made), left=left)
+    write_manifest(archive, manifest)
+    return manifest
+
+
+def _settled(folder: Path, part: Part, ontology: Ontology, spark: SparkSession | None) -> Part:
+    """A part whose files are on disk, with how often its objects recur."""
+    if spark is None or part.tuples <= HERE_ROWS:
+        from nomospace.pipeline.matching_duckdb import DuckdbReader
+
+        database: DuckdbReader | SparkDatabase = DuckdbReader()
+    else:
+        database = SparkDatabase(spark)
+    try:
+        part = counted(database, folder, part, ontology)
+    finally:
+        database.close()
+    settle(folder)
+    return part
 
 
 def waiting(listing: Listing, manifest: Manifest) -> dict[str, str]:
@@ -111,10 +171,11 @@ def waiting(listing: Listing, manifest: Manifest) -> dict[str, str]:
 def make_part(
     segments: Mapping[str, str], ontology: Ontology, folder: Path, spark: SparkSession | None
 ) -> Part:
-    """Lay segments out into a new folder, by Spark or, without it, here."""
+    """Lay segments out into a new folder, by Spark or, without it or where they are few, here."""
     folder.mkdir(parents=True)
-    chosen = Listing({"tuples": tuple(segments.values())}, {})
-    if spark is None:
+    rows = sum(pq.read_metadata(path).num_rows for path in segments.values())
+    chosen = Listing({"tuples": tuple(segments.values())}, {"tuples": rows})
+    if spark is None or rows <= HERE_ROWS:
         part = lay_out(_rows_here(chosen), ontology, folder, "0")
     else:
         part = _on_spark(spark, chosen, ontology, folder)
@@ -139,7 +200,7 @@ def _on_spark(spark: SparkSession, listing: Listing, ontology: Ontology, folder:
     rows = rows.selectExpr(
         *[f"unix_micros({name}) AS since" if name == "since" else f"`{name}`" for name in COLUMNS]
     )
-    tasks = max(1, rows.count() // ROWS_A_TASK)
+    tasks = max(1, listing.rows["tuples"] // ROWS_A_TASK)
     rows = rows.repartitionByRange(tasks, "since").sortWithinPartitions("since")
     told = rows.mapInArrow(task, "part binary").collect()
     return merged(msgspec.json.decode(bytes(row.part), type=Part) for row in told)

@@ -2,8 +2,7 @@
 
 What is in the archive is read as it is. What journals have besides is laid out the same way for as
 long as the job takes, in a folder for passing files. Views over the files of both are the tables
-that statements ask (`meaning.sql`): files that began after the moment that is asked about are not
-opened, and a class that no statement names is not read.
+that statements ask (`asking`), on Spark or in DuckDB.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,21 @@ from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.archive import MANIFEST, BadArchive, Manifest, read_manifest
+from nomospace.pipeline.asking import Reader, ask_parts
 from nomospace.pipeline.jobs.compact import make_part, waiting
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
-from nomospace.pipeline.matching import match
+from nomospace.pipeline.matching import SparkDatabase
 from nomospace.pipeline.segments import list_journal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class MatchEngine(StrEnum):
+    """Where the question is asked: on Spark, or in this process by DuckDB."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
 
 
 def run_match(
@@ -36,6 +44,7 @@ def run_match(
     at: int | None = None,
     ever: bool = False,
     space: str = "",
+    engine: MatchEngine = MatchEngine.SPARK,
     master: str = LOCAL,
     spark: SparkSession | None = None,
     skip_bad: bool = False,
@@ -49,7 +58,8 @@ def run_match(
     too, for passing files; without it, one of this machine. Raises `NoJournal`, `BadSegments`,
     `OtherOntology`, `BadArchive`, `DatabaseFailed`, and what `open_session` does.
     """
-    if spark is None:
+    on_spark = engine is MatchEngine.SPARK
+    if on_spark and spark is None:
         check_master(master)
     if archive is not None and not (archive / MANIFEST).is_file():
         raise BadArchive(archive=str(archive), why=f"it has no {MANIFEST}; compact into it first")
@@ -57,20 +67,35 @@ def run_match(
     manifest = Manifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
     todo: dict[str, str] = {}
     if given:
-        listing = list_journal(given, ("tuples",), deep=skip_bad).sound(skip_bad=skip_bad)
+        # DuckDB would not notice a damaged page, and who skips bad segments must know them before.
+        deep = skip_bad or not on_spark
+        listing = list_journal(given, ("tuples",), deep=deep).sound(skip_bad=skip_bad)
         todo = waiting(listing, manifest)
-    made_here = spark is None
-    if spark is None:
+    made_here = on_spark and spark is None
+    if made_here:
         prepare()
         spark = open_session(master, say=say)
+    used = spark if on_spark else None
     passing = Path(tempfile.mkdtemp(prefix="nomospace-match-", dir=scratch))
     try:
         parts = [(archive / one.folder, one) for one in manifest.parts] if archive else []
         if todo:
             say(f"laying out {len(todo):,} segments that are not compacted")
-            parts.append((passing / "part", make_part(todo, ontology, passing / "part", spark)))
-        return match(spark, parts, ontology, question, at=at, ever=ever, space=space)
+            parts.append((passing / "part", make_part(todo, ontology, passing / "part", used)))
+        database = _database(used)
+        try:
+            return ask_parts(database, parts, ontology, question, at=at, ever=ever, space=space)
+        finally:
+            database.close()
     finally:
-        if made_here:
+        if made_here and spark is not None:
             spark.stop()
         shutil.rmtree(passing, ignore_errors=True)
+
+
+def _database(spark: SparkSession | None) -> Reader:
+    if spark is not None:
+        return SparkDatabase(spark)
+    from nomospace.pipeline.matching_duckdb import DuckdbReader
+
+    return DuckdbReader()
