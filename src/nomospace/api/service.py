@@ -37,6 +37,7 @@ from nomospace.wire.talk import CLIENT_PROGRAM
 
 if TYPE_CHECKING:
     from nomospace.client import Space
+    from nomospace.meaning.ontology import Ontology
     from nomospace.node.desk import Line
     from nomospace.node.principals import Door
     from nomospace.node.serve import Server
@@ -145,6 +146,10 @@ class Inbox:
                 while wait_s > 0 and self._last <= number:
                     self._bell.clear()
                     await self._bell.wait()
+        return self.since(number, limit)
+
+    def since(self, number: int, limit: int) -> list[Letter]:
+        """Letters after a number that are there, the oldest first."""
         return [letter for letter in self._letters if letter.number > number][: max(1, limit)]
 
 
@@ -409,6 +414,12 @@ class Service:
         if self._server.identity is not None:
             check_keys(found)
         return found
+
+    def ontologies(self) -> list[tuple[str, Ontology]]:
+        """The spaces of the host by name, each with the ontology that it speaks; for operators."""
+        return [
+            (space.name, space.ontology) for space, *_ in self._server.host.core.holding.census()
+        ]
 
     def health(self) -> dict[str, Any]:
         """Whether the host takes steps; nothing else, for anyone may ask."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from nicegui import ui
 from nicegui.element import Element
 
 from nomospace.console.console import STATIC
@@ -65,9 +64,3 @@ class Listing(Element, component=STATIC / "listing.js"):
     def add(self, rows: Sequence[Row], now: int, note: str = "") -> None:
         """Put new lines on top, the newest first."""
         self.run_method("add", list(rows[:ROWS_MAX]), now, note)
-
-
-def button(text: str, on_click: Callable[[], Any], *, main: bool = False) -> ui.button:
-    """A button in the console's own look."""
-    made = ui.button(text, on_click=on_click, color=None).props("no-caps unelevated dense")
-    return made.classes("act act-main" if main else "act")

@@ -18,6 +18,10 @@ CHOICES_MAX: Final = 200
 SAID_MAX: Final = 2_000
 
 
+class Drafts(dict[str, str]):
+    """What was typed into the boxes of a window, by their names: for when one comes back."""
+
+
 class Typed(Element, component=STATIC / "typed.js"):
     """A box. `value` is what was typed; `on_type` hears of changes a moment after the last key."""
 
@@ -29,10 +33,15 @@ class Typed(Element, component=STATIC / "typed.js"):
         placeholder: str = "",
         lines: int = 1,
         choices: Sequence[str] = (),
+        draft: tuple[Drafts, str] | None = None,
         on_type: Callable[[], Any] | None = None,
         on_enter: Callable[[], Any] | None = None,
     ) -> None:
+        """`draft` is where what is typed is kept, and under which name."""
         super().__init__()
+        self._draft = draft
+        if draft is not None:
+            value = draft[0].get(draft[1], value)
         self.value = value
         self._props["label"] = label
         self._props["placeholder"] = placeholder
@@ -44,13 +53,18 @@ class Typed(Element, component=STATIC / "typed.js"):
         if on_enter is not None:
             self.on("enter", on_enter)
 
-    def _typed(self, text: str) -> Any:
+    def _keep(self, text: str) -> None:
         self.value = text
+        if self._draft is not None:
+            self._draft[0][self._draft[1]] = text
+
+    def _typed(self, text: str) -> Any:
+        self._keep(text)
         return None if self._on_type is None else self._on_type()
 
     def put(self, text: str) -> None:
         """Have another text in the box."""
-        self.value = text
+        self._keep(text)
         self.run_method("put", text)
 
     def slip(self, error: Exception | None) -> None:

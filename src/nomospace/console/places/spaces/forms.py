@@ -11,7 +11,7 @@ from nomospace.api.forms import BadField
 from nomospace.api.typed import typed_fields, typed_template, words_of
 from nomospace.console import look
 from nomospace.console.places import acting
-from nomospace.console.places.listing import button
+from nomospace.console.places.parts import act
 from nomospace.console.places.typed import Typed
 from nomospace.errors import NomospaceError
 
@@ -46,12 +46,12 @@ class Forms:
             with ui.element("div").classes("spaces-two"):
                 self._to = Typed("For (agent)", placeholder="porter@ward")
                 self._ttl = Typed("Ends after (s)", placeholder="never")
-            button("Write", self._write, main=True).props("data-do=write")
+            act("Write", self._write, main=True).props("data-do=write")
             ui.label("Read or take by the template").classes("card-title")
             self._wait = ui.checkbox(f"wait up to {WAIT_S:g} s, at any host").props("dense")
             with ui.element("div").classes("line-up"):
-                button("Read", self._read).props("data-do=read")
-                button("Take", self._take).props("data-do=take")
+                act("Read", self._read).props("data-do=read")
+                act("Take", self._take).props("data-do=take")
             self._said = ui.element("div").props("role=status data-said")
 
     def space(self, entry: Entry) -> None:
