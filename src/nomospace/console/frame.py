@@ -148,12 +148,12 @@ class Frame:
         ):
             with ui.element("div").classes("story-head"):
                 self._title = ui.label().classes("story-title").props("role=heading aria-level=2")
-                ui.button(icon="link", on_click=self._copy).props(
+                ui.button(icon="link", color=None, on_click=self._copy).props(
                     'flat dense round aria-label="Copy the address of this story"'
                 )
-                ui.button(icon="close", on_click=self.shut).classes("story-close").props(
-                    'flat dense round aria-label="Close the story"'
-                )
+                ui.button(icon="close", color=None, on_click=self.shut).classes(
+                    "story-close"
+                ).props('flat dense round aria-label="Close the story"')
             self._story = ui.element("div").classes("story-body")
 
     def _draw_links(self, entries: Mapping[str, Entry]) -> None:
@@ -183,7 +183,7 @@ class Frame:
             ).on("click", js_handler="() => nomospace.time.toggleUtc()")
             with ui.element("div").classes("rail-buttons"):
                 _icon("contrast", "Look", 'id="rail-look"', "() => nomospace.look.next()")
-                ui.button(icon="help_outline", on_click=self._help).props(
+                ui.button(icon="help_outline", color=None, on_click=self._help).props(
                     'flat dense round aria-label="Help"'
                 )
                 _icon("logout", "Log out", "data-logout", "() => nomospace.host.logOut()")
@@ -237,7 +237,7 @@ class Frame:
 
 def _icon(icon: str, label: str, props: str, handler: str) -> None:
     """A button with a sign that the browser itself answers."""
-    ui.button(icon=icon).props(f'flat dense round aria-label="{label}" {props}').on(
+    ui.button(icon=icon, color=None).props(f'flat dense round aria-label="{label}" {props}').on(
         "click", js_handler=handler
     )
 

@@ -43,6 +43,24 @@ def verdict_of(ruling: RulingView) -> str:
     return OBLIGATION if ruling.kind == "obligationDue" else FORWARDED
 
 
+def gist(kind: str, event: str) -> str:
+    """What a line shows of an event: of a message the message alone, as who and whom stand beside.
+
+    >>> gist("sent", "sent('ann@w',publish(alarm(fire)),'med@w')")
+    'publish(alarm(fire))'
+    >>> gist("arrived", "arrived('med@w',notify(a,[1,2]),['ann@w','bob@w'])")
+    'notify(a,[1,2])'
+    >>> gist("obligationDue", "obligationDue(forget(a))")
+    'forget(a)'
+    """
+    inner = event[len(kind) + 1 : -1]
+    if kind not in ("sent", "arrived"):
+        return inner
+    message = inner.partition(",")[2]
+    end = message.rfind(",[" if message.endswith("]") else ",")
+    return message[:end] if end > 0 else message
+
+
 def verdict_chip(verdict: str) -> None:
     """A verdict with sign, word and colour."""
     with ui.element("span").classes(f"verdict {verdict}"):

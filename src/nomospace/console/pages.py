@@ -17,8 +17,8 @@ import nomospace.console.tales  # noqa: F401 (its stories register themselves)
 from nomospace.console.frame import Entry, Frame
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
-from nomospace.console.signs import style_sheet
 from nomospace.console.places import (
+    assistants,
     communities,
     jigsaw,
     law_bench,
@@ -29,6 +29,7 @@ from nomospace.console.places import (
     redrover,
     spaces,
 )
+from nomospace.console.signs import style_sheet
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -63,6 +64,7 @@ PLACES: Final[dict[str, Place]] = {
 GAMES: Final[dict[str, Place]] = {
     "jigsaw": Place("RoamingJigsaw", "extension", jigsaw.show, group="games"),
     "redrover": Place("RedRover", "flag", redrover.show, group="games"),
+    "assistants": Place("Assistants", "directions_walk", assistants.show, group="games"),
 }
 """Places of the games, for consoles that were handed them; their paths are their names."""
 LOOKS: Final = {"light": False, "dark": True}

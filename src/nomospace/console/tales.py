@@ -24,6 +24,7 @@ from nomospace.console.look import (
     empty,
     fact,
     fault,
+    gist,
     heading,
     mono,
     verdict_chip,
@@ -42,6 +43,7 @@ RULINGS_MAX: Final = 12
 LOOKED_MAX: Final = 1_000
 """How many records it looks through for them."""
 STATE_MAX: Final = 40
+LINE_MAX: Final = 200
 AGENTS_MAX: Final = 60
 NO_HEAD: Final = "its head does not match the event"
 KEYS: Final = (
@@ -177,14 +179,16 @@ def _ruling(service: Service, number: int) -> RulingView | None:
     return next((one for one in found if one.record == number), None)
 
 
-def line(frame: Frame, host: str, ruling: RulingView) -> None:
-    """One ruling in a list of a story."""
+def line(frame: Frame, host: str, ruling: RulingView, *, home: bool = True) -> None:
+    """One ruling in a list of a story, with or without at whose home it was."""
     verdict = verdict_of(ruling)
     button = attributes(ui.element("button"), type="button", title=ruling.event)
     with button.classes("line").on("click", partial(frame.open, "ruling", host, ruling.record)):
         when(ruling.at, clock=True).classes("quiet")
         ui.label(SIGNS[verdict]).classes(verdict).props(f'role=img aria-label="{verdict}"')
-        mono(f"{ruling.home}  {ruling.event}").classes("line-event")
+        who = f"{ruling.home}  " if home else ""
+        said = f"{ruling.kind} {gist(ruling.kind, ruling.event)}"
+        mono(f"{who}{said}"[:LINE_MAX]).classes("line-event")
         ui.label(ruling.rule or "–").classes("quiet")
 
 
@@ -243,7 +247,7 @@ def _last_rulings(frame: Frame, host: str, agent: str) -> None:
     found = views.rulings(after=after, limit=LOOKED_MAX).rulings
     mine = [one for one in found if one.home == agent and one.community][-RULINGS_MAX:]
     for ruling in reversed(mine):
-        line(frame, host, ruling)
+        line(frame, host, ruling, home=False)
     if not mine:
         ui.label(f"None among the last {LOOKED_MAX:,} records.").classes("quiet")
 

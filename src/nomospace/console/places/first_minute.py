@@ -58,7 +58,7 @@ class FirstMinute:
         ):
             with ui.element("div").classes("first-head"):
                 ui.label(SEEN).classes("first-seen")
-                ui.button(icon="close", on_click=self.put_away).props(
+                ui.button(icon="close", color=None, on_click=self.put_away).props(
                     'flat dense round aria-label="Put this card away; Help brings it back"'
                 )
             with ui.element("div").classes("first-things"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
-from nomospace.console.look import verdict_of
+from nomospace.console.look import gist, verdict_of
 from nomospace.console.places.first_minute import FirstMinute
 from nomospace.console.pulse import KEPT_MAX, Beat, Moment, Seen
 
@@ -147,21 +147,3 @@ def _moment(moment: Moment) -> list[float]:
         round(rates.hops_s, 2),
         rates.obligations,
     ]
-
-
-def gist(kind: str, event: str) -> str:
-    """What a line shows of an event: of a message the message alone, as who and whom stand beside.
-
-    >>> gist("sent", "sent('ann@w',publish(alarm(fire)),'med@w')")
-    'publish(alarm(fire))'
-    >>> gist("arrived", "arrived('med@w',notify(a,[1,2]),['ann@w','bob@w'])")
-    'notify(a,[1,2])'
-    >>> gist("obligationDue", "obligationDue(forget(a))")
-    'forget(a)'
-    """
-    inner = event[len(kind) + 1 : -1]
-    if kind not in ("sent", "arrived"):
-        return inner
-    message = inner.partition(",")[2]
-    end = message.rfind(",[" if message.endswith("]") else ",")
-    return message[:end] if end > 0 else message

@@ -31,11 +31,10 @@ export default {
   },
   methods: {
     begin(moments) {
-      this.moments = moments.slice(-KEPT);
+      this.moments = Object.freeze(moments.slice(-KEPT));
     },
     add(moment) {
-      this.moments.push(moment);
-      if (this.moments.length > KEPT) this.moments.shift();
+      this.moments = Object.freeze([...this.moments, moment].slice(-KEPT));
     },
     last(index) {
       return this.moments.length ? shown(this.moments[this.moments.length - 1][index + 1]) : "–";

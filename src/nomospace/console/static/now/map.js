@@ -46,6 +46,7 @@ export default {
           <text v-if="room.hidden" class="map-more" :x="room.x + room.w - 10" :y="room.y + room.h - 8" text-anchor="end">and {{ room.hidden }} more</text>
           <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
+        <g ref="pulses"></g>
         <g v-for="agent in agents" :key="agent.id" class="map-agent" :class="[agent.role, { named: agent.named }]" role="button"
           :style="{ transform: 'translate(' + agent.x + 'px,' + agent.y + 'px)' }"
           :tabindex="at === 'agent ' + agent.id ? 0 : -1" :data-item="'agent ' + agent.id" data-pick="agent"
@@ -55,7 +56,7 @@ export default {
           <text class="map-icon material-icons" :style="{ fontSize: agent.r * 1.25 + 'px' }" aria-hidden="true">{{ agent.icon }}</text>
           <text class="map-name" :y="agent.r + 12" text-anchor="middle">{{ agent.name }}</text>
         </g>
-        <g ref="pulses"></g>
+        <g ref="badges"></g>
       </svg>
       <div class="map-key quiet" aria-hidden="true">
         <span v-for="(sign, word) in signs" :key="word" :class="word">{{ sign }} <span class="quiet">{{ word }}</span></span>
@@ -162,7 +163,7 @@ export default {
       return ICONS[role] || "person";
     },
     draw(floor, rates) {
-      this.floor = floor;
+      this.floor = Object.freeze(floor); // it changes as a whole
       this.rates = rates;
       if (!this.at && floor.rooms.length) this.at = `host ${floor.rooms[0].name}`;
     },
@@ -224,14 +225,16 @@ export default {
         const ground = document.createElementNS(SVG, "rect");
         const text = document.createElementNS(SVG, "text");
         group.append(ground, text);
-        this.$refs.pulses.append(group);
+        this.$refs.badges.append(group);
         badge = { group, ground, text, count: 0 };
         this.badges.set(key, badge);
       }
       badge.count += 1;
       badge.text.textContent = badge.count > 1 ? `${SIGNS[pick.verdict]} ${badge.count}` : SIGNS[pick.verdict];
-      const wide = 14 + 6 * (badge.text.textContent.length - 1);
-      for (const [name, value] of Object.entries({ x: -7, y: -8, width: wide, height: 16, rx: 8 })) badge.ground.setAttribute(name, value);
+      const wide = 16 + 7 * (badge.text.textContent.length - 1);
+      const box = { x: -8, y: -8, width: wide, height: 16, rx: 8 };
+      for (const [name, value] of Object.entries(box)) badge.ground.setAttribute(name, value);
+      badge.text.setAttribute("x", wide / 2 - 8);
       this.mark(badge.group, pick);
       clearTimeout(badge.timer);
       badge.timer = setTimeout(() => {
@@ -248,6 +251,7 @@ export default {
       this.traces = [];
       this.badges.clear();
       this.$refs.pulses?.replaceChildren();
+      this.$refs.badges?.replaceChildren();
     },
     // -- choosing ------------------------------------------------------------------------------
     click(event) {

@@ -6,6 +6,9 @@ const HELD_MAX = 400;
 const LINE = 27;
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳", noted: "·" };
 
+// What is frozen is not watched line by line: the list changes as a whole.
+const kept = (rulings) => Object.freeze(rulings.slice(0, KEPT));
+
 export default {
   template: `
     <section class="rulings card" aria-label="Rulings">
@@ -101,24 +104,21 @@ export default {
   },
   methods: {
     begin(rulings) {
-      this.all = [...rulings].reverse().slice(0, KEPT);
+      this.all = kept([...rulings].reverse());
     },
     beat(rulings, folded) {
       this.folded += folded;
       if (!rulings.length) return;
       if (this.still()) {
-        this.waiting.push(...rulings);
-        const more = this.waiting.length - HELD_MAX;
-        if (more > 0) {
-          this.folded += more;
-          this.waiting.splice(0, more);
-        }
+        const more = this.waiting.length + rulings.length - HELD_MAX;
+        if (more > 0) this.folded += more;
+        this.waiting = Object.freeze([...this.waiting, ...rulings].slice(-HELD_MAX));
       } else {
         this.put(rulings);
       }
     },
     put(rulings) {
-      this.all = [...[...rulings].reverse(), ...this.all].slice(0, KEPT);
+      this.all = kept([...[...rulings].reverse(), ...this.all]);
     },
     still() {
       return this.paused || this.over || this.within || this.top > LINE;
