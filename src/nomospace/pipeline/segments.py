@@ -14,6 +14,8 @@ them, and then they stand in the listing.
 
 A look at a file is a look at its end, where Parquet keeps its outline; `deep` reads all pages and
 checks their sums. A journal may begin late: what was dropped before its first segment is no fault.
+The outline also tells of which time and communities a file's rows are, so that who wants a part of
+a journal opens no others (`Listing.within`).
 """
 
 from __future__ import annotations
@@ -71,12 +73,43 @@ class Fault(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.where}: {self.why}"
 
 
+class Span(msgspec.Struct, frozen=True):
+    """What a file's outline tells of its rows: how many, from when to when, in microseconds.
+
+    `communities` are the first and the last by name, where rows have one.
+    """
+
+    rows: int
+    first: int | None = None
+    last: int | None = None
+    communities: tuple[str, str] | None = None
+
+    def meets(self, since: int | None, until: int | None, community: str | None) -> bool:
+        """Whether some row may be of a time, `until` not included, and of a community.
+
+        >>> span = Span(3, first=10, last=20, communities=("ap", "cc"))
+        >>> span.meets(20, None, None), span.meets(None, 10, None), span.meets(0, 99, "sb")
+        (True, False, False)
+        """
+        if since is not None and self.last is not None and self.last < since:
+            return False
+        if until is not None and self.first is not None and self.first >= until:
+            return False
+        if community is None or self.communities is None:
+            return True
+        return self.communities[0] <= community <= self.communities[1]
+
+
 class Listing(msgspec.Struct, frozen=True):
-    """The files of a journal by table, with their rows, and what is wrong."""
+    """The files of a journal by table, with their rows, and what is wrong.
+
+    `spans` has what is known of each file, by its path.
+    """
 
     files: dict[str, tuple[str, ...]]
     rows: dict[str, int]
     faults: tuple[Fault, ...] = ()
+    spans: dict[str, Span] = {}
 
     def sound(self, *, skip_bad: bool = False) -> Listing:
         """This listing, if nothing is wrong with it or that was asked to be skipped.
@@ -86,6 +119,27 @@ class Listing(msgspec.Struct, frozen=True):
         if self.faults and not skip_bad:
             raise BadSegments(faults=self.faults)
         return self
+
+    def within(
+        self,
+        table: str,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        community: str | None = None,
+    ) -> Listing:
+        """This listing without those files of a table that have no row of a time or a community."""
+        kept = [
+            path
+            for path in self.files[table]
+            if path not in self.spans or self.spans[path].meets(since, until, community)
+        ]
+        rows = sum(self.spans[path].rows for path in kept if path in self.spans)
+        return msgspec.structs.replace(
+            self,
+            files={**self.files, table: tuple(kept)},
+            rows={**self.rows, table: rows if self.spans else self.rows[table]},
+        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -139,6 +193,7 @@ def list_journal(
     files: dict[str, list[str]] = {table: [] for table in tables}
     rows = dict.fromkeys(tables, 0)
     faults: list[Fault] = []
+    spans: dict[str, Span] = {}
     for folder in [found for one in given for found in _journals(Path(one))]:
         manifest = _manifest(folder, faults)
         faults += _gaps(folder, manifest.segments)
@@ -147,13 +202,15 @@ def list_journal(
                 if table not in segment.rows:
                     continue
                 path = folder / file_of(table, segment.number)
-                fault = _look(path, table, segment, deep)
-                if fault is None:
-                    files[table].append(str(path))
-                    rows[table] += segment.rows[table]
-                else:
-                    faults.append(fault)
-    return Listing({table: tuple(paths) for table, paths in files.items()}, rows, tuple(faults))
+                found = _look(path, table, segment, deep)
+                if isinstance(found, Fault):
+                    faults.append(found)
+                    continue
+                files[table].append(str(path))
+                rows[table] += segment.rows[table]
+                spans[str(path)] = found
+    listed = {table: tuple(paths) for table, paths in files.items()}
+    return Listing(listed, rows, tuple(faults), spans)
 
 
 @contextmanager
@@ -202,8 +259,8 @@ def _gaps(folder: Path, segments: Sequence[Segment]) -> Iterator[Fault]:
             yield Fault("missing", str(folder / MANIFEST), why)
 
 
-def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | None:
-    """What is wrong with a file, if anything."""
+def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | Span:
+    """What is wrong with a file, or what its outline tells."""
     where = str(path)
     try:
         size = path.stat().st_size
@@ -214,7 +271,7 @@ def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | None:
         return Fault("corrupt", where, error.strerror or str(error))
     try:
         with pq.ParquetFile(where, page_checksum_verification=deep) as file:
-            newest = _newest(file)
+            newest = (_range(file, "version") or (0, 0))[1]
             if newest > JOURNAL_VERSION:
                 known = f"this nomospace knows {JOURNAL_VERSION} at most"
                 return Fault("newer", where, f"it is of version {newest}, and {known}; upgrade")
@@ -228,22 +285,24 @@ def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | None:
             if deep:
                 for _ in file.iter_batches(BATCH_ROWS):
                     pass
+            first, last = _range(file, "at") or (None, None)
+            return Span(segment.rows[table], first, last, _range(file, "community"))
     except (OSError, ValueError) as error:  # Arrow's own errors are among these
         return Fault("corrupt", where, str(error).splitlines()[0])
-    return None
 
 
-def _newest(file: pq.ParquetFile) -> int:
-    """The latest version among a file's rows: its own statistics have it."""
-    place = file.schema_arrow.get_field_index("version")
+def _range(file: pq.ParquetFile, column: str) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a column, times in microseconds, if the outline says."""
+    place = file.schema_arrow.get_field_index(column)
     if place < 0:
-        return 0
-    newest = 0
-    for group in range(file.metadata.num_row_groups):
-        found: Any = file.metadata.row_group(group).column(place).statistics
-        if found is not None and found.has_min_max:
-            newest = max(newest, int(found.max))
-    return newest
+        return None
+    groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+    found: list[Any] = [group.column(place).statistics for group in groups]
+    if not found or not all(one is not None and one.has_min_max for one in found):
+        return None
+    if column == "at":
+        return min(one.min_raw for one in found), max(one.max_raw for one in found)
+    return min(one.min for one in found), max(one.max for one in found)
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit
 from nomospace.pipeline.segments import (
     BadSegments,
     NoJournal,
@@ -168,3 +169,29 @@ def test_an_error_names_ten_faults_and_counts_the_rest(journals: Journals, tmp_p
     lines = str(caught.value).splitlines()
     assert len(lines) == 12
     assert lines[-1] == f"  and {len(listing.faults) - 10} more"
+
+
+def test_files_of_other_times_and_communities_are_not_opened(journals: Journals) -> None:
+    listing = list_journal(journals.made())
+    files = listing.files["events"]
+    assert len(files) > 2
+    times = [listing.spans[path] for path in files]
+    found = [pq.read_table(path, columns=["at"]).column("at").cast("int64") for path in files]
+    assert [(min(one.to_pylist()), max(one.to_pylist())) for one in found] == [
+        (span.first, span.last) for span in times
+    ]
+    second = times[1]
+    assert second.first is not None
+    part = listing.within("events", since=second.first, until=second.first + 1)
+    assert set(part.files["events"]) == {
+        path
+        for path, span in zip(files, times, strict=True)
+        if span.first <= second.first <= span.last  # type: ignore[operator]
+    }
+    assert part.rows["events"] == sum(listing.spans[path].rows for path in part.files["events"])
+    assert part.rows["laws"] == listing.rows["laws"]
+    assert listing.within("events").files == listing.files
+    assert listing.within("events", community="ap").files == listing.files
+    assert listing.within("events", community="sb").files["events"] == ()
+    late = run_audit(journals.made(), Part(since=10**17), engine=AuditEngine.DUCKDB)
+    assert late.overview["events"] == 0

@@ -84,6 +84,7 @@ def run_audit(
     deep = skip_bad or not on_spark
     listing = list_journal(given, TABLES, deep=deep).sound(skip_bad=skip_bad)
     rules, lost = _rules(listing, part.community)
+    listing = listing.within("events", since=part.since, until=part.until, community=part.community)
     made_here = on_spark and spark is None
     if made_here:
         prepare()
