@@ -1,4 +1,4 @@
-"""Makes `hospital.svg` from what `nomospace up` draws; `message.svg` is drawn by hand.
+"""Makes `hospital.svg` from what `nomospace up --text` draws; `message.svg` is drawn by hand.
 
 Run it from the root of a checkout: `.venv/bin/python docs/pictures/make.py`. The same seed gives
 the same picture.
@@ -12,7 +12,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
-from nomospace.cli.up import _Run, screen
+from nomospace.cli.up_text import _Run, screen
 
 HERE = Path(__file__).resolve().parent
 WIDTH, HEIGHT = 104, 34
@@ -22,7 +22,7 @@ FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.D
 
 
 def hospital() -> str:
-    """The screen of `nomospace up`, some minutes into the hospital's day."""
+    """The screen of `nomospace up --text`, some minutes into the hospital's day."""
     run = _Run(seed=1, speed=30.0, for_s=None)
     run.hospital.advance(run.began_us + MINUTES * 60_000_000)
     console = Console(
@@ -30,7 +30,10 @@ def hospital() -> str:
     )
     console.print(screen(run, WIDTH, HEIGHT))
     return console.export_svg(
-        title="./nomospace up", theme=SVG_EXPORT_THEME, code_format=FORMAT, unique_id="nomospace-up"
+        title="./nomospace up --text",
+        theme=SVG_EXPORT_THEME,
+        code_format=FORMAT,
+        unique_id="nomospace-up",
     )
 
 

@@ -27,7 +27,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "up": Command("nomospace.cli.up", "app", "Show a hospital at work, live in the terminal."),
+    "up": Command("nomospace.cli.up", "app", "Show a hospital at work, in the console."),
     "host": Command("nomospace.cli.host", "app", "Run a host for peers and clients."),
     "tuple": Command("nomospace.cli.tuple", "app", "Write, read, take and list tuples."),
     "space": Command("nomospace.cli.space", "app", "Show the spaces of a running host."),

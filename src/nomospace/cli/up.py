@@ -1,325 +1,349 @@
-"""`nomospace up`: a hospital at work under its law, live in the terminal.
+"""`nomospace up`: a demonstration on real hosts of this process, with the console to look at it.
 
-On a terminal it draws a screen four times a second; anywhere else it writes plain lines. Either
-way it goes faster than real time and ends on Ctrl-C with a short account.
+It prints four lines: what is running, where to look (with a token that is good for one login), how
+to stop, and where the data lies. Everything else goes to a log beside the data. The hosts keep
+what they know, so a second start goes on where the first ended; `--fresh` begins anew.
 """
 
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from time import monotonic, sleep
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
+from nomospace.cli.demos import DEMOS
+from nomospace.errors import CallerError
 
-    from nomospace.apps.hospital.live import Entry
+if TYPE_CHECKING:
+    from nomospace.api.http import Serving
+    from nomospace.api.service import Service
+    from nomospace.cli.demos import Act, Show
+    from nomospace.node.together import Together
 
 app = typer.Typer(add_completion=False)
 
-FRAME_S = 0.25
-STALL_S_MAX = 1.0
-"""A pause of the process longer than this does not count: the hospital waits meanwhile."""
-STYLES = {
-    "forwarded": "green",
-    "refused": "red",
-    "held": "yellow",
-    "obligation": "magenta",
-    "note": "dim",
-}
-SEES = "Alarms in a simulated hospital: law AP rules on each message, at both ends."
+PORT: Final = 8765
+"""Where the console is, if nobody else is there."""
+LOG_BYTES: Final = 1_000_000
+SPEED: Final = 30.0
+TOKEN: Final = "token"
+"""The file beside the data with the token of this run, for whoever logs in a second time."""
+KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*")
+"""What hosts keep in their folder, and `--fresh` removes."""
+
+
+@dataclass(eq=False, kw_only=True)
+class AlreadyUp(CallerError):
+    """The data is that of a demonstration which runs."""
+
+    code: ClassVar[str] = "up.already"
+    folder: str
+    holder: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.holder} shows what lies in {self.folder} already; look at it there, stop it, "
+            "or name another folder with --data"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class PortTaken(CallerError):
+    """The port that was asked for is not free."""
+
+    code: ClassVar[str] = "up.port-taken"
+    port: int
+
+    def __str__(self) -> str:
+        return (
+            f"port {self.port} is taken; name another with --port, or leave it out for a free one"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class ForTextOnly(CallerError):
+    """An option of the simulated hospital was given to the real one."""
+
+    code: ClassVar[str] = "up.for-text-only"
+    option: str
+
+    def __str__(self) -> str:
+        return f"{self.option} is for the simulated hospital; give it together with --text"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchDemo(CallerError):
+    """A demonstration was named that there is none of."""
+
+    code: ClassVar[str] = "up.no-such-demo"
+    demo: str
+
+    def __str__(self) -> str:
+        return f"there is no demonstration {self.demo[:60]!r}; choose one of {', '.join(DEMOS)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoDataFolder(CallerError):
+    """The folder for the data cannot be used."""
+
+    code: ClassVar[str] = "up.no-data-folder"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.folder} cannot hold the data: {self.why}; name another with --data"
 
 
 @app.command()
 def up(
-    speed: Annotated[
-        float, typer.Option(min=0.1, max=10_000, help="How many times faster than real time.")
-    ] = 30.0,
+    *,
+    demo: Annotated[
+        list[str] | None,
+        typer.Option(help=f"What to show: {', '.join(DEMOS)}; may be repeated."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Where hosts keep what they know.", show_default=False)
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what they knew before.")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65_535, help=f"Where the console is; {PORT} or any free one."),
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser, if there is one.")] = True,
     for_s: Annotated[
         float | None, typer.Option("--for", min=0, metavar="SECONDS", help="End after so long.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another day.")] = 1,
+    text: Annotated[
+        bool, typer.Option("--text", help="A simulated hospital in the terminal instead.")
+    ] = False,
+    speed: Annotated[
+        float | None,
+        typer.Option(min=0.1, max=10_000, help="With --text: times faster than real time."),
+    ] = None,
 ) -> None:
-    """Show a hospital at work: who raises which alarm, which rule rules, what is pending.
+    """Show a hospital at work on three hosts of this process, and the console to look at it.
 
-    The hospital runs in a simulated world, faster than real time. Ctrl-C ends it.
+    Ctrl-C ends it; a second start goes on where it was. The address that it prints logs in once;
+    the file `token` beside the data has what later logins need.
     """
-    run: _Run | None = None
+    if text:
+        from nomospace.cli.up_text import show_text
+
+        show_text(SPEED if speed is None else speed, for_s, seed)
+        return
+    if speed is not None:
+        raise ForTextOnly(option="--speed")
+    names = list(dict.fromkeys(demo or [next(iter(DEMOS))]))
+    for name in names:
+        if name not in DEMOS:
+            raise NoSuchDemo(demo=name)
+    address = f"127.0.0.1:{_free_port(port)}"
+    place = (data or _data_home() / "nomospace" / "up").absolute()
+    with _held(place):
+        if fresh:
+            _forget(place, names)
+        with _logged(place):
+            from nomospace.node.loops import run_loop
+
+            run_loop(_run(names, seed, place, address, browser=browser, for_s=for_s))
+
+
+# -- what runs -----------------------------------------------------------------------------------
+
+
+async def _run(
+    names: list[str], seed: int, place: Path, address: str, *, browser: bool, for_s: float | None
+) -> None:
+    """Show demonstrations until the process is told to end, or the time is up."""
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, over.set)
     try:
-        from rich.console import Console
+        async with AsyncExitStack() as stack:
+            running = [
+                await _open(stack, name, seed, place, "" if turn else address)
+                for turn, name in enumerate(names)
+            ]
+            served = await _serve(stack, running)
+            _tell(names, served, place, browser=browser)
+            for _, _, act in running:
+                stack.push_async_callback(act.stop)
+                await act.start()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(for_s):
+                    await over.wait()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
 
-        console = Console(highlight=False)
-        run = _Run(seed, speed, for_s)
-        if sys.stdout.isatty() and not console.is_dumb_terminal:
-            _show_live(run, console)
-        else:
-            _show_plain(run)
-    except KeyboardInterrupt:
-        pass
-    if run is not None:
-        for line in run.account():
-            print(line)
+
+Running = tuple["Show", "Together", "Act"]
 
 
-class _Run:
-    """The hospital and how far it has come."""
+async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:
+    """Start the hosts of a demonstration."""
+    from nomospace.node.together import Together
 
-    def __init__(self, seed: int, speed: float, for_s: float | None) -> None:
-        from nomospace.apps.hospital.live import LiveHospital
+    show = DEMOS[name].show(seed)
+    hosts = await stack.enter_async_context(Together(show.hosts, place / name, api=api))
+    return show, hosts, show.put_on(hosts)
 
-        self.hospital = LiveHospital(seed)
-        self.seed = seed
-        self.speed = speed
-        self.for_s = for_s
-        self.passed_s = 0.0
-        self.began_us = self.hospital.clock.now
 
-    def ticks(self) -> Iterator[None]:
-        """Go on in real time, a frame at a time, until the time is up."""
-        before = monotonic()
-        yield
-        while self.for_s is None or self.passed_s < self.for_s:
-            sleep(FRAME_S if self.for_s is None else min(FRAME_S, self.for_s - self.passed_s))
-            now = monotonic()
-            self.passed_s += min(now - before, STALL_S_MAX)
-            before = now
-            self.hospital.advance(self.began_us + int(self.passed_s * self.speed * 1_000_000))
+async def _serve(stack: AsyncExitStack, running: list[Running]) -> Serving:
+    """Serve the console at the first host; it shows the journals of all."""
+    from nomospace.api.http import serving
+    from nomospace.api.service import Service
+    from nomospace.cli.console import Workshop
+    from nomospace.console import Console
+    from nomospace.console.stage import Stages
+    from nomospace.laws import path
+
+    first = next(iter(running[0][1].servers.values()))
+    workshop = Workshop()
+    stack.callback(workshop.close)
+    beside: dict[str, Service] = {}
+    stages: dict[str, Any] = {"bench": workshop.bench, "pipeline": workshop.pipeline}
+    games: dict[str, Any] = {}
+    for show, hosts, act in running:
+        own = show.stages(act)
+        games |= own.pop("games", {})
+        stages |= own
+        for name, server in hosts.servers.items():
+            workshop.add(server)
+            if server is not first:
+                service = beside[name] = Service(server, server.door())
+                stack.callback(service.close)
+    console = Console(stages=Stages(**stages, games=games), beside=beside, laws=path("ap").parent)
+    stack.callback(Console.detach)
+    return await stack.enter_async_context(serving(first, pages=console.attach))
+
+
+def _tell(names: list[str], served: Serving, place: Path, *, browser: bool) -> None:
+    """The four lines; and a browser, if there is one."""
+    service = served.service
+    url = f"{served.url}/?token={service.login_token(service.own_token)}"
+    _keep_token(place, service.own_token)
+    print(f"Running  {'; '.join(DEMOS[name].words for name in names)}")
+    print(f"Open     {url}")
+    print("Stop     Ctrl-C")
+    print(f"Data     {place}", flush=True)
+    if browser and _can_show():
+        _spawn_browser(url)
+
+
+# -- a browser -----------------------------------------------------------------------------------
+
+
+def _can_show() -> bool:
+    """Whether a person looks on who has a screen: a browser in a terminal would be in the way."""
+    screen = sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    return sys.stdout.isatty() and screen
+
+
+def _spawn_browser(url: str) -> None:
+    import threading
+    import webbrowser
+
+    # A thread of its own that nothing waits for: some browsers return only when they are closed.
+    threading.Thread(target=partial(webbrowser.open, url), daemon=True).start()
+
+
+# -- ports and files -----------------------------------------------------------------------------
+
+
+def _free_port(asked: int | None) -> int:
+    """The port that was asked for, or the usual one, or (0) any; raises `PortTaken`."""
+    port = PORT if asked is None else asked
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+            trial.listen(1)
+        except OSError:
+            if asked is not None:
+                raise PortTaken(port=asked) from None
+            return 0
+    return port
+
+
+def _data_home() -> Path:
+    """Where programs keep the data of a person, as the XDG rules have it."""
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return home if home.is_absolute() else Path.home() / ".local" / "share"
+
+
+@contextmanager
+def _held(place: Path) -> Iterator[None]:
+    """Hold the data for this process alone; raises `AlreadyUp`, `NoDataFolder`."""
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(place / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise NoDataFolder(folder=str(place), why=error.strerror or str(error)) from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            raise AlreadyUp(
+                folder=str(place), holder=f"process {holder}" if holder else "a process"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        try:
             yield
-
-    def clock(self) -> str:
-        """The hospital's own time."""
-        from nomospace.sim import clock_text
-
-        return clock_text(self.hospital.clock.now)[:8]
-
-    def tries(self) -> list[tuple[str, str]]:
-        """Commands to try next, each with what it shows."""
-        nomospace = "./nomospace" if Path("nomospace").is_file() else "nomospace"
-        return [
-            (
-                f'{nomospace} law explain {_law_file()} "sent(a,blockLay,b)"',
-                "why nobody may just do that",
-            ),
-            (f"{nomospace} sim --seeds 20", "20 such hospitals with crashes, checked"),
-            (f"{nomospace} sim --seed 7", "the whole story of one"),
-        ]
-
-    def counts(self) -> list[tuple[str, str]]:
-        """Each verdict, and it in words with its sign and how often it was given."""
-        from nomospace.apps.hospital.live import SIGNS
-
-        return [
-            (word, f"{SIGNS[word]} {count:,} {word}{'s' * (word == 'obligation' and count != 1)}")
-            for word, count in self.hospital.counts.items()
-        ]
-
-    def account(self) -> list[str]:
-        """Four lines to end with."""
-        hospital = self.hospital
-        lasted_s = (hospital.clock.now - self.began_us) / 1_000_000
-        counts = ", ".join(words for _, words in self.counts())
-        return [
-            f"The hospital worked for {_span(lasted_s)} of its own time in {self.passed_s:.0f} s.",
-            f"{counts}; {len(hospital.pending())} pending.",
-            f"{hospital.ruled:,} rulings, all by law AP ({hospital.law.hash[:12]}): {_law_file()}",
-            f"Next: {self.tries()[1][0]}  ({self.tries()[1][1]})",
-        ]
+        finally:
+            (place / TOKEN).unlink(missing_ok=True)
+            os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
 
 
-def _law_file() -> str:
-    from nomospace import laws
+def _forget(place: Path, names: list[str]) -> None:
+    """Remove what the hosts of demonstrations have kept, and nothing else."""
+    for name in names:
+        for pattern in KEPT:
+            for file in (place / name).glob(pattern):
+                file.unlink(missing_ok=True)
 
-    path = laws.path("ap")
+
+def _keep_token(place: Path, token: str) -> None:
+    file = place / TOKEN
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(f"{token}\n")
+
+
+@contextmanager
+def _logged(place: Path) -> Iterator[None]:
+    """Log beside the data what is worth a warning: the terminal is for four lines."""
+    from nomospace.node.logs import TextForm
+
+    handler = RotatingFileHandler(
+        place / "up.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(TextForm())
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
     try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
-def _span(seconds: float) -> str:
-    """A stretch of time, as one would say it.
-
-    >>> _span(192.4), _span(7), _span(7300)
-    ('3 min 12 s', '7 s', '2 h 01 min')
-    """
-    whole = max(0, int(seconds))
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-    return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"
-
-
-# -- plain lines -----------------------------------------------------------------------------
-
-
-def _show_plain(run: _Run) -> None:
-    """A line for each deed once it has settled; no control codes."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
-    print(SEES)
-    print(f"It runs {run.speed:g} times as fast as real time; Ctrl-C ends it. To try next:")
-    for command, shows in run.tries():
-        print(f"  {command}  ({shows})")
-    told: set[int] = set()
-    for _ in run.ticks():
-        told = _tell_settled(run, told, all_of_them=False)
-        sys.stdout.flush()
-    _tell_settled(run, told, all_of_them=True)
-
-
-def _tell_settled(run: _Run, told: set[int], *, all_of_them: bool) -> set[int]:
-    """Print entries that do not change any more; which ones of the feed have been told."""
-    from nomospace.apps.hospital.live import SETTLE_US, SIGNS
-    from nomospace.sim import clock_text
-
-    feed = run.hospital.feed
-    for entry in feed:
-        settled = all_of_them or entry.at < run.hospital.clock.now - SETTLE_US
-        if id(entry) in told or not settled:
-            continue
-        told.add(id(entry))
-        verdict = f"{SIGNS[entry.verdict]} {entry.verdict}"
-        print(f"{clock_text(entry.at)[:8]}  {verdict:<12}  {entry.who} {entry.what}{_times(entry)}")
-        if _because(entry):
-            print(f"{'':24}{_because(entry)}")
-    return told & {id(entry) for entry in feed}
-
-
-def _times(entry: "Entry") -> str:
-    return f"  ×{entry.times}" if entry.times > 1 else ""
-
-
-def _because(entry: "Entry") -> str:
-    """Rule, outcome and reason in one line.
-
-    >>> from nomospace.apps.hospital.live import Entry
-    >>> _because(Entry(0, "forwarded", "ann@x", "raises fire", "R3", "she may", ["bob@x"]))
-    'R3, reaches bob: she may'
-    """
-    lead = ", ".join(part for part in (entry.rule, entry.outcome) if part)
-    return ": ".join(part for part in (lead, entry.why) if part)
-
-
-# -- the screen ------------------------------------------------------------------------------
-
-
-def _show_live(run: _Run, console: "Console") -> None:
-    from rich.live import Live
-
-    with Live(console=console, screen=True, auto_refresh=False) as live:
-        for _ in run.ticks():
-            live.update(screen(run, console.width, console.height), refresh=True)
-
-
-def screen(run: _Run, width: int, height: int) -> "RenderableType":
-    """All there is to see, in exactly the lines and columns that there are."""
-    from rich.console import Group
-    from rich.table import Table
-
-    height = max(height, 1)
-    head = _head(run, width, height)
-    rows = height - len(head)
-    if width >= 112 and height >= 18:
-        side_width = min(56, width // 5 * 2)
-        side = _side(run, rows)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(width=width - side_width - 3, no_wrap=True)
-        table.add_column(width=side_width, no_wrap=True)
-        table.add_row(Group(*_feed(run, rows)), Group(*side[:rows]))
-        return Group(*head, table)
-    below = _pending(run, min(6, rows // 4)) if height >= 20 else []
-    return Group(*head, *_feed(run, rows - len(below)), *below)
-
-
-def _line(*parts: "str | tuple[str, str]") -> "Text":
-    from rich.text import Text
-
-    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
-
-
-def _head(run: _Run, width: int, height: int) -> "list[Text]":
-    clock = _line(
-        ("nomospace up", "bold blue"),
-        ("  the hospital  ", "bold"),
-        (run.clock(), "bold"),
-        f"  {run.speed:g}× real time",
-        ("  Ctrl-C ends", "dim"),
-    )
-    if height < 12 or width < 50:
-        return [clock]
-    counts = _line(
-        *[part for verdict, words in run.counts() for part in ((words, STYLES[verdict]), "   ")],
-        (f"{run.hospital.folded:,} routine ones folded", "dim"),
-    )
-    lines = [clock, _line(SEES), counts]
-    if height >= 18:
-        for number, (command, shows) in enumerate(run.tries()):
-            lead = "try " if number == 0 else "    "
-            lines.append(_line((lead, "dim"), (command, "blue"), (f"   {shows}", "dim")))
-    return [*lines, _line("")]
-
-
-def _feed(run: _Run, rows: int) -> "list[Text]":
-    """The latest deeds that fit, oldest first, each with its reason below it."""
-    from nomospace.sim import clock_text
-
-    lines: list[Text] = []
-    for entry in reversed(run.hospital.feed):
-        told = [
-            _line(
-                (f"{clock_text(entry.at)[:8]} ", "dim"),
-                *_verdict(entry.verdict),
-                (entry.who.partition("@")[0], "bold"),
-                f" {entry.what}",
-                (_times(entry), STYLES[entry.verdict]),
-            )
-        ]
-        because = _because(entry)
-        if because:
-            told.append(_line(" " * 9, (because, "dim")))
-        if len(lines) + len(told) > rows:
-            break
-        lines[:0] = told
-    return lines + [_line("")] * (rows - len(lines))
-
-
-def _verdict(word: str) -> "tuple[tuple[str, str], ...]":
-    """Sign and word, in a column of their own: some signs are two cells wide."""
-    from rich.cells import cell_len
-
-    from nomospace.apps.hospital.live import SIGNS
-
-    text = f"{SIGNS[word]} {word}" if word != "note" else ""
-    return ((text + " " * (14 - cell_len(text)), STYLES[word]),)
-
-
-def _pending(run: _Run, rows: int) -> "list[Text]":
-    """The obligations that come due first, with the time that is left."""
-    found = run.hospital.pending()
-    if rows < 2:
-        return []
-    now = run.hospital.clock.now
-    lines = [_line((f"⏳ obligations pending: {len(found)}", "bold magenta"))]
-    if not found:
-        lines.append(_line(("none; a layman's alarm brings one to its inspector", "dim")))
-    fits = rows - 1 if len(found) <= rows - 1 else rows - 2
-    for _, due, who, what in found[:fits]:
-        left = f"in {_span((due - now) / 1_000_000)}"
-        lines.append(_line((f"{left:<14}", "magenta"), (who.partition("@")[0], "bold"), f" {what}"))
-    if len(found) > fits:
-        lines.append(_line((f"and {len(found) - fits} more", "dim")))
-    return lines
-
-
-def _side(run: _Run, rows: int) -> "list[Text]":
-    """Obligations above, members below."""
-    members = run.hospital.roles()
-    pending = _pending(run, max(5, rows - len(members) - 2))
-    lines = [*pending, _line(""), _line(("members", "bold blue"))]
-    for who, roles, is_up in members:
-        style = "" if is_up else "red"
-        lines.append(_line((f"{who:<13}", "bold" if is_up else "bold red"), (roles, style)))
-    return lines
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()

@@ -20,12 +20,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from nomospace import laws
 from nomospace.apps.hospital.alarms import carried, publish, subscribe
@@ -54,6 +53,7 @@ from nomospace.apps.hospital.cast import (
     Duty,
 )
 from nomospace.apps.hospital.gauge import Gauge, Monitor, Rogue
+from nomospace.apps.working import Tasks
 from nomospace.client import Closed, Membership
 from nomospace.console.stage import Deed, Followed, Person, Sample, Ward
 from nomospace.control import Ruling
@@ -118,7 +118,7 @@ class Hospital:
         self._members: dict[str, Membership] = {}
         self._nurses: dict[str, Membership] = {}
         self._parts = AsyncExitStack()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = Tasks()
         self._acks: list[tuple[float, int, str, Compound]] = []
         self._count = 0
         self._duties = {duty.agent: duty for duty in DUTIES}
@@ -155,38 +155,21 @@ class Hospital:
         self._gauge = Gauge(self._monitor, self._rogue, self._now)
         for one in CAST:
             if one is not MEDIATOR:
-                self._spawn(self._listen(one), f"{one.agent} listens")
+                self._tasks.spawn(self._listen(one), f"{one.agent} listens")
         await self._open_wards()
         await asyncio.gather(*[self._subscribe(one) for one in CAST])
         await self._give_orders()
-        self._spawn(self._monitor.run(), f"{MONITOR.agent} publishes")
-        self._spawn(self._gauge.run(), "the chart")
-        self._spawn(self._alarms(), "alarms")
-        self._spawn(self._acknowledge(), "acknowledgements")
+        self._tasks.spawn(self._monitor.run(), f"{MONITOR.agent} publishes")
+        self._tasks.spawn(self._gauge.run(), "the chart")
+        self._tasks.spawn(self._alarms(), "alarms")
+        self._tasks.spawn(self._acknowledge(), "acknowledgements")
 
     async def stop(self) -> None:
         """Everybody stops; what they are and owe is kept by their hosts."""
         if self._rogue is not None:
             await self._rogue.stop()
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await self._tasks.stop()
         await self._parts.aclose()
-
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(self._carry(work, name), name=name)
-        self._tasks.append(task)
-
-    @staticmethod
-    async def _carry(work: Coroutine[Any, Any, None], name: str) -> None:
-        try:
-            await work
-        except Closed:  # its host has ended before it
-            return
-        except Exception:
-            _log.exception("%s: it ends here", name)
 
     def _now(self) -> int:
         clock = self._hosts.servers[next(iter(WARDS))].clock
@@ -215,7 +198,7 @@ class Hospital:
         law = law_of_assistants()
         for ward, nurse in NURSES.items():
             member = self._nurses[ward] = await self._hosts.member(nurse.agent, law)
-            self._spawn(_drain(member), f"{nurse.agent} reads")
+            self._tasks.spawn(_drain(member), f"{nurse.agent} reads")
         self._places.append(await self._bring_assistant())
 
     async def _bring_assistant(self) -> str:

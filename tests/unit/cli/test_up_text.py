@@ -1,4 +1,4 @@
-"""`nomospace up`: in a pipe, on terminals of any size, and its end."""
+"""`nomospace up --text`: in a pipe, on terminals of any size, and its end."""
 
 import os
 import re
@@ -13,9 +13,9 @@ from rich.console import Console
 
 from nomospace.apps.hospital.live import LiveHospital
 from nomospace.cli import main
-from nomospace.cli.up import _Run, screen
+from nomospace.cli.up_text import _Run, screen
 
-START = [sys.executable, "-m", "nomospace.cli", "up"]
+START = [sys.executable, "-m", "nomospace.cli", "up", "--text"]
 
 
 def test_in_a_pipe_it_writes_plain_lines_and_ends_by_itself() -> None:
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_it_with_an_account_and_success() -> None:
 
 
 def test_the_clock_goes_as_fast_as_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "--for", "0.2", "--speed", "300"]) == 0
+    assert main(["up", "--text", "--for", "0.2", "--speed", "300"]) == 0
     told = re.search(r"worked for (\d+) min (\d+) s of its own", capsys.readouterr().out)
     assert told is not None
     assert int(told[1]) * 60 + int(told[2]) == pytest.approx(60, abs=15)
