@@ -1,0 +1,279 @@
+"""Ontologies to look at, and a playground: which tuples answer a template, and what joins them.
+
+An ontology is one that a space of the host speaks, or a text that somebody is writing. Reading and
+matching are done in a thread, one at a time, over few tuples: a host has other things to do, and
+for what is large there is the command line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+from nomospace.errors import CallerError
+from nomospace.meaning.answers import Answer
+from nomospace.meaning.assign import Made, Served, tied
+from nomospace.meaning.facts import Facts
+from nomospace.meaning.jsonforms import json_of, read_facts
+from nomospace.meaning.memory import Matcher
+from nomospace.meaning.ontology import PLAIN, Dependence, Ontology, OntologyClass
+from nomospace.meaning.question import parse_template
+from nomospace.meaning.reading import read_ontology
+from nomospace.terms.objects import is_object
+
+if TYPE_CHECKING:
+    from nomospace.api.service import Service
+    from nomospace.terms import Term
+
+CLASSES_MAX: Final = 1_000
+"""How many classes are shown; `OntologyView.count` says how many there are."""
+TEXT_CHARS_MAX: Final = 200_000
+"""The longest ontology, and the longest text of tuples."""
+TUPLES_MAX: Final = 200
+SET_MAX: Final = 4
+ANSWERS_MAX: Final = 100
+KnownOntology: TypeAlias = Ontology
+"""An ontology that was read: pages keep it between questions, and look at its view."""
+_turn: Final = asyncio.Lock()
+
+
+@dataclass(eq=False, kw_only=True)
+class TooMuchToPlay(CallerError):
+    """More was given to the playground than it takes."""
+
+    code: ClassVar[str] = "api.too-much-to-play"
+    what: str
+    limit: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} more than {self.limit:,}, which is too much here; use `nomospace match`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DependenceView:
+    """A property that is computed: by which function, under what, from objects of which classes."""
+
+    property: str
+    function: str
+    when: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassView:
+    """A class as it was declared; properties with their types."""
+
+    name: str
+    synonyms: tuple[str, ...]
+    parents: tuple[str, ...]
+    properties: tuple[tuple[str, str], ...]
+    depends: tuple[DependenceView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyView:
+    """An ontology with its classes, by name."""
+
+    name: str
+    hash: str
+    count: int
+    classes: tuple[ClassView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """A field of a tuple: what it is called, and what else it says."""
+
+    label: str
+    more: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinView:
+    """What joins tuples of an answer: an object they share, or a tie of a computed property.
+
+    `spots` are fields, as the tuple's id and the field's place from 0.
+    """
+
+    kind: str
+    words: str
+    spots: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """One answer: its tuples with their fields, what serves the template, and why."""
+
+    kind: str
+    tuples: tuple[tuple[str, tuple[FieldView, ...]], ...]
+    serves: tuple[FieldView, ...]
+    served_by: tuple[tuple[str, int] | None, ...]
+    why: str
+    because: tuple[str, ...]
+    joins: tuple[JoinView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedView:
+    """All answers; `cut` says why some may be missing."""
+
+    answers: tuple[AnswerView, ...]
+    cut: str
+    problems: tuple[str, ...]
+
+
+# -- ontologies ------------------------------------------------------------------------------------
+
+
+def spoken(service: Service) -> dict[str, tuple[Ontology, tuple[str, ...]]]:
+    """The ontologies that spaces of a host speak, by hash, each with the spaces that do."""
+    found: dict[str, tuple[Ontology, tuple[str, ...]]] = {}
+    for space, ontology in service.ontologies():
+        if ontology.hash != PLAIN.hash:
+            before = found.get(ontology.hash, (ontology, ()))[1]
+            found[ontology.hash] = (ontology, tuple(dict.fromkeys([*before, space])))
+    return found
+
+
+async def read_text(text: str, format: str = "yaml") -> Ontology:
+    """An ontology from its text; it may import nothing. Raises `FaultyOntology`."""
+    if len(text) > TEXT_CHARS_MAX:
+        raise TooMuchToPlay(what="characters of the ontology", limit=TEXT_CHARS_MAX)
+    async with _turn:
+        return await asyncio.to_thread(read_ontology, text, f"ontology.{format}")
+
+
+def view_of(ontology: Ontology) -> OntologyView:
+    """An ontology to look at.
+
+    >>> cars = read_ontology("classes: {Car: {synonyms: Auto}, Van: {parents: Car}}", "c.yaml")
+    >>> [(one.name, one.parents) for one in view_of(cars).classes]
+    [('Car', ()), ('Van', ('Car',))]
+    """
+    names = sorted(ontology.classes)
+    return OntologyView(
+        ontology.name,
+        ontology.hash,
+        len(names),
+        tuple([_class(ontology.classes[name]) for name in names[:CLASSES_MAX]]),
+    )
+
+
+def _class(one: OntologyClass) -> ClassView:
+    return ClassView(
+        one.name,
+        one.synonyms,
+        one.parents,
+        tuple(sorted(one.properties.items())),
+        tuple([_dependence(made) for listed in one.depends.values() for made in listed]),
+    )
+
+
+def _dependence(made: Dependence) -> DependenceView:
+    return DependenceView(made.property, made.text, tuple(map(str, made.when)), made.inputs)
+
+
+# -- the playground --------------------------------------------------------------------------------
+
+
+async def play(
+    ontology: Ontology, tuples: str, template: str, *, correlate: str = "auto"
+) -> PlayedView:
+    """Which of some tuples (lines of JSON) answer a template, and what joins them.
+
+    Raises `BadTupleLine`, what `parse_template` does, and `TooMuchToPlay`.
+    """
+    if len(tuples) > TEXT_CHARS_MAX:
+        raise TooMuchToPlay(what="characters of tuples", limit=TEXT_CHARS_MAX)
+    async with _turn:
+        return await asyncio.to_thread(played, ontology, tuples, template, correlate)
+
+
+def played(ontology: Ontology, tuples: str, template: str, correlate: str = "auto") -> PlayedView:
+    """What `play` gives.
+
+    >>> cars = read_ontology("classes: {Car: {}, Van: {parents: Car}, Loan: {}}", "c.yaml")
+    >>> lines = [[{"class": "Van", "id": "A"}], [{"class": "Van", "id": "A"}, {"class": "Loan"}]]
+    >>> text = "".join(
+    ...     json.dumps({"id": f"t{at}", "fields": one}) + chr(10) for at, one in enumerate(lines))
+    >>> [(one.kind, one.why) for one in played(cars, text, "(Car, Loan)").answers]
+    [('semantic', 'Van is a Car')]
+    """
+    question = parse_template(
+        template, ontology, correlate=correlate, max_set=SET_MAX, limit=ANSWERS_MAX
+    )
+    facts = list(read_facts(tuples.split("\n"), "tuples"))
+    if len(facts) > TUPLES_MAX:
+        raise TooMuchToPlay(what="tuples", limit=TUPLES_MAX)
+    found = Matcher(question, Facts.of(facts, ontology)).all()
+    return PlayedView(
+        tuple([_answer(one) for one in found.items]), found.cut, tuple(found.problems)
+    )
+
+
+def _answer(answer: Answer) -> AnswerView:
+    assignment = answer.assignment
+    served = [(one.row.id, one.at) if isinstance(one, Served) else None for one in assignment]
+    rows = sorted(answer.rows, key=lambda row: row.id)
+    return AnswerView(
+        answer.kind,
+        tuple([(row.id, tuple(map(_field, row.fields))) for row in rows]),
+        tuple(map(_field, answer.fields)),
+        tuple(served),
+        answer.why,
+        tuple(answer.because),
+        (*_shared(answer), *_tied(assignment)),
+    )
+
+
+def _shared(answer: Answer) -> Iterator[JoinView]:
+    assigner = answer.assigner
+    rows = sorted(answer.rows, key=lambda row: row.id)
+    for identity, holders in assigner.shares(rows).items():
+        if len(holders) > 1:
+            spots = [
+                (row.id, at)
+                for row in holders
+                for at, value in enumerate(row.seen)
+                if is_object(value) and assigner.identity(value) == identity
+            ]
+            first = holders[0].fields[spots[0][1]]
+            yield JoinView("shared", _field(first).label, tuple(spots))
+
+
+def _tied(assignment: Sequence[Any]) -> Iterator[JoinView]:
+    for choice in assignment:
+        if isinstance(choice, Made):
+            for left, right, tie in tied(choice):
+                if isinstance(left, Served) and isinstance(right, Served):
+                    spots = ((left.row.id, left.at), (right.row.id, right.at))
+                    yield JoinView("tied", str(tie), spots)
+
+
+def _field(value: Term) -> FieldView:
+    """A field in words.
+
+    >>> from nomospace.terms import obj
+    >>> _field(obj("Car", "A", doors=5)), _field(17)
+    (FieldView(label='Car A', more='doors 5'), FieldView(label='17', more=''))
+    """
+    data = json_of(value)
+    if not is_object(value):
+        return FieldView(json.dumps(data, ensure_ascii=False), "")
+    identity = data.get("id")
+    called = "" if identity is None else f" {identity}"
+    more = ", ".join(_properties(data.get("properties", {}), ""))
+    return FieldView(f"{data.get('class', '')}{called}", more)
+
+
+def _properties(data: dict[str, Any], before: str) -> Iterator[str]:
+    for name, value in data.items():
+        if isinstance(value, dict) and "class" not in value:
+            yield from _properties(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name} {json.dumps(value, ensure_ascii=False)}"
