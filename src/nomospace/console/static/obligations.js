@@ -8,12 +8,11 @@ const NAMES = ["now", "10 s", "1 min", "10 min", "1 h", "1 day", "10 days"];
 export default {
   template: `
     <div class="owed">
-      <svg class="owed-line" viewBox="0 0 600 40" role="img" :aria-label="summary">
-        <line x1="8" y1="18" x2="592" y2="18" class="axis" />
-        <g v-for="stop in stops" :key="stop.name"><line :x1="stop.x" :x2="stop.x" y1="13" y2="23" class="axis" />
-          <text :x="stop.x" y="36" :text-anchor="stop.anchor">{{ stop.name }}</text></g>
-        <circle v-for="(one, i) in owed" :key="i" :cx="place(one.due)" cy="18" r="4"><title>{{ one.home }}: {{ one.term }}, in {{ left(one) }}</title></circle>
-      </svg>
+      <div class="owed-line" role="img" :aria-label="summary">
+        <span class="owed-axis"></span>
+        <span v-for="stop in stops" :key="stop.name" class="owed-stop" :class="stop.end" :style="{ left: stop.at + '%' }">{{ stop.name }}</span>
+        <span v-for="(one, i) in owed" :key="i" class="owed-dot" :style="{ left: place(one.due) + '%' }" :title="one.home + ': ' + one.term + ', in ' + left(one)"></span>
+      </div>
       <ol class="owed-all" aria-label="Obligations, the soonest due first" tabindex="0">
         <li v-for="(one, i) in owed" :key="i" class="owed-one" :data-owed="one.home">
           <span class="obligation when num" :title="exact(one)">⏳ {{ due(one) }}</span>
@@ -33,12 +32,12 @@ export default {
   computed: {
     far() { return Math.max(60e3, ...this.owed.map((one) => one.due / 1000 - this.clock)); },
     upto() { const found = STOPS.findIndex((stop) => stop >= this.far); return found < 0 ? STOPS.length - 1 : found; },
-    stops() { return NAMES.slice(0, this.upto + 1).map((name, i) => ({ name, x: this.at(i), anchor: i === 0 ? "start" : i === this.upto ? "end" : "middle" })); },
+    stops() { return NAMES.slice(0, this.upto + 1).map((name, i) => ({ name, at: this.at(i), end: i === 0 ? "at-begin" : i === this.upto ? "at-end" : "" })); },
     summary() { return this.owed.length ? `${this.total} obligations, the next in ${this.left(this.owed[0])}` : "no obligations"; },
   },
   methods: {
     set_clock(now) { if (now) { this.offset = now / 1000 - Date.now(); this.clock = now / 1000; } },
-    at(i) { return 8 + (584 * i) / this.upto; },
+    at(i) { return 1 + (98 * i) / this.upto; },
     place(due) {
       const ms = Math.max(0, due / 1000 - this.clock);
       let i = 0;

@@ -1,4 +1,4 @@
-"""The page of the place: who one is, the communities one is in, and joining another.
+"""The page of the place: who one is, and the communities one is in.
 
 A token that names an agent acts for that agent and sees what the agent may see, nothing else: what
 its laws disclose of its control state, what they deliver, and why they refuse. Whoever tries to act
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from nicegui import ui
 
-from nomospace.api.typed import typed_fields
 from nomospace.console import look
 from nomospace.console.keeping import kept
 from nomospace.console.places import acting
+from nomospace.console.places.member.joining import Joining
 from nomospace.console.places.member.room import Room
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LOOK_S: Final = 0.5
 """How often one's state and inbox are looked at."""
-LAW_LINES: Final = 7
-HOW_TO_JOIN: Final = "Name a law that is known here, or give its text, then press Adopt."
 
 
 def show(frame: Frame) -> None:
@@ -50,9 +48,7 @@ class Member:
     def show(self) -> None:
         """Draw it, and look again and again at what is new."""
         with ui.element("div").classes("member-place"):
-            with ui.element("div").classes("member-left"):
-                self._draw_who()
-                self._draw_join()
+            self._draw_who()
             with ui.element("div").classes("member-right"):
                 strip = ui.element("div").classes("strip")
                 self._strip = strip.props('role=tablist aria-label="Communities"')
@@ -60,7 +56,7 @@ class Member:
         if self._exists(self._name.value.strip()):
             self._be()
         else:
-            self._draw_none()
+            self._choose("")
         ui.timer(LOOK_S, self._look)
 
     def _exists(self, agent: str) -> bool:
@@ -133,73 +129,18 @@ class Member:
         self._moved.clear()
         to = self._host.value.strip()
         try:
-            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._agent)
+            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._speaker())
             await seat.move(to)
         except NomospaceError as error:
             with self._moved:
                 look.fault(error)
             return
+        self._agent = seat.id
         with self._moved:
             ui.label(f"{self._agent} has gone to {to}, with all that it has.").classes("forwarded")
             if to not in self._frame.console.services:
                 ui.label(f"Open the console of {to} to act for it there.").classes("quiet")
         self._say_where()
-        self._look(anew=True)
-
-    # -- joining -----------------------------------------------------------------------------------
-
-    def _draw_join(self) -> None:
-        with ui.element("section").classes("card member-card"):
-            card_head("Join a community")
-            self._named = Typed(
-                "Law, by name or hash",
-                placeholder="ap",
-                choices=self._known(),
-                draft=(self._drafts, "member.law"),
-                on_enter=self._adopt,
-            )
-            self._text = Typed(
-                "or its text",
-                placeholder="law(open). R1. sent(_, _, _) :- do(forward). …",
-                lines=LAW_LINES,
-                draft=(self._drafts, "member.text"),
-            )
-            self._args = Typed(
-                "Arguments, if the law takes any",
-                placeholder="role(expert)",
-                draft=(self._drafts, "member.args"),
-            )
-            act("Adopt", self._adopt, main=True).props("data-do=adopt")
-            self._adopted = ui.element("div").props("role=status data-adopted")
-
-    def _known(self) -> list[str]:
-        if not self._frame.viewer.operator:
-            return []
-        return [one.name for one in self._frame.console.service.views.communities()]
-
-    async def _adopt(self) -> None:
-        self._adopted.clear()
-        console, viewer = self._frame.console, self._frame.viewer
-        self._args.slip(None)
-        try:
-            seat = acting.seat_of(console, viewer, self._agent or self._name.value.strip())
-            service = acting.service_of(console, seat.id)
-            law = await service.law(text=self._text.value, law=self._named.value.strip())
-            try:
-                args = typed_fields(self._args.value)
-            except NomospaceError as error:
-                self._args.slip(error)
-                return
-            told = await seat.adopt(law, args)
-        except NomospaceError as error:
-            with self._adopted:
-                look.fault(error)
-            return
-        self._agent = seat.id
-        with self._adopted:
-            ruled = f": {told.verdict}" if told.rule else ""
-            ui.label(f"{seat.id} is a member under law {law.name}{ruled}").classes("forwarded")
-        self._law = law.hash
         self._look(anew=True)
 
     # -- the communities one is in -----------------------------------------------------------------
@@ -214,8 +155,7 @@ class Member:
         if anew or laws != [one.law for one in self._mine]:
             left = self._room is not None and self._law not in laws
             self._mine = mine
-            chosen = self._law if self._law in laws else (laws[-1] if laws else "")
-            self._choose(chosen, left=left)
+            self._choose(self._law if self._law in laws else (laws or [""])[-1], left=left)
         elif mine != self._mine:
             self._mine = mine
             if self._room is not None:
@@ -224,29 +164,38 @@ class Member:
             self._room.mail()
 
     def _choose(self, law: str, *, left: bool = False) -> None:
+        """Show a membership; without a law, what it takes to join one."""
         self._law = self._drafts["member.chosen"] = law
         self._room = None
         self._strip.clear()
         with self._strip:
             for one in self._mine:
-                tab = ui.element("button").classes("strip-one").props("type=button role=tab")
-                chosen = "true" if one.law == law else "false"
-                look.attributes(tab, aria_selected=chosen, data_law=one.law)
-                with tab.on("click", partial(self._choose, one.law)):
+                with self._tab(one.law):
                     ui.label(one.name).classes("strip-name")
                     look.mono(one.law[:8]).classes("quiet")
+            with self._tab(""):
+                ui.label("Join another" if self._mine else "Join a community")
         self._middle.clear()
         with self._middle:
             if left:
                 ui.label(f"{self._agent} has left the community.").classes("member-left-it")
-            if law:
-                chosen_one = next(one for one in self._mine if one.law == law)
-                self._room = Room(self._frame, self._agent, chosen_one, self._drafts)
-            elif not left:
-                self._draw_none()
+            mine = next((one for one in self._mine if one.law == law), None)
+            if mine is not None:
+                self._room = Room(self._frame, self._agent, mine, self._drafts)
+            else:
+                Joining(self._frame, self._drafts, self._speaker, self._joined)
 
-    def _draw_none(self) -> None:
-        self._middle.clear()
-        with self._middle:
-            who = self._agent or "Nobody yet"
-            look.empty(f"{who} is in no community here.", HOW_TO_JOIN)
+    def _tab(self, law: str) -> ui.element:
+        tab = ui.element("button").classes("strip-one").props("type=button role=tab")
+        look.attributes(tab, aria_selected="true" if law == self._law else "false", data_law=law)
+        return tab.on("click", partial(self._choose, law))
+
+    def _speaker(self) -> str:
+        """The agent that one is, or would be."""
+        return self._agent or self._name.value.strip()
+
+    def _joined(self, agent: str, law: str) -> None:
+        self._agent = agent
+        self._law = law
+        self._say_where()
+        self._look(anew=True)
