@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOCAL: Final = "local[*]"
 PARTITIONS: Final = 4
 """Partitions after a shuffle, on this machine; a cluster sets its own."""
+MEMORY_MB: Final = (1_024, 8_192)
+"""The least and the most memory that Java is given on this machine; it takes what it needs."""
 CONNECT_S: Final = 3.0
 """How long a master may take to take a connection."""
 ANSWER_S: Final = 60.0
@@ -225,9 +227,16 @@ def _settings(master: str, java: Java) -> dict[str, str]:
     }
     if is_local(master):
         settings["spark.sql.shuffle.partitions"] = str(PARTITIONS)
+        settings["spark.driver.memory"] = f"{_memory_mb()}m"
     if stays_here(master):
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     return settings
+
+
+def _memory_mb() -> int:
+    """How much Java may take where all work is done in this process: a quarter of the machine's."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return max(MEMORY_MB[0], min(MEMORY_MB[1], whole // 4))
 
 
 @contextmanager
