@@ -19,7 +19,6 @@ from typing import Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAYS
-from nomospace.host.changes import Change
 from nomospace.host.effects import TAKEN, WRITTEN
 from nomospace.host.hand import Hand
 from nomospace.node.outputs import Outputs
@@ -88,9 +87,9 @@ class Counter(Outputs):
         )
 
     def _serve_some(self, session: Session, frames: list[bytes]) -> int:
-        served = Served(session.agent)
-        pushes = served.out.pushes
-        number, high = session.number, session.high
+        served = Served(session)
+        pushes, changes, kept = served.pushes, served.changes, served.kept
+        outbox, number, high = session.outbox, session.number, session.high
         hand: Hand | None = None
         try:
             for data in frames:
@@ -115,39 +114,20 @@ class Counter(Outputs):
                     body, taken = _seek(served, hand, frame, number + 1)
                 if not body:
                     break
-                if session.outbox and session.outbox[0][0] <= seen:
+                if outbox and outbox[0][0] <= seen:
                     self._forget(session, seen)
                 number += 1
                 high = seq
-                pushes.append((session, (number, body, seq, taken)))
-                if len(served.changes) > len(served.kept):
-                    served.kept.append(Kept(session.key, number, body))
+                pushes.append((number, body, seq, taken))
+                if len(changes) > len(kept):
+                    kept.append(Kept(session.key, number, body))
         except NomospaceError:
             pass  # no frame, too large an answer, no room: the long way says so
         if pushes:
-            self._answer(session, served, number, high)
+            session.number, session.high = number, high
+            if not self._gate.served(served):
+                self._put_out_all(session, pushes)
         return len(pushes)
-
-    def _answer(self, session: Session, served: Served, number: int, high: int) -> None:
-        """Let answers go out: now, or when what they tell of is on disk."""
-        session.number, session.high = number, high
-        out, calls = served.out, session.calls
-        out.kept = bool(served.changes)
-        for _, push in out.pushes:
-            calls[push[2]] = 0  # should it be asked again before its answer is out
-        if self._gate.served(served):
-            return
-        bodies: list[bytes] = []
-        for _, push in out.pushes:
-            # The client has it, as far as anyone will ever know: so it never goes back.
-            session.outbox.append((*push[:3], None))
-            bodies.append(push[1])
-            del calls[push[2]]
-        session.answers += len(bodies)
-        session.weight += sum(map(len, bodies))
-        assert session.link is not None, "there is room only while somebody is connected"
-        session.link.send_now(bodies)
-        session.sent = session.shown = number
 
 
 def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
@@ -158,7 +138,8 @@ def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
         return b""
     record, change = written
     served.outs += 1
-    _note(served, change)
+    if change is not None:
+        served.changes.append(change)
     served.told.append((WRITTEN, record))
     return pack_done(number, frame[1])
 
@@ -186,14 +167,11 @@ def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes,
     )
     if not takes:
         return body, None
-    _note(served, hand.take(record))
-    served.told.append((TAKEN, record))
-    return body, (served.space, None, (record.fields,))
-
-
-def _note(served: Served, change: Change | None) -> None:
+    change = hand.take(record)
     if change is not None:
         served.changes.append(change)
+    served.told.append((TAKEN, record))
+    return body, (served.space, None, (record.fields,))
 
 
 def _fields(frame: Frame) -> tuple[Term, ...] | None:

@@ -239,24 +239,25 @@ class Driver(ABC):
 
         What they changed is one step for the disk, and the journal learns of it there.
         """
-        out, calls = served.out, self.calls
-        seeks = len(out.pushes) - served.outs
-        self.steps += len(out.pushes)
-        calls[Seek] = calls.get(Seek, 0) + seeks
-        calls[Out] = calls.get(Out, 0) + served.outs
+        count, outs, calls = len(served.pushes), served.outs, self.calls
+        self.steps += count
+        calls[Seek] = calls.get(Seek, 0) + count - outs
+        calls[Out] = calls.get(Out, 0) + outs
         keeper = self._keeper
         if keeper is None:
             return False
         records: tuple[bytes, ...] = ()
         if served.told and self._recorder is not None:
-            records = self._recorder.tuples(served.space, served.told, served.agent, served.now)
+            agent = served.session.agent
+            records = self._recorder.tuples(served.space, served.told, agent, served.now)
         if served.changes:
-            self._persist([out], Step(tuple(served.changes), tuple(served.kept), records))
+            step = Step(tuple(served.changes), tuple(served.kept), records)
+            self._persist([served.waiting()], step)
             return True
         if records:
             self._set_aside(records)
         if self._behind:
-            self._behind.append((keeper.last, [out]))
+            self._behind.append((keeper.last, [served.waiting()]))
             return True
         return False
 

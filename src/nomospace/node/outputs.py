@@ -112,6 +112,16 @@ class Outputs:
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
         kept = out.kept
+        session = out.pushes[0][0] if len(out.pushes) > 1 else None
+        if session is not None and not session.ended and out.replaced is None:
+            pushes = [push for of, push in out.pushes if of is session]
+            if len(pushes) == len(out.pushes):  # all for one
+                for push in pushes:
+                    session.calls.pop(push[2], None)
+                if kept:
+                    session.kept = pushes[-1][0]
+                self._put_out_all(session, pushes)
+                return
         for session, push in out.pushes:
             number, _, seq, taken = push
             if seq:
@@ -266,6 +276,20 @@ class Outputs:
             out.kept = True
             out.replaced = (session.key, session.number)
             self._gate.bring(out, kept)
+
+    def _put_out_all(self, session: Session, pushes: list[Push]) -> None:
+        """As `_put_out`, of answers that go out together."""
+        link = session.link
+        if link is None or session.clogged or not link.ready:
+            for push in pushes:
+                self._put_out(session, push)
+            return
+        bodies = [push[1] for push in pushes]
+        session.outbox.extend(pushes)
+        session.weight += sum(map(len, bodies))
+        session.answers += len([push for push in pushes if push[2]])
+        link.send_now(bodies)
+        session.sent = session.shown = pushes[-1][0]
 
     def _put_out(self, session: Session, push: Push) -> None:
         """A push waits until it is seen, and is sent if there is a connection."""

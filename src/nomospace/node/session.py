@@ -180,13 +180,13 @@ class Outgoing:
 class Served:
     """What was done for a client without a step of the core, a few calls at once."""
 
-    __slots__ = ("agent", "changes", "kept", "now", "out", "outs", "space", "told")
+    __slots__ = ("changes", "kept", "now", "outs", "pushes", "session", "space", "told")
 
-    def __init__(self, agent: str) -> None:
-        self.agent = agent
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.space = ""
         self.now = 0
-        self.out = Outgoing()
+        self.pushes: list[Push] = []
         self.outs = 0
         """How many of the calls have written a tuple."""
         self.changes: list[Change] = []
@@ -194,3 +194,12 @@ class Served:
         self.kept: list[Kept] = []
         self.told: list[tuple[str, Record]] = []
         """What the journal is to tell: what became of a tuple, and the tuple."""
+
+    def waiting(self) -> Outgoing:
+        """The answers as something that waits for the disk; the calls are under way meanwhile."""
+        session, out = self.session, Outgoing()
+        for push in self.pushes:
+            session.calls[push[2]] = 0
+            out.pushes.append((session, push))
+        out.kept = bool(self.changes)
+        return out

@@ -46,6 +46,7 @@ CHECKPOINT_EVERY: Final = 1_000
 """So many rulings of a membership, and its whole state is told again."""
 
 _VERSION: Final = bytes([JOURNAL_VERSION])
+_TUPLE: Final = "tuple"
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event"):
@@ -86,7 +87,7 @@ class CheckpointRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, t
         return decode_snapshot(self.body)
 
 
-class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="tuple"):
+class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_TUPLE):
     """What became of a tuple; `op` is `written`, `taken`, `expired` or `moved`."""
 
     host: str
@@ -234,9 +235,12 @@ class Scribe:
         host = self.host
         return tuple(
             [
-                encode_record(
-                    TupleRecord(
-                        host, now, space, one.writer, one.count, op, agent, pack_term(one.fields)
+                # A `TupleRecord`, as `encode_record` would write it.
+                _VERSION
+                + _encode(
+                    (
+                        *(_TUPLE, host, now, space, one.writer, one.count, op, agent),
+                        pack_term(one.fields),
                     )
                 )
                 for op, one in told
