@@ -1,11 +1,20 @@
-"""The door of the console, in a browser and without one."""
+"""The door of the console: who is let in, what is seen without a token, and how a session ends."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
+from playwright.sync_api import expect
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from tests.browser.conftest import Open
-from tests.browser.site import Site, site
+from tests.browser.site import Servers, Site, site
+
+PAGES = ["/", "/now", "/spaces?story=agent/ward-1/ann%40ward-1", "/nowhere"]
+FILES = ["/console-static/console.js", "/console-static/now/map.js", "/_nicegui_ws/socket.io/"]
+NOW = "main[aria-label=Now]"
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +24,117 @@ def ward() -> Iterator[Site]:
 
 
 def test_a_link_with_a_token_logs_in_once(ward: Site, open_page: Open) -> None:
-    page = open_page(ward, "/now")
-    page.wait_for_selector("main[aria-label=Now]")
+    link = ward.link("/now")
+    page = open_page(ward, "/health", token=False)
+    page.goto(link)
+    page.wait_for_selector(NOW)
+    assert urlsplit(page.url).path == "/now"
     assert "token" not in page.url
+    other = open_page(ward, "/health", token=False, errors_wanted=True)
+    other.goto(link)
+    expect(other.get_by_role("alert")).to_contain_text("not the one that the host has printed")
+    expect(other.get_by_label("Token")).to_be_focused()
+
+
+def test_a_wrong_token_is_said_and_the_right_one_leads_back(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/spaces?template=(job)", token=False, errors_wanted=True)
+    assert urlsplit(page.url).path == "/login"
+    page.get_by_label("Token").fill("guess")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("nomospace trust issue")
+    page.get_by_label("Token").fill(ward.token)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[aria-label=Spaces]")
+    assert urlsplit(page.url)[2:4] == ("/spaces", "template=(job)")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_without_a_token_is_the_login(ward: Site, path: str) -> None:
+    answer = httpx.get(f"{ward.url}{path}", headers={"accept": "text/html"})
+    assert (answer.status_code, urlsplit(answer.headers["location"]).path) == (303, "/login")
+    assert answer.content == b""
+    for headers in ({}, {"authorization": "Bearer guess"}, {"cookie": "nomospace_session=guess"}):
+        assert httpx.get(f"{ward.url}{path}", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_not_even_scripts_are_seen_without_a_token(ward: Site, path: str) -> None:
+    assert httpx.get(f"{ward.url}{path}").status_code == 401
+
+
+def test_sockets_need_a_session_and_a_page_of_this_host(ward: Site) -> None:
+    url = f"{ward.url.replace('http', 'ws', 1)}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    with httpx.Client() as web:
+        answer = web.post(f"{ward.url}/v1/session", json={"token": ward.token})
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+
+    for headers in (
+        {},
+        {"cookie": "nomospace_session=guess", "origin": ward.url},
+        {"cookie": cookie, "origin": "http://elsewhere.example"},
+    ):
+        with pytest.raises(InvalidStatus), connect(url, additional_headers=headers):
+            pass
+    with connect(url, additional_headers={"cookie": cookie, "origin": ward.url}) as line:
+        assert str(line.recv(timeout=5)).startswith("0")
+
+
+@pytest.mark.parametrize("path", ["/login", "/now"])
+def test_no_page_can_be_framed_or_scripted_from_outside(ward: Site, path: str) -> None:
+    answer = httpx.get(f"{ward.url}{path}", headers=ward.headers)
+    rules = answer.headers["content-security-policy"].split("; ")
+    assert answer.status_code == 200
+    assert "default-src 'none'" in rules
+    assert "frame-ancestors 'none'" in rules
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert "http" not in answer.headers["content-security-policy"]
+
+
+def test_the_login_leads_only_to_pages_of_this_host(ward: Site) -> None:
+    for to in ("//elsewhere.example", "https://elsewhere.example/", "/\\elsewhere.example"):
+        answer = httpx.post(f"{ward.url}/login", data={"token": ward.token, "to": to})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_logging_out_ends_every_window_of_the_session(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/now", errors_wanted=True)
+    page.wait_for_selector(NOW)
+    other = page.context.new_page()
+    other.goto(f"{ward.url}/communities")
+    other.wait_for_selector("main[aria-label=Communities]")
+    page.get_by_role("button", name="Log out").click()
+    for window in (page, other):
+        expect(window.get_by_role("alert")).to_contain_text("You are logged out")
+        assert window.locator("main[aria-label]").count() == 0
+        assert window.evaluate("window.socket.connected") is False
+    page.get_by_role("link", name="Log in").click()
+    page.wait_for_selector("#token")
+
+
+async def take_back(servers: Servers) -> None:
+    """The token behind all sessions counts no more."""
+    next(iter(servers.values())).served.service.own_token = "another"
+
+
+def test_a_session_whose_token_is_taken_back_shows_nothing_more(open_page: Open) -> None:
+    with site() as ward:
+        page = open_page(ward, "/now", errors_wanted=True)
+        page.wait_for_selector(NOW)
+        ward.do(take_back)
+        expect(page.get_by_role("alert")).to_contain_text("You are logged out")
+        assert page.locator(NOW).count() == 0
+
+
+def test_a_window_says_that_the_host_is_away_and_was_restarted(open_page: Open) -> None:
+    with site() as ward:
+        page = open_page(ward, "/communities", errors_wanted=True)
+        page.wait_for_selector("main[aria-label=Communities]")
+        address = urlsplit(ward.url).netloc
+    expect(page.locator("#host-banner")).to_contain_text("The host does not answer")
+    assert page.locator("main[aria-label=Communities]").count() == 1  # what was seen stays
+    with site(api=address) as again:
+        expect(page.get_by_role("alert")).to_contain_text("The host was restarted")
+        page.get_by_role("link", name="Log in").click()
+        page.get_by_label("Token").fill(again.token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("main[aria-label=Communities]")

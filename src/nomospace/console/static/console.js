@@ -126,7 +126,8 @@
       said.textContent = why;
       const link = document.createElement("a");
       link.textContent = "Log in";
-      link.href = `/login?to=${encodeURIComponent(location.pathname + location.search)}`;
+      // In full: a mere path would be taken for a place of this page, which has ended.
+      link.href = `${location.origin}/login?to=${encodeURIComponent(location.pathname + location.search)}`;
       page.append(head, said, link);
       document.body.append(page);
       link.focus();
