@@ -12,6 +12,7 @@ from nomospace.cli.pipeline.audit import audit
 from nomospace.cli.pipeline.compact import compact
 from nomospace.cli.pipeline.match import match
 from nomospace.cli.pipeline.replay import replay
+from nomospace.cli.pipeline.stream import stream
 from nomospace.cli.pipeline.sweep import sweep
 from nomospace.cli.remote_options import MARKUP
 
@@ -31,6 +32,7 @@ app.command()(audit)
 app.command()(compact)
 app.command()(match)
 app.command()(replay)
+app.command()(stream)
 app.command()(sweep)
 
 

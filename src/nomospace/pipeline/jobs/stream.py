@@ -1,0 +1,370 @@
+"""The job that streams: it keeps answering a template over a live journal, and writes answers back.
+
+Spark cuts the journal into batches, writes down where each begins and ends, and has one done after
+the other; after a failure it begins with the one that was not done. A batch is done in the driver:
+its tuples join those that the stream has seen (`stream.state`), the answers that they bring are
+found (`stream.answering`), and an agent writes them into a space (`stream.writing`). Each of these
+may be done again, so that a job which is killed anywhere and started again with the same checkpoint
+writes each answer once.
+
+Spark's own joins of streams are not used: an answer may take any number of tuples, in any order,
+however far apart, and `correlate` looks at all tuples that are there.
+
+    CHECKPOINT/stream.json    whose checkpoint this is: host, question, ontology, where answers go
+    CHECKPOINT/spark/         how far Spark is
+    CHECKPOINT/state/         the tuples that the stream has seen
+
+What an agent of the stream has written itself is no question for it: its answers lie in the same
+journal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, ClassVar, Final
+from uuid import uuid4
+
+import msgspec
+import pyarrow as pa
+
+from nomospace.errors import CallerError, Unavailable
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.question import Question
+from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.stream.answering import Answering, Engine, as_row
+from nomospace.pipeline.stream.place import FIRST_S, Place
+from nomospace.pipeline.stream.state import ROWS, Memory
+from nomospace.pipeline.stream.tail import Bounds, Tail
+from nomospace.pipeline.stream.writing import ROWS_MAX, Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+RECORDS: Final = 10_000
+"""How many records of the journal a batch has at most, unless it is said otherwise."""
+END_S: Final = 60.0
+"""How long a batch that is under way may take to end when the job is told to."""
+LOOK_S: Final = 0.5
+IDENTITY: Final = "stream.json"
+
+
+@dataclass(eq=False, kw_only=True)
+class BadCheckpoint(CallerError):
+    """A checkpoint cannot be used for a stream."""
+
+    code: ClassVar[str] = "pipeline.bad-checkpoint"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the checkpoint {self.folder} cannot be used: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyAnswers(CallerError):
+    """A batch has more answers than may be written."""
+
+    code: ClassVar[str] = "pipeline.too-many-answers"
+    batch: int
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"batch {self.batch} may have more answers than were found ({self.why}), and none was "
+            "written; raise --limit, or ask for less in a new checkpoint"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class StreamFailed(Unavailable):
+    """Spark has ended a stream."""
+
+    code: ClassVar[str] = "pipeline.stream-failed"
+    why: str
+
+    def __str__(self) -> str:
+        return f"the stream has ended: {self.why}; start it again with the same checkpoint"
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stream does.
+
+    `space` is the one whose tuples count, all if empty; `journal` the folder of the host's
+    segments; `since` where it begins: `start`, `now` or the number of a record. `trigger` is
+    `once`, `available-now` or seconds between batches. `keep_us` is how long tuples are kept.
+    """
+
+    source: Place
+    target: Target
+    checkpoint: Path
+    name: str = "stream"
+    space: str = ""
+    journal: str = ""
+    since: str = "start"
+    records: int = RECORDS
+    trigger: str | float = 1.0
+    ever: bool = False
+    keep_us: int = 0
+    engine: Engine = Engine.AUTO
+
+
+class Streamed(msgspec.Struct):
+    """What a job has done: in this run, not in all that went before."""
+
+    batches: int = 0
+    tuples: int = 0
+    answers: int = 0
+    refused: int = 0
+    took_s: float = 0.0
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Whose checkpoint it is. `stream` is made up when it is begun; keys begin with it."""
+
+    stream: str
+    name: str
+    host: str
+    question: str
+    ontology: str
+    space: str
+    into: str
+    agent: str
+    ever: bool
+
+
+def run_stream(
+    plan: Plan,
+    ontology: Ontology,
+    question: Question,
+    *,
+    master: str = LOCAL,
+    spark: SparkSession | None = None,
+    prepare: Callable[[], None] = lambda: None,
+    say: Say = lambda words: None,
+) -> Streamed:
+    """Answer a question over a journal until its trigger ends it, or an interrupt does.
+
+    Everything is looked at before Spark is started. Raises `HostSilent`, `OtherTail`,
+    `BadCheckpoint`, what the host refuses, and what `open_session` does; later `RecordsGone`,
+    `StateTooLarge`, `TooManyAnswers`, `TooManyRefused`, `RowHeld` and `StreamFailed`.
+    """
+    if spark is None:
+        check_master(master)
+    tail = Tail(_hurried(plan.source), plan.journal)
+    bounds = tail.bounds()
+    writer = msgspec.structs.replace(plan.target, place=_hurried(plan.target.place))
+    agent = writer.check()
+    with _alone(plan.checkpoint):
+        identity = _identity(plan, bounds, agent, ontology, question)
+        say(f"{bounds.host} has records {bounds.first:,} to {bounds.last:,}")
+        made_here = spark is None
+        if spark is None:
+            prepare()
+            spark = open_session(master, say=say)
+        try:
+            return _Job(plan, identity, ontology, question, say).run(spark)
+        finally:
+            if made_here:
+                spark.stop()
+
+
+def _hurried(place: Place) -> Place:
+    """A place that is not waited for: the job has not begun, and somebody sits before it."""
+    return msgspec.structs.replace(place, patience_s=min(place.patience_s, FIRST_S))
+
+
+# -- the checkpoint --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _alone(checkpoint: Path) -> Iterator[None]:
+    """Be the only one at work with a checkpoint; raises `BadCheckpoint`."""
+    try:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        lock = (checkpoint / ".lock").open("ab")
+    except OSError as error:
+        why = f"{error.strerror or error}; name a folder that can be written to"
+        raise BadCheckpoint(folder=str(checkpoint), why=why) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            why = "another job is at work with it; wait for it, or name another folder"
+            raise BadCheckpoint(folder=str(checkpoint), why=why) from None
+        yield
+
+
+def _identity(
+    plan: Plan, bounds: Bounds, agent: str, ontology: Ontology, question: Question
+) -> Identity:
+    """Whose checkpoint it is, written down by the first run; raises `BadCheckpoint`."""
+    folder = str(plan.checkpoint)
+    wanted = Identity(
+        uuid4().hex,
+        plan.name,
+        bounds.host,
+        f"{question} {question.correlate} {question.max_set}",
+        ontology.hash,
+        plan.space,
+        plan.target.space,
+        agent,
+        plan.ever,
+    )
+    place = plan.checkpoint / IDENTITY
+    try:
+        found = msgspec.json.decode(place.read_bytes(), type=Identity)
+    except FileNotFoundError:
+        if any(path.name != ".lock" for path in plan.checkpoint.iterdir()):
+            why = f"it has files and no {IDENTITY}; name an empty folder"
+            raise BadCheckpoint(folder=folder, why=why) from None
+        beside = place.with_suffix(".part")
+        beside.write_bytes(msgspec.json.encode(wanted))
+        beside.replace(place)
+        return wanted
+    except msgspec.MsgspecError as error:
+        why = f"{IDENTITY} cannot be read ({error}); name an empty folder"
+        raise BadCheckpoint(folder=folder, why=why) from None
+    for field in Identity.__struct_fields__[1:]:
+        before, now = getattr(found, field), getattr(wanted, field)
+        if before != now:
+            why = f"it was begun with {field} {before!r}, not {now!r}; name another folder"
+            raise BadCheckpoint(folder=folder, why=why)
+    return found
+
+
+# -- at work ---------------------------------------------------------------------------------------
+
+
+class _Job:
+    """One run of a stream."""
+
+    def __init__(
+        self, plan: Plan, identity: Identity, ontology: Ontology, question: Question, say: Say
+    ) -> None:
+        self._plan = plan
+        self._identity = identity
+        self._say = say
+        self._objects_only = not question.positional
+        self._memory = Memory(plan.checkpoint / "state", ever=plan.ever, keep_us=plan.keep_us)
+        self._answering = Answering(
+            self._memory, ontology, question, ever=plan.ever, engine=plan.engine
+        )
+        self._done = Streamed()
+        self._error: BaseException | None = None
+
+    def run(self, spark: SparkSession) -> Streamed:
+        """Start Spark's query, and see it end."""
+        from nomospace.pipeline.stream.source import register
+
+        began = monotonic()
+        register(spark)
+        plan = self._plan
+        options = {
+            "url": plan.source.url,
+            "token": plan.source.token,
+            "identity": plan.source.identity,
+            "trust": plan.source.trust,
+            "journal": plan.journal,
+            "from": plan.since,
+            "records": str(plan.records),
+            "table": "tuples",
+        }
+        frame = spark.readStream.format("nomospace").options(**options).load()
+        writing = frame.writeStream.foreachBatch(self._batch).option(
+            "checkpointLocation", str(plan.checkpoint / "spark")
+        )
+        if plan.trigger == "once":
+            writing = writing.trigger(once=True)
+        elif plan.trigger == "available-now":
+            writing = writing.trigger(availableNow=True)
+        else:
+            writing = writing.trigger(processingTime=f"{plan.trigger} seconds")
+        query = writing.start()
+        try:
+            self._wait(query)
+        except KeyboardInterrupt:
+            self._say("ending after this batch")
+        finally:
+            _end(query)
+        if self._error is not None:
+            raise self._error
+        self._done.took_s = monotonic() - began
+        return self._done
+
+    def _wait(self, query: StreamingQuery) -> None:
+        """Wait for the query's end; in short steps, so that an interrupt is heard."""
+        from pyspark.errors import PySparkException
+
+        try:
+            while not query.awaitTermination(LOOK_S):
+                pass
+        except PySparkException as error:
+            if self._error is None:
+                raise StreamFailed(why=_reason(str(error))) from error
+
+    def _batch(self, frame: DataFrame, batch: int) -> None:
+        """Do a batch; what goes wrong is kept as it is, as Spark would make text of it."""
+        try:
+            self._do(frame, batch)
+        except BaseException as error:
+            self._error = error
+            raise
+
+    def _do(self, frame: DataFrame, batch: int) -> None:
+        rows = self._rows(frame)
+        self._done.batches += 1
+        self._done.tuples += rows.num_rows
+        if not rows.num_rows:
+            return
+        state, new = self._memory.after(batch, rows)
+        found = self._answering.answers(state, new, frame.sparkSession)
+        for problem in found.problems:
+            self._say(f"{problem}; its object was left out")
+        if found.cut or len(found.items) > ROWS_MAX:
+            raise TooManyAnswers(batch=batch, why=found.cut or f"{ROWS_MAX:,} is the most")
+        stream = self._identity.stream
+        keyed = [as_row(answer, self._plan.name, stream) for answer in found.items]
+        settled = self._plan.target.write(stream, batch, keyed)
+        self._done.answers += settled.written
+        self._done.refused += settled.refused
+        self._say(
+            f"batch {batch}: {rows.num_rows:,} of tuples, {settled.written:,} answers"
+            + (f", {settled.refused:,} refused" if settled.refused else "")
+        )
+
+    def _rows(self, frame: DataFrame) -> pa.Table:
+        """What a batch tells of tuples, of the space that counts and not of our own, in order.
+
+        A question that names classes is answered by tuples that hold objects, and by no others.
+        """
+        frame = frame.where(frame["writer"] != self._identity.agent)
+        if self._objects_only:
+            frame = frame.where("size(classes) > 0")
+        if self._plan.space:
+            frame = frame.where(frame["space"] == self._plan.space)
+        columns = [
+            "unix_micros(at) AS since" if name == "since" else f"`{name}`" for name in ROWS.names
+        ]
+        table: pa.Table = frame.orderBy("seq").selectExpr(*columns).toArrow()
+        return table.cast(ROWS)
+
+
+def _end(query: StreamingQuery) -> None:
+    """End a query, after the batch that is under way if that does not take too long."""
+    until = monotonic() + END_S
+    while query.isActive and query.status["isTriggerActive"] and monotonic() < until:
+        sleep(LOOK_S)
+    query.stop()
+
+
+def _reason(words: str) -> str:
+    """What went wrong in a process of Spark's, of all that it says: the line with the error."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    ours = [line for line in lines if line.startswith("nomospace.")]
+    return (ours or lines or ["it does not say why"])[-1 if ours else 0][:500]

@@ -1,0 +1,117 @@
+"""Which answers a batch has brought: those that hold a tuple which came with it.
+
+An answer is there when the last of its tuples is. So it belongs to one batch, however the journal
+is cut into batches, and to the same one whenever that is done again.
+
+Spark answers over tables, as `pipeline match` does (`matching`); it needs some seconds for any
+question, however few the tuples. Where there are no more than `MEMORY_TUPLES`, the engine in memory
+is asked, which finds the same answers. Tables are made of a chunk when Spark is first asked over
+it, and go with it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import msgspec
+
+from nomospace.meaning.answers import Answer, Answers
+from nomospace.meaning.facts import Fact, Facts
+from nomospace.meaning.memory import Matcher
+from nomospace.meaning.ontology import Ontology
+from nomospace.meaning.question import Question
+from nomospace.pipeline.archive import Part
+from nomospace.pipeline.laying import lay_out
+from nomospace.pipeline.matching import match
+from nomospace.pipeline.stream.state import Chunk, Id, Memory, State, present
+from nomospace.pipeline.stream.writing import Keyed, key_of
+from nomospace.wire.values import unpack_term
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MEMORY_TUPLES: Final = 20_000
+"""Among so many tuples the engine in memory looks for answers, unless it is said otherwise."""
+_PART: Final = "part.json"
+
+
+class Engine(StrEnum):
+    """Who looks for answers."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    MEMORY = "memory"
+
+
+class Answering:
+    """Answers one question over the states of a stream."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        ontology: Ontology,
+        question: Question,
+        *,
+        ever: bool = False,
+        engine: Engine = Engine.AUTO,
+    ) -> None:
+        self._memory = memory
+        self._ontology = ontology
+        self._question = question
+        self._ever = ever
+        self._engine = engine
+        self._laid = memory.folder / "laid"
+
+    def answers(self, state: State, new: list[Id], spark: SparkSession) -> Answers:
+        """The answers that hold a new tuple; `cut` says if some may be missing."""
+        fresh = dict.fromkeys(f"{writer}/{count}" for writer, count in new)
+        if not fresh:
+            return Answers([])
+        found = self._all(state, spark)
+        brought = [one for one in found.items if any(known in fresh for known in one.tuples)]
+        return Answers(brought, found.cut, found.problems)
+
+    def _all(self, state: State, spark: SparkSession) -> Answers:
+        small = self._engine is Engine.AUTO and state.rows <= MEMORY_TUPLES
+        if small or self._engine is Engine.MEMORY:
+            there = present(self._memory.table(state.chunks), ever=self._ever)
+            facts = [
+                Fact(f"{writer}/{count}", unpack_term(body))
+                for (writer, count), body in there.items()
+            ]
+            return Matcher(self._question, Facts.of(facts, self._ontology)).all()
+        parts = [self._part(chunk) for chunk in state.chunks]
+        self._forget(state)
+        return match(spark, parts, self._ontology, self._question, ever=self._ever)
+
+    def _part(self, chunk: Chunk) -> tuple[Path, Part]:
+        """A chunk laid out by class; made when it is first asked for, whole or not at all."""
+        folder = self._laid / chunk.name.removesuffix(".parquet")
+        if not folder.is_dir():
+            beside = self._laid / f".{uuid4().hex}"
+            beside.mkdir(parents=True)
+            rows = self._memory.table([chunk])
+            part = lay_out(rows.to_batches(), self._ontology, beside, "0")
+            (beside / _PART).write_bytes(msgspec.json.encode(part))
+            beside.rename(folder)
+        return folder, msgspec.json.decode((folder / _PART).read_bytes(), type=Part)
+
+    def _forget(self, state: State) -> None:
+        named = {chunk.name.removesuffix(".parquet") for chunk in state.chunks}
+        for folder in self._laid.iterdir():
+            if folder.name not in named:
+                shutil.rmtree(folder)
+
+
+def as_row(answer: Answer, name: str, stream: str) -> Keyed:
+    """An answer as a tuple: `('answer', name, ids, why, fields…)`, under a key of its own.
+
+    The key says which tuples answer, so that an answer is written once in a stream.
+    """
+    fields, why = answer.told()
+    ids = answer.tuples
+    return Keyed(key_of(stream, "answer", *ids), ("answer", name, ids, why, *fields))

@@ -1,0 +1,96 @@
+"""What a stream has seen: the same after each batch, however often that is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from nomospace.pipeline.stream import state as states
+from nomospace.pipeline.stream.state import ROWS, Id, Memory, State, StateTooLarge, present
+
+Row = tuple[int, int, str]
+"""When, which tuple, and what befell it."""
+
+
+def table(rows: list[Row]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [
+            {
+                "space": "cars",
+                "since": at,
+                "host": "ward",
+                "writer": "ann@ward",
+                "count": number,
+                "op": op,
+                "fields": b"%d" % number,
+            }
+            for at, number, op in rows
+        ],
+        schema=ROWS,
+    )
+
+
+def there(memory: Memory, state: State, *, ever: bool = False) -> list[int]:
+    return sorted(number for _, number in present(memory.table(state.chunks), ever=ever))
+
+
+def numbers(new: list[Id]) -> list[int]:
+    return [number for _, number in new]
+
+
+@pytest.mark.parametrize("ever", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_done_again_and_merged_say_what_rows_say(
+    tmp_path: Path, seed: int, ever: bool
+) -> None:
+    """Against a dictionary; some batches are done twice, as after a kill."""
+    chance = Random(seed)
+    memory = Memory(tmp_path, ever=ever)
+    state = State()
+    alive: dict[int, None] = {}
+    begun: dict[int, None] = {}
+    at = 0
+    for batch in range(20):
+        rows: list[Row] = []
+        fresh: list[int] = []
+        for _ in range(chance.randrange(12)):
+            at += 1
+            dice = chance.random()
+            if alive and dice < 0.3:
+                gone = chance.choice(list(alive))
+                del alive[gone]
+                rows.append((at, gone, chance.choice(["taken", "expired"])))
+            elif alive and dice < 0.4:
+                rows.append((at, chance.choice(list(alive)), "moved"))
+            else:
+                begun[at] = alive[at] = None
+                fresh.append(at)
+                rows.append((at, at, chance.choice(["written", "moved"])))
+        for _ in range(chance.choice([1, 1, 2, 3])):
+            state, new = Memory(tmp_path, ever=ever).after(batch, table(rows))
+            assert numbers(new) == fresh
+            assert there(memory, state, ever=ever) == list(begun if ever else alive)
+        assert len(state.chunks) <= 8
+        kept = {chunk.name for one in (state, memory.before(batch)) for chunk in one.chunks}
+        assert {path.name for path in tmp_path.glob("chunk-*")} == kept
+
+
+def test_old_tuples_are_forgotten_when_chunks_merge(tmp_path: Path) -> None:
+    memory, state = Memory(tmp_path, keep_us=100), State()
+    for batch, at in enumerate(range(0, 500, 10)):
+        state, _ = memory.after(batch, table([(at, at + 1, "written")]))
+    found = there(memory, state)
+    assert set(range(391, 492, 10)) <= set(found)
+    assert len(found) < 35
+
+
+def test_a_state_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "STATE_ROWS_MAX", 3)
+    memory = Memory(tmp_path)
+    memory.after(0, table([(1, 1, "written"), (2, 2, "written")]))
+    with pytest.raises(StateTooLarge, match="would keep 4 rows"):
+        memory.after(1, table([(3, 3, "written"), (4, 4, "written")]))
+    assert memory.before(1).rows == 2
