@@ -459,6 +459,10 @@ class Membership:
         """Present a certificate, PEM or DER, or its file: the ruling on it."""
         return _background.wait(self._it.present(certificate))
 
+    def standing(self) -> Any:
+        """Where the agent stands: its control state and what it owes, if the law discloses it."""
+        return _background.wait(self._it.standing())
+
     def inbox(self) -> Iterator[Letter]:
         """Messages that the law delivers to this agent, oldest first; ends with the agent."""
         while True:

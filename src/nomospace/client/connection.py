@@ -210,6 +210,9 @@ class Connection(Protocol):
     def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
         """Present a certificate under a law; the ruling on it."""
 
+    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+        """What a law discloses to the agent of its own control state."""
+
     def attend(self, law: str, mailbox: Mailbox) -> None:
         """Bring the mail of a membership that the agent has already."""
 

@@ -111,6 +111,14 @@ class Membership:
         """
         return await self._connection.show(self.law.hash, read_certificate(certificate))
 
+    async def standing(self) -> Any:
+        """Where the agent stands: its control state and what it owes, if the law discloses it.
+
+        The answer has `told`, which says whether it does (`disclose(all)`), `state`, and `owed`
+        with when each obligation falls due. Asking is no event: the law does not rule on it.
+        """
+        return await self._connection.stand(self.law.hash)
+
     def inbox(self) -> Inbox:
         """Messages that the law delivers to this agent, oldest first: for `async for`.
 

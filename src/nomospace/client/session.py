@@ -35,6 +35,7 @@ from nomospace.wire.talk import (
     Settle,
     Share,
     Show,
+    Stand,
     Tell,
     pack_ask,
     pack_bye,
@@ -136,6 +137,9 @@ class Session(Line):
 
     def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
         return self._ask(Show(law, certificate))
+
+    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+        return self._ask(Stand(law))
 
     def save(self, state: bytes) -> Coroutine[Any, Any, None]:
         return self._ask(Save(state))

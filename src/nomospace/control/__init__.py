@@ -28,7 +28,7 @@ from nomospace.control.membership import (
     first_state,
 )
 from nomospace.control.redo import redo
-from nomospace.control.told import Told, tell
+from nomospace.control.told import Standing, Told, standing, tell
 
 __all__ = [
     "TICK",
@@ -46,6 +46,7 @@ __all__ = [
     "Ruling",
     "Signal",
     "Snapshot",
+    "Standing",
     "Tick",
     "Told",
     "TooOld",
@@ -57,5 +58,6 @@ __all__ = [
     "first_state",
     "redo",
     "sent",
+    "standing",
     "tell",
 ]

@@ -8,6 +8,7 @@ forwards says which rule did it.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -17,6 +18,8 @@ from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooOld
 from nomospace.terms import Term, show
 
+STANDING_MAX: Final = 1_000
+"""How many terms of a control state, and how many obligations, are told at a time."""
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
 
 
@@ -47,6 +50,41 @@ class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
             return self.story
         shown = [f"    {show(operation)}" for operation in self.operations]
         return "\n".join([self.verdict, *(["  ruling:", *shown] if shown else [])])
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="standing"):
+    """Where an agent stands under a law: its control state and what it owes, if it may know.
+
+    `disclose` is what the law says: `all`, or else `state` and `owed` are empty and `told` false.
+    `owed` has when each obligation falls due, in microseconds of the controller's clock.
+    """
+
+    home: str
+    law: str
+    disclose: str
+    told: bool
+    rulings: int
+    state: tuple[Term, ...] = ()
+    owed: tuple[tuple[int, Term], ...] = ()
+    left_out: int = 0
+    """How many terms are not shown, because there are more than `STANDING_MAX`."""
+
+
+def standing(member: Membership) -> Standing:
+    """What the agent of a membership may know of its own control state.
+
+    >>> from nomospace.law import load
+    >>> law = load("law(open). disclose(all). initialCS([slot]).")
+    >>> standing(Membership(law, "ann@ward")).state
+    ('slot',)
+    """
+    level = member.law.tree.disclose
+    if level != "all":
+        return Standing(member.home, member.law.hash, level, False, member.seq)
+    state = tuple([term for _, term in islice(member.state.items(), STANDING_MAX)])
+    owed = tuple(islice(member.pending(), STANDING_MAX))
+    left = len(member.state) - len(state) + len(member.obligations) - len(owed)
+    return Standing(member.home, member.law.hash, level, True, member.seq, state, owed, left)
 
 
 def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Told:

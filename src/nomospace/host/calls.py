@@ -237,6 +237,12 @@ class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):
     certificate: bytes
 
 
+class Stand(msgspec.Struct, frozen=True, array_like=True, tag="stand"):
+    """Ask where the agent stands under a law: what that discloses of its control state."""
+
+    law: str
+
+
 Request: TypeAlias = (
     Open
     | Share
@@ -251,6 +257,7 @@ Request: TypeAlias = (
     | Adopt
     | Tell
     | Show
+    | Stand
     | Move
     | Launch
     | Save

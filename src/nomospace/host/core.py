@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from nomospace.control.told import standing
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
     Absent,
@@ -59,6 +60,7 @@ from nomospace.host.calls import (
     Share,
     Show,
     Speak,
+    Stand,
     Tell,
     Tick,
     Uncertified,
@@ -423,6 +425,9 @@ class Host:
     def _call_show(self, op: int, resident: Resident, request: Show) -> None:
         self.answer(op, self.certifying.show(resident.id, request))
 
+    def _call_stand(self, op: int, resident: Resident, request: Stand) -> None:
+        self.answer(op, standing(self.governing.member(resident.id, request.law)))
+
     def _call_tell(self, op: int, resident: Resident, request: Tell) -> None:
         self.answer(op, self.governing.send(resident.id, request))
 
@@ -548,6 +553,7 @@ _CALLS: Final[dict[type, Any]] = {
     Share: Host._call_share,
     Adopt: Host._call_adopt,
     Show: Host._call_show,
+    Stand: Host._call_stand,
     Tell: Host._call_tell,
     Move: lambda host, op, resident, request: host.moving.move(op, resident, request),
     Launch: lambda host, op, resident, request: host.moving.launch(op, resident, request),

@@ -39,6 +39,7 @@ from nomospace.host.calls import (
     Settle,
     Share,
     Show,
+    Stand,
     Tell,
     Unread,
 )
@@ -170,6 +171,9 @@ class Line:
 
     def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
         return self._ask(Show(law, certificate))
+
+    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+        return self._ask(Stand(law))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come in the very step of the adoption, so the mailbox is there before.

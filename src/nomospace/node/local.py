@@ -57,26 +57,6 @@ class AgentAway(Unavailable):
 
 LEAVE_S: Final = 3.0
 """How long a host that is closed waits for its group to let it go."""
-NAMES_MAX: Final = 10_000
-"""Of how many hosts without a store the last life is remembered."""
-_lives: dict[str, int] = {}
-
-
-def _next_life(name: str, epoch_us: int) -> int:
-    """A life for a host that keeps nothing: above all its earlier ones.
-
-    Others know a host's earlier life from a later one by its number alone: if it began with 1 each
-    time, they would take its first questions for old ones and never answer them. So its life is
-    the second in which it began, or one more where that was not enough.
-
-    >>> _next_life("doctest", 5_000_000), _next_life("doctest", 5_000_000)
-    (5, 6)
-    """
-    life = max(1, epoch_us // 1_000_000, _lives.pop(name, 0) + 1)
-    _lives[name] = life
-    while len(_lives) > NAMES_MAX:
-        del _lives[next(iter(_lives))]
-    return life
 
 
 class Host(Grouped):
@@ -191,17 +171,15 @@ class Host(Grouped):
             self._network.join(self.name, self._hear)
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
-        epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
-        durable, mark = None, Mark()
+        life, durable, mark = 1, None, Mark()
         outbox: tuple[Kept, ...] = ()
         if self._store is not None:
             beginning = self._store.begin(tuples=False)
             life, durable, outbox = beginning.life, beginning.durable, beginning.outbox
             mark = Mark(*beginning.clock)
-        else:
-            life = _next_life(self.name, epoch)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
+        epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
         self._origin = max(epoch, mark.at) - round(self._time() * 1e6)
         if self._store is not None:
             self._keeper = Keeper(
@@ -234,10 +212,7 @@ class Host(Grouped):
         )
         if self._store is not None:
             self._load(0)
-        # A host that keeps nothing has no sessions of earlier lives, and the number of its life may
-        # be too large to stand in the numbers of pushes.
-        lives = 1 if self._store is None else life
-        self._sessions = Sessions(HostGate(self), life=lives, first=secrets.randbits(30) << 32)
+        self._sessions = Sessions(HostGate(self), life=life, first=secrets.randbits(30) << 32)
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
         self._tell(Tick())

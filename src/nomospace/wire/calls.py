@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, TypeAlias, get_args
 
 import msgspec
 
-from nomospace.control import Told
+from nomospace.control import Standing, Told
 from nomospace.errors import CallerError
 from nomospace.host.calls import (
     STRONG,
@@ -252,7 +252,7 @@ _FORMS: Final[dict[Any, Any]] = {
 }
 REQUESTS: Final = tuple([_FORMS.get(kind, kind) for kind in get_args(Request)])
 """What requests are on the wire."""
-ANSWERS: Final = (Found, WireFounds, Told, WireListing)
+ANSWERS: Final = (Found, WireFounds, Told, WireListing, Standing)
 """What answers are on the wire, besides plain values."""
 _KNOWN: Final = frozenset(REQUESTS)
 _REQUESTS: Final = Tagged("request", *REQUESTS)
@@ -334,7 +334,7 @@ _READ: Final[dict[type, Callable[[Any, Laws], Any]]] = {
 # -- answers -----------------------------------------------------------------------------------
 
 
-WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListing | None
+WireValue: TypeAlias = Found | bool | int | str | WireFounds | Told | WireListing | Standing | None
 """An answer as native code writes and reads it."""
 
 
@@ -352,7 +352,7 @@ def encode_value(value: Any) -> WireValue:
             return WireListing(tuple([_lower_listed(one) for one in value]))
         if all(one.__class__ is Found for one in value):
             return WireFounds(value)
-    elif kind is int:
+    elif kind is int or kind is Standing:
         return value  # type: ignore[no-any-return]
     raise TypeError(f"{type(value).__name__} is no answer")
 
@@ -394,7 +394,7 @@ def decode_value(raw: Any) -> Any:
         for found in value.founds:
             _thaw(found)
         return value.founds
-    if isinstance(value, Told):
+    if isinstance(value, Told | Standing):
         return _finish(value)
     if isinstance(value, WireListing):
         return tuple([_read_listed(one) for one in value.reactions])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from nomospace.control import Event, Ruling, Snapshot, Told
+from nomospace.control import Event, Ruling, Snapshot, Standing, Told
 from nomospace.host import calls, changes, effects
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
 from nomospace.host.posting import Letter, Rejected
@@ -116,6 +116,8 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (Event, "args"): SAID,
     (Ruling, "operations"): OPERATION,
     (Told, "operations"): OPERATION,
+    (Standing, "state"): SAID,
+    (Standing, "owed"): SAID,
     (Ruling, "delta"): SAID,
     (Snapshot, "state"): SAID,
     (Snapshot, "obligations"): SAID,

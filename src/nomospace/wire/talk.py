@@ -51,6 +51,7 @@ from nomospace.host.calls import (
     Settle,
     Share,
     Show,
+    Stand,
     Tell,
 )
 from nomospace.host.effects import Found
@@ -95,6 +96,7 @@ __all__ = [  # the requests, for clients, which know nothing of hosts
     "Settle",
     "Share",
     "Show",
+    "Stand",
     "Tell",
 ]
 

@@ -203,6 +203,10 @@ class Member:
             made.note(f"present {path.name}", await membership.present(path))
         return made
 
+    async def standing(self) -> Any:
+        """Where the agent stands under its law; `None` without one."""
+        return None if self._membership is None else await self._membership.standing()
+
     async def __aenter__(self) -> Self:
         if self._membership is not None:
             self._pump = asyncio.create_task(self._collect(self._membership), name="mcp inbox")

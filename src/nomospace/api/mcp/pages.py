@@ -11,6 +11,7 @@ import msgspec
 
 from nomospace.api.mcp import words
 from nomospace.api.mcp.member import EVENTS, INBOX, Member, event_line, letter_line
+from nomospace.terms import show
 
 LAW: Final = "nomospace://law"
 STATE: Final = "nomospace://state"
@@ -42,12 +43,12 @@ PAGES: Final = {
 }
 
 
-def read(member: Member, address: str) -> str | None:
+async def read(member: Member, address: str) -> str | None:
     """The text of a page; `None` when there is no such page."""
     if address == LAW:
         return _law(member)
     if address == STATE:
-        return _state(member)
+        return await _state(member)
     if address == SPACES:
         return _spaces(member)
     if address == EVENTS:
@@ -66,7 +67,7 @@ def _law(member: Member) -> str:
     return f"% law {law.name}, sha256:{law.hash}\n{law.tree.source.text}"
 
 
-def _state(member: Member) -> str:
+async def _state(member: Member) -> str:
     law = member.law
     if law is None:
         return "You are under no law, so you have no control state."
@@ -81,8 +82,19 @@ def _state(member: Member) -> str:
             )
         )
     head = f"{member.agent.id} under law {law.name}: {DISCLOSURE[law.tree.disclose]}."
-    start = words.line(law.initial)
-    return words.listing(f"{head} A member starts with {start}. Rulings told:", lines, 0)
+    return words.listing(f"{head} {await _standing(member)} Rulings told:", lines, 0)
+
+
+async def _standing(member: Member) -> str:
+    """The control state as it is, if the law discloses it; else what all members begin with."""
+    assert member.law is not None, "who has no law has no state"
+    found = await member.standing()
+    if found is None or not found.told:
+        return f"A member starts with {words.line(member.law.initial)}."
+    more = f" and {found.left_out} more" if found.left_out else ""
+    owed = [show(term) for _, term in found.owed]
+    duties = f" You owe {words.cut(', '.join(owed), words.ABOUT_CHARS_MAX)}." if owed else ""
+    return f"Your control state is {words.line(found.state)}{more}.{duties}"
 
 
 def _spaces(member: Member) -> str:

@@ -129,7 +129,7 @@ def build(member: Member, *, version: str = "") -> Server[Any]:
         context: Context, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(asked.uri)
-        text = pages.read(member, uri)
+        text = await pages.read(member, uri)
         if text is None:
             known = ", ".join(pages.PAGES)
             raise MCPError(

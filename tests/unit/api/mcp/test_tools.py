@@ -122,7 +122,7 @@ def test_messages() -> None:
         sent = await call("send", message="say(hello)", to=["model@exchange"])
         assert sent.text == "Sent. Ruling 2: forwarded by R1."
         await call("send", message="say(again)", to=["model@exchange", "model@exchange"])
-        page = pages.read(member, INBOX)
+        page = await pages.read(member, INBOX)
         got = await call("inbox", wait_s=5)
         assert got.data["messages"][0] == {"from": "model@exchange", "message": "say(hello)"}
         assert told == [INBOX]  # once, until the model looks
@@ -133,9 +133,10 @@ def test_messages() -> None:
         refused = await call("send", message="shout(x)", to=["model@exchange"])
         assert refused.error
         assert "It lets pass:\nR1: Anyone may say something." in refused.text
-        state = pages.read(member, pages.STATE)
+        state = await pages.read(member, pages.STATE)
         assert state is not None
-        assert "starts with [calm]" in state
+        assert "Your control state is [calm]" in state
+        assert "You owe wake." in state
         assert "imposeObligation(wake,60)" in state  # the law discloses all
 
     play(script, TALK)
@@ -151,14 +152,14 @@ def test_reactions() -> None:
         member.news = news
         watched = await call("react", space="jobs", template=["alarm", "_"])
         assert watched.data == {"reaction": "r1"}
-        spaces = pages.read(member, pages.SPACES)
+        spaces = await pages.read(member, pages.SPACES)
         assert spaces is not None
         assert "- jobs, shared, under no law; r1 watches [alarm, _]" in spaces
         for kind in ("fire", "smoke"):
             await call("write", space="jobs", fields=["alarm", kind])
         await _until(lambda: len(member.events) == 2)
         assert told == [EVENTS]
-        shown = pages.read(member, EVENTS)
+        shown = await pages.read(member, EVENTS)
         assert shown is not None
         assert "r1 saw in jobs: [alarm, smoke]" in shown
         got = await call("events", limit=1)
@@ -312,13 +313,14 @@ def test_who_is_there() -> None:
 
 def test_the_law_is_there_to_read() -> None:
     async def script(member: Member, call: Call, host: ns.Host) -> None:
-        text = pages.read(member, pages.LAW)
+        text = await pages.read(member, pages.LAW)
         assert text == f"% law sb, sha256:{SB.hash}\n{laws.text('sb')}"
-        state = pages.read(member, pages.STATE)
+        state = await pages.read(member, pages.STATE)
         assert state is not None
         assert "serviceProvider" not in state  # law SB discloses its rules and no state
-        assert pages.read(member, "nomospace://secrets") is None
-        assert all(pages.read(member, page) is not None for page in pages.PAGES)
+        assert await pages.read(member, "nomospace://secrets") is None
+        for page in pages.PAGES:
+            assert await pages.read(member, page) is not None
 
     play(script, SB, ("serviceProvider",))
 
