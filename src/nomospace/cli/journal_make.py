@@ -8,12 +8,14 @@ for and never on the machine.
 from __future__ import annotations
 
 import gc
+import heapq
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -49,6 +51,7 @@ class _Site(msgspec.Struct, frozen=True):
     agents: int
     seed: int
     hosts: int
+    tuples: int
     rows: int
     alone: bool
 
@@ -71,18 +74,22 @@ def make(
             help=f"Parts that do not meet, made side by side; one for {SITE_EVENTS:,} rulings.",
         ),
     ] = None,
+    tuples: Annotated[
+        int, typer.Option(min=0, max=EVENTS_MAX, help="Besides: tuples of a market of cars.")
+    ] = 0,
     rows: Annotated[int, typer.Option(min=1, max=ROWS, help="Records of a segment.")] = ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a journal as hosts seal it: its community is made up, its rulings are real.
 
     Under law AP it is a hospital of laymen, experts, inspectors, managers, mediators and rogues.
-    Under other laws members send what the law's rules are about.
+    Under other laws members send what the law's rules are about. With --tuples OUT/market.yaml is
+    the ontology of its cars, insurances and finances.
     """
     tried = _law(law)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Unusable(what=str(out), why="it is there already; name a new folder")
-    parts = sites or usual_sites(events, agents)
+    parts = sites or usual_sites(max(events, tuples), agents)
     if parts > min(events, agents):
         why = f"{events:,} rulings of {agents:,} members cannot be shared out among them; ask fewer"
         raise Unusable(what=f"--sites {parts}", why=why)
@@ -95,25 +102,27 @@ def make(
         seed=seed,
         hosts=hosts,
         sites=parts,
+        tuples=tuples,
         rows=rows,
         say=_say,
     )
     took = time.monotonic() - began
     _say("")
     if as_json:
-        facts = {"folder": str(out), "law": tried.name, "rulings": made, "bytes": size}
-        print_json({**facts, "took_s": round(took, 3)})
+        facts = {"folder": str(out), "law": tried.name, "rulings": made, "tuples": tuples}
+        print_json({**facts, "bytes": size, "took_s": round(took, 3)})
     else:
-        print(f"wrote {made:,} rulings under {tried.name} to {out} ({size / 1e6:,.1f} MB)")
+        besides = f" and {tuples:,} tuples" if tuples else ""
+        print(f"wrote {made:,} rulings{besides} under {tried.name} to {out} ({size / 1e6:,.1f} MB)")
 
 
-def usual_sites(events: int, agents: int) -> int:
+def usual_sites(records: int, agents: int) -> int:
     """How many sites a journal has when nobody says; a site has some people.
 
     >>> usual_sites(100_000, 1_000), usual_sites(2_000_000, 20_000), usual_sites(2_000_000, 40)
     (1, 4, 1)
     """
-    return max(1, min(events // SITE_EVENTS, agents // 50, SITES_MAX))
+    return max(1, min(records // SITE_EVENTS, agents // 50, SITES_MAX))
 
 
 def _law(law: str) -> CompiledLaw:
@@ -135,6 +144,7 @@ def write_journal(
     seed: int,
     hosts: int = 1,
     sites: int = 1,
+    tuples: int = 0,
     rows: int = ROWS,
     say: Callable[[str], None] = lambda words: None,
 ) -> tuple[int, int]:
@@ -152,6 +162,7 @@ def write_journal(
             _share(agents, sites, number),
             seed,
             hosts,
+            _share(tuples, sites, number),
             rows,
             hosts * sites == 1,
         )
@@ -160,7 +171,11 @@ def write_journal(
     if sites == 1:
         made = [_write_site(asked[0])]
     else:
-        made = _side_by_side(asked, out, events, say)
+        made = _side_by_side(asked, out, events + tuples, say)
+    if tuples:
+        from nomospace.apps.traffic.market import ONTOLOGY
+
+        (out / "market.yaml").write_text(ONTOLOGY, encoding="utf-8")
     return sum(count for count, _ in made), sum(size for _, size in made)
 
 
@@ -174,7 +189,7 @@ def _share(whole: int, parts: int, number: int) -> int:
 
 
 def _side_by_side(
-    asked: list[_Site], out: Path, events: int, say: Callable[[str], None]
+    asked: list[_Site], out: Path, records: int, say: Callable[[str], None]
 ) -> list[tuple[int, int]]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     # A fresh interpreter each: what this one has loaded would only be carried about.
@@ -182,7 +197,7 @@ def _side_by_side(
         made = [pool.submit(_write_site, site) for site in asked]
         try:
             while wait(made, SAY_S).not_done:
-                say(f"{_sealed(out):,} of {events:,}")
+                say(f"{_sealed(out):,} of {records:,}")
                 for one in made:
                     if one.done() and one.exception():
                         break  # its reason is raised below
@@ -196,18 +211,19 @@ def _side_by_side(
 
 
 def _sealed(out: Path) -> int:
-    """How many rulings the segments have that are there by now."""
+    """How many records the segments have that are there by now."""
     from nomospace.wire.segments import MANIFEST, decode_manifest
 
     manifests = [
         decode_manifest(path.read_bytes(), str(path)) for path in out.glob(f"*/{MANIFEST}")
     ]
-    return sum(one.rows.get("events", 0) for found in manifests for one in found.segments)
+    return sum(found.last for found in manifests)
 
 
 def _write_site(site: _Site) -> tuple[int, int]:
     """Write the journals of one site; gives the number of rulings and of bytes."""
-    from nomospace.apps.traffic import make_traffic
+    from nomospace.apps.traffic import Told, make_traffic
+    from nomospace.apps.traffic.market import SPACE, Traded, make_market
     from nomospace.control import Ruling
     from nomospace.store.segments import Limits
     from nomospace.store.writing import JournalWriter
@@ -215,24 +231,35 @@ def _write_site(site: _Site) -> tuple[int, int]:
     law = compiled(site.law)
     writers: dict[str, JournalWriter] = {}
     made = 0
+
+    def writer_of(host: str, at: int) -> JournalWriter:
+        if host not in writers:
+            folder = Path(site.folder) if site.alone else Path(site.folder, host)
+            writers[host] = JournalWriter(folder, host, Limits(rows=site.rows))
+            writers[host].law(law, at=at)
+        return writers[host]
+
+    rulings = make_traffic(
+        law,
+        events=site.events,
+        agents=site.agents,
+        seed=site.seed,
+        hosts=site.hosts,
+        site=site.number,
+        lap=time.perf_counter_ns,
+    )
+    market = f"ward-{site.number * site.hosts + 1}"
+    traded = make_market(site.tuples, seed=site.seed, host=market, site=site.number)
     gc.freeze()  # rulings make no cycles, and what is loaded stays
     gc.disable()
     try:
-        for told in make_traffic(
-            law,
-            events=site.events,
-            agents=site.agents,
-            seed=site.seed,
-            hosts=site.hosts,
-            site=site.number,
-            lap=time.perf_counter_ns,
-        ):
-            writer = writers.get(told.host)
-            if writer is None:
-                folder = Path(site.folder) if site.alone else Path(site.folder, told.host)
-                writer = JournalWriter(folder, told.host, Limits(rows=site.rows))
-                writers[told.host] = writer
-                writer.law(law, at=told.at)
+        together: Iterator[Told | Traded] = heapq.merge(rulings, traded, key=attrgetter("at"))
+        for told in together:
+            if isinstance(told, Traded):
+                at, name, number, op, fields = told
+                writer_of(market, at).tuple(SPACE, name, number, op, fields, at=at)
+                continue
+            writer = writers.get(told.host) or writer_of(told.host, told.at)
             if isinstance(told.what, Ruling):
                 writer.ruling(told.what, hops=told.hops, took_ns=told.took_ns)
                 made += 1

@@ -111,7 +111,8 @@ def checkpoint_row(snapshot: Snapshot, record: CheckpointRecord) -> dict[str, An
     }
 
 
-def _tuple(record: TupleRecord) -> dict[str, Any]:
+def tuple_row(record: TupleRecord) -> dict[str, Any]:
+    """The row of what befell a tuple."""
     fields = record.fields
     classes = [
         field.args[0]
@@ -136,7 +137,7 @@ _ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
     EventRecord: ("events", _event),
     LawRecord: ("laws", law_row),
     CheckpointRecord: ("checkpoints", _checkpoint),
-    TupleRecord: ("tuples", _tuple),
+    TupleRecord: ("tuples", tuple_row),
 }
 
 

@@ -6,16 +6,19 @@ the same order of files and manifest. Only the records in between are left out, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from nomospace.control import Ruling, Snapshot
 from nomospace.law import CompiledLaw
-from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord
-from nomospace.store.parquet import checkpoint_row, event_row, law_row
+from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, TupleRecord
+from nomospace.store.parquet import checkpoint_row, event_row, law_row, tuple_row
 from nomospace.store.segments import Limits, Rows, add_segment
+from nomospace.terms import Term
 from nomospace.wire.changes import encode_ruling, encode_snapshot
 from nomospace.wire.segments import JOURNAL_VERSION, Manifest
+from nomospace.wire.values import pack_term
 
 
 class JournalWriter:
@@ -57,6 +60,14 @@ class JournalWriter:
         body = encode_snapshot(snapshot)
         record = CheckpointRecord(self._host, at, body)
         self._put("checkpoints", checkpoint_row(snapshot, record), len(body))
+
+    def tuple(
+        self, space: str, writer: str, count: int, op: str, fields: Sequence[Term], *, at: int
+    ) -> None:
+        """Tell what befell a tuple, which is the `count`-th of its writer."""
+        body = pack_term(fields)
+        record = TupleRecord(self._host, at, space, writer, count, op, writer, body)
+        self._put("tuples", tuple_row(record), len(body))
 
     def close(self) -> Manifest:
         """Seal what is left; gives what the folder holds now."""

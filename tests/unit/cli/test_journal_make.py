@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,26 @@ def test_the_same_seed_gives_the_same_rulings(
     assert one != other
     assert main(["journal", "make", str(tmp_path / "a")]) == 2
     assert "it is there already" in capsys.readouterr().err
+
+
+def test_a_market_of_tuples_that_belong_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "j"
+    words = ["--events", "50", "--agents", "8", "--tuples", "1200", "--sites", "2"]
+    assert main(["journal", "make", *words, str(folder)]) == 0
+    assert "wrote 50 rulings and 1,200 tuples under ap" in capsys.readouterr().out
+    known = ["--ontology", str(folder / "market.yaml"), "--archive", str(tmp_path / "a")]
+    assert main(["pipeline", "compact", str(folder), *known, "--engine", "process"]) == 0
+    assert "1,200 tuples added" in capsys.readouterr().out
+    template = "(Car where price.amount < 4000, CarInsurance, CarFinance)"
+    asked = ["pipeline", "match", *known, "--engine", "duckdb", "--template", template]
+    assert main(asked) == 0
+    there = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(len(one["tuples"]) == 2 for one in there)
+    assert main([*asked, "--ever"]) == 0
+    ever = len(capsys.readouterr().out.splitlines())
+    assert 50 < len(there) < ever  # some were taken
 
 
 def test_sites_without_anyone_are_refused(
