@@ -148,6 +148,45 @@ async def read_text(text: str, format: str = "yaml") -> Ontology:
         return await asyncio.to_thread(read_ontology, text, f"ontology.{format}")
 
 
+def text_of(ontology: Ontology) -> str:
+    """An ontology as a text that says the same, in YAML; names of a joined one's properties apart.
+
+    >>> text = "{name: c, classes: {Car: {synonyms: Auto}, Van: {parents: Car}}}"
+    >>> cars = read_ontology(text, "c.yaml")
+    >>> print(text_of(cars), end="")
+    name: "c"
+    classes:
+      "Car": {"synonyms": ["Auto"]}
+      "Van": {"parents": ["Car"]}
+    >>> read_ontology(text_of(cars), "c.yaml").hash == cars.hash
+    True
+    """
+    lines = [f"name: {_json(ontology.name)}", "classes:"]
+    for name in sorted(ontology.classes):
+        one = ontology.classes[name]
+        depends = {key: [_way(made) for made in listed] for key, listed in one.depends.items()}
+        said = {
+            "synonyms": list(one.synonyms),
+            "parents": list(one.parents),
+            "properties": dict(one.properties),
+            "depends": depends,
+        }
+        facts = {key: value for key, value in said.items() if value}
+        lines.append(f"  {_json(name)}: {_json(facts)}")
+    return "\n".join(lines) + "\n"
+
+
+def _way(made: Dependence) -> dict[str, str]:
+    found = {"function": made.text}
+    if made.when:
+        found["when"] = " and ".join(map(str, made.when))
+    return found
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def view_of(ontology: Ontology) -> OntologyView:
     """An ontology to look at.
 
@@ -264,7 +303,7 @@ def _field(value: Term) -> FieldView:
     """
     data = json_of(value)
     if not is_object(value):
-        return FieldView(json.dumps(data, ensure_ascii=False), "")
+        return FieldView(_json(data), "")
     identity = data.get("id")
     called = "" if identity is None else f" {identity}"
     more = ", ".join(_properties(data.get("properties", {}), ""))
@@ -276,4 +315,4 @@ def _properties(data: dict[str, Any], before: str) -> Iterator[str]:
         if isinstance(value, dict) and "class" not in value:
             yield from _properties(value, f"{before}{name}.")
         else:
-            yield f"{before}{name} {json.dumps(value, ensure_ascii=False)}"
+            yield f"{before}{name} {_json(value)}"

@@ -1,0 +1,199 @@
+"""What is to be run: the job, whose journal, where, and what the job needs besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import ui
+
+from nomospace.api.meaning import spoken, text_of
+from nomospace.console.keeping import kept
+from nomospace.console.look import attributes, fault
+from nomospace.console.places.law_bench.sources import law_of, sources
+from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.meaning.state import EXAMPLE, Meaning
+from nomospace.console.places.parts import act, card_head, choice
+from nomospace.console.runs import Run, Runs
+from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
+    from nomospace.console.stage import Pipeline
+
+ABOUT: Final = {
+    "audit": "Who did what under which law: refusals and their rules, rules that rest, "
+    "obligations, load, hops, with plots.",
+    "replay": "What a law would have made of what happened, told again to the controller's own "
+    "code: what comes out otherwise, for whom first, and why.",
+    "match": "Which tuples that were written answer a template by meaning, alone or together.",
+}
+TITLES: Final = {"audit": "Audit", "replay": "Replay", "match": "Match"}
+IN_FORCE, ON_BENCH = "", "bench"
+
+
+@dataclass
+class Asked:
+    """What one window asks for."""
+
+    kind: str = "audit"
+    host: str = ""
+    engine: str = ""
+    law: str = IN_FORCE
+    community: str = ""
+    ontology: str = "meaning"
+    template: str = ""
+    space: str = ""
+
+
+class Asking:
+    """The form, the command line that does the same, and the button."""
+
+    def __init__(
+        self, frame: Frame, pipeline: Pipeline, runs: Runs, started: Callable[[Run], None]
+    ) -> None:
+        self._frame = frame
+        self._pipeline = pipeline
+        self._runs = runs
+        self._started = started
+        self._asked = kept(frame, Asked)
+        self._form: Any = None
+        self._command: Any = None
+        self._said: Any = None
+
+    def draw(self) -> None:
+        """Draw it."""
+        asked = self._asked
+        card_head("A new run")
+        kinds = {kind: TITLES.get(kind, kind) for kind in self._pipeline.kinds()}
+        toggle = ui.toggle(kinds, value=asked.kind, on_change=lambda e: self._kind(str(e.value)))
+        attributes(toggle.props("no-caps unelevated dense").classes("kinds"), aria_label="Job")
+        self._form = ui.element("div").classes("asking")
+        self._draw_form()
+
+    def _kind(self, kind: str) -> None:
+        self._asked.kind = kind
+        self._asked.engine = ""
+        self._draw_form()
+
+    def _draw_form(self) -> None:
+        asked, pipeline = self._asked, self._pipeline
+        hosts = {name: name for name in pipeline.hosts()}
+        asked.host = asked.host if asked.host in hosts else next(iter(hosts), "")
+        engines = pipeline.engines(asked.kind)
+        ready = {one.name: one.name for one in engines if one.ready}
+        asked.engine = asked.engine if asked.engine in ready else next(iter(ready), "")
+        self._form.clear()
+        with self._form:
+            ui.label(ABOUT.get(asked.kind, "")).classes("quiet small")
+            with ui.element("div").classes("line-up"):
+                choice("Journal of", hosts, asked.host, lambda v: self._set("host", v))
+                choice("Engine", ready, asked.engine, lambda v: self._set("engine", v))
+            for one in engines:
+                if not one.ready:
+                    ui.label(one.words).classes("quiet small")
+            if asked.kind == "match":
+                self._draw_match()
+            else:
+                self._draw_law()
+            with ui.element("div").classes("command"):
+                self._command = ui.label("").classes("mono pre command-line")
+                attributes(self._command, data_command="next")
+                act("Copy", self._copy, label="Copy the command line")
+            act("Start", self._start, main=True).classes("start")
+            self._said = ui.element("div")
+        self._told()
+
+    def _draw_law(self) -> None:
+        asked, console = self._asked, self._frame.console
+        communities = {
+            one.name: one.name
+            for service in console.services.values()
+            for one in service.views.communities()
+        }
+        with ui.element("div").classes("line-up"):
+            if asked.kind == "replay":
+                laws = {IN_FORCE: "the law in force", ON_BENCH: "the law on the bench"}
+                laws |= sources(console)
+                choice("Under", laws, asked.law, lambda v: self._set("law", v)).classes("wide")
+            any_one = {"": "all that fit", **communities}
+            choice("Community", any_one, asked.community, lambda v: self._set("community", v))
+
+    def _draw_match(self) -> None:
+        asked, service = self._asked, self._frame.console.service
+        offered = {"meaning": "the one in Meaning"}
+        offered |= {
+            hash: f"{ontology.name} · spoken by {', '.join(spaces)}"
+            for hash, (ontology, spaces) in spoken(service).items()
+        }
+        spaces = {"": "all", **{one.name: one.name for one in service.views.spaces()}}
+        asked.template = asked.template or kept(self._frame, Meaning).template
+        with ui.element("div").classes("line-up"):
+            choice("Ontology", offered, asked.ontology, lambda v: self._set("ontology", v))
+            choice("Space", spaces, asked.space, lambda v: self._set("space", v))
+        ui.input(
+            "Template", value=asked.template, on_change=lambda e: self._set("template", e.value)
+        ).props("dense outlined").classes("meaning-template")
+
+    # -- what was chosen ---------------------------------------------------------------------------
+
+    def _set(self, name: str, value: object) -> None:
+        setattr(self._asked, name, str(value or ""))
+        self._told()
+
+    def _options(self) -> dict[str, str]:
+        """What the job is given; raises for a law that is not here any more."""
+        asked, console = self._asked, self._frame.console
+        found = {"host": asked.host, "engine": asked.engine}
+        if asked.kind != "match":
+            found["community"] = asked.community
+        if asked.kind == "replay" and asked.law:
+            bench = asked.law == ON_BENCH
+            draft = kept(self._frame, Bench).draft if bench else law_of(console, asked.law)
+            found |= {"law": draft.text, "language": draft.language}
+        if asked.kind == "match":
+            known = spoken(console.service)
+            meaning = kept(self._frame, Meaning)
+            text, form = EXAMPLE, "yaml"
+            source = meaning.source if asked.ontology == "meaning" else asked.ontology
+            if source in known:
+                text = text_of(known[source][0])
+            elif source == "own":
+                text, form = meaning.text, meaning.format
+            found |= {"ontology": text, "format": form}
+            found |= {"template": asked.template, "space": asked.space}
+        return found
+
+    def _told(self) -> None:
+        """Say which command would do the same."""
+        try:
+            self._command.set_text(self._pipeline.command(self._asked.kind, self._options()))
+        except NomospaceError as error:
+            self._command.set_text(str(error))
+
+    def _copy(self) -> None:
+        ui.clipboard.write(self._command.text)
+        ui.notify("Command line copied", timeout=1500)
+
+    def _start(self) -> None:
+        self._said.clear()
+        asked = self._asked
+        try:
+            run = self._runs.start(self._pipeline, asked.kind, self._options(), self._about())
+        except NomospaceError as error:
+            with self._said:
+                fault(error)
+            return
+        self._started(run)
+        ui.timer(0.2, self._told, once=True)  # it has its folder by then; the next has another
+
+    def _about(self) -> str:
+        """What a run is called in the list."""
+        asked = self._asked
+        if asked.kind == "match":
+            return f"{asked.host}: {asked.template}"
+        if asked.kind == "replay" and asked.law:
+            names = {ON_BENCH: "the law on the bench", **sources(self._frame.console)}
+            return f"{asked.host}, under {names.get(asked.law, 'another law')}"
+        return f"{asked.host}, under the law in force" if asked.kind == "replay" else asked.host

@@ -1,0 +1,107 @@
+"""What a run has found, to be read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from nicegui import ui
+
+from nomospace.console.look import attributes, empty, exactly, fact, fault, heading, mono
+from nomospace.console.runs import Run
+
+ANSWERS_SHOWN: Final = 200
+"""How many answers of a match are shown; the rest is counted."""
+KINDS: Final = {
+    "forwards": "would be forwarded",
+    "refuses": "would be refused",
+    "differs": "have other operations",
+    "arises": "are new: the record has no such event",
+    "lapses": "fall away: what led to them does not happen",
+    "ended": "come after the agent would have quit",
+}
+
+
+class _Failed(Exception):
+    """The words of a job that failed, shown as they are."""
+
+
+def draw_report(run: Run) -> None:
+    """What a run has found."""
+    progress = run.progress
+    if run.state == "cancelled":
+        empty("This run was cancelled.", "Start it again to see what it finds.")
+    elif run.going:
+        empty("The report will be here when the run has ended.", progress.words)
+    elif progress.failed:
+        fault(_Failed(progress.failed))
+    elif progress.report:
+        # The page has no scripts of its own, and in its frame it may not have any.
+        frame = attributes(ui.element("iframe"), title="The report", sandbox="")
+        attributes(frame, srcdoc=progress.report).classes("report-page")
+    elif run.kind == "match":
+        _draw_answers(progress.answer.get("answers", ()))
+    else:
+        _draw_replay(progress.answer)
+
+
+def _draw_replay(found: Mapping[str, Any]) -> None:
+    said = f"{found['events']:,} rulings of {found['members']:,} members under {found['law']}"
+    ui.label(said).classes("story-name")
+    with fact("the same"):
+        ui.label(f"{found['same']:,}").classes("num")
+    with fact("changed"):
+        ui.label(f"{found['changed']:,} of {found['diverged']:,} members").classes("num")
+        for kind, count in found["kinds"].items():
+            ui.label(f"{count:,} {KINDS.get(kind, kind)}").classes("quiet")
+    for name in ("forwarded", "refused"):
+        with fact(name):
+            ui.label(f"{found[name]:,}").classes(f"num {name}")
+            ui.label(f"was {found[f'{name}_before']:,}").classes("quiet num")
+    if found["passed_over"]:
+        with fact("passed over"):
+            ui.label(f"{found['passed_over']:,} rulings, for want of a checkpoint before them")
+    heading("Rules")
+    rows = [
+        (one["rule"] or "(none)", *[f"{one[name]:,}" for name in ("before", "now", "changed")])
+        for one in found["rules"]
+    ]
+    _table(("rule", "before", "now", "changed"), rows)
+    if found["first"]:
+        heading("First divergences")
+        for one in found["first"]:
+            with ui.element("div").classes("tried"):
+                with ui.element("div").classes("tried-head"):
+                    ui.label(exactly(one["at"])).classes("num quiet")
+                    mono(one["agent"])
+                mono(one["event"]).classes("wrap")
+                ui.label(one["reason"]).classes("pre")
+
+
+def _draw_answers(answers: Sequence[Mapping[str, Any]]) -> None:
+    if not answers:
+        empty("No tuple answers, alone or together.", "Ask for less.")
+        return
+    ui.label(f"{len(answers):,} answers" if len(answers) > 1 else "1 answer").classes("story-name")
+    for one in answers[:ANSWERS_SHOWN]:
+        with ui.element("div").classes("tried"):
+            with ui.element("div").classes("tried-head"):
+                ui.label(str(one["kind"])).classes(f"answer-kind kind-{one['kind']}")
+                mono(" + ".join(map(str, one["tuples"]))).classes("wrap")
+            ui.label(str(one["why"])).classes("pre")
+    if len(answers) > ANSWERS_SHOWN:
+        ui.label(f"and {len(answers) - ANSWERS_SHOWN:,} more").classes("quiet")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    with ui.element("table").classes("figures"):
+        with ui.element("thead"), ui.element("tr"):
+            for at, head in enumerate(heads):
+                with ui.element("th").classes("num" if at else ""):
+                    ui.label(head)
+        with ui.element("tbody"):
+            for row in rows:
+                with ui.element("tr"):
+                    for at, cell in enumerate(row):
+                        with ui.element("td").classes("num" if at else "mono"):
+                            ui.label(cell)
