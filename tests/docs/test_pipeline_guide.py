@@ -8,11 +8,12 @@ from typing import get_args
 import pytest
 
 from nomospace.errors import NomospaceError
-from nomospace.pipeline import archive, history, matching, replay
+from nomospace.pipeline import history, laying, matching, replay
 from nomospace.pipeline.audit import found
 from nomospace.pipeline.audit.words import OUTCOMES
-from nomospace.pipeline.jobs import session
+from nomospace.pipeline.jobs import hello, session
 from nomospace.pipeline.jobs.replay import Engine
+from nomospace.pipeline.stream import answering, place, state, writing
 from nomospace.wire.segments import TABLES
 from tests.repo.rooms import ROOT
 
@@ -25,12 +26,22 @@ LIMITS = {
     "rows of who was refused what, in an audit": found.REFUSALS_MAX,
     "agents whose load an audit tells": found.AGENTS_MAX,
     "steps that an audit cuts time into": found.STEPS_MAX,
-    "classes of tuples that are laid out in one go": archive.CLASSES_MAX,
+    "classes of tuples that are laid out in one go": laying.CLASSES_MAX,
     "seconds that Spark may take for one statement of a match": int(matching.STATEMENT_S),
+    "rows that a stream writes back in one batch": writing.ROWS_MAX,
+    "rows of one batch that a law may refuse": writing.REFUSED_MAX,
+    "seconds for a host, and its law, to let one row through": int(writing.ROW_S),
+    "rows of tuples that a stream keeps": state.STATE_ROWS_MAX,
+    "rows among which memory looks for a stream's answers": answering.MEMORY_ROWS,
+    "seconds that a stream waits for a host that is away": int(place.PATIENCE_S),
+    "seconds for a master to say that it is one": int(hello.ANSWER_S),
     "seconds for a master to take a connection": int(session.CONNECT_S),
     "seconds for a cluster's first task": int(session.ANSWER_S),
 }
-MODULES = "archive java laws replay segments jobs.session"
+MODULES = (
+    "archive java laws laying replay segments jobs.session jobs.stream "
+    "stream.place stream.source stream.state stream.tail stream.writing"
+)
 
 
 def told(section: str) -> list[str]:

@@ -37,7 +37,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.stream.answering import Answering, Engine, as_row
-from nomospace.pipeline.stream.place import FIRST_S, Place
+from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.state import ROWS, Memory
 from nomospace.pipeline.stream.tail import Bounds, Tail
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
@@ -176,7 +176,7 @@ def run_stream(
 
 def _hurried(place: Place) -> Place:
     """A place that is not waited for: the job has not begun, and somebody sits before it."""
-    return msgspec.structs.replace(place, patience_s=min(place.patience_s, FIRST_S))
+    return msgspec.structs.replace(place, patience_s=0.0)
 
 
 # -- the checkpoint --------------------------------------------------------------------------------

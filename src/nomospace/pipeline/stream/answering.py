@@ -4,7 +4,7 @@ An answer is there when the last of its tuples is. So it belongs to one batch, h
 is cut into batches, and to the same one whenever that is done again.
 
 Spark answers over tables, as `pipeline match` does (`matching`); it needs some seconds for any
-question, however few the tuples. Where there are no more than `MEMORY_TUPLES`, the engine in memory
+question, however few the tuples. Where there are no more than `MEMORY_ROWS`, the engine in memory
 is asked, which finds the same answers. Tables are made of a chunk when Spark is first asked over
 it, and go with it.
 """
@@ -34,8 +34,8 @@ from nomospace.wire.values import unpack_term
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MEMORY_TUPLES: Final = 20_000
-"""Among so many tuples the engine in memory looks for answers, unless it is said otherwise."""
+MEMORY_ROWS: Final = 20_000
+"""Among so many rows the engine in memory looks for answers, unless it is said otherwise."""
 _PART: Final = "part.json"
 
 
@@ -76,7 +76,7 @@ class Answering:
         return Answers(brought, found.cut, found.problems)
 
     def _all(self, state: State, spark: SparkSession) -> Answers:
-        small = self._engine is Engine.AUTO and state.rows <= MEMORY_TUPLES
+        small = self._engine is Engine.AUTO and state.rows <= MEMORY_ROWS
         if small or self._engine is Engine.MEMORY:
             there = present(self._memory.table(state.chunks), ever=self._ever)
             facts = [

@@ -14,19 +14,19 @@ from typing import ClassVar, Final, TypeVar
 
 import msgspec
 
-from nomospace.client.dialling import DIAL_S, Unreachable
+from nomospace.client.dialling import Unreachable
 from nomospace.client.line import HostLost
 from nomospace.client.remote import RemoteHost, connect
 from nomospace.errors import CallerError
 
 T = TypeVar("T")
 
-FIRST_S: Final = DIAL_S
-"""How long a host may take to answer when a job begins."""
 PATIENCE_S: Final = 60.0
 """How long a stream that is under way waits for a host that is away."""
 TALK_S: Final = 600.0
 """How long one conversation may take in all."""
+RECONNECT_S: Final = 5.0
+"""How long a connection that breaks is made again, at least, before it is all begun anew."""
 _PAUSE_S: Final = 0.5
 
 
@@ -55,7 +55,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """Connect, do some work, and end the connection.
 
         A host that is away is waited for, for `patience_s`, and the work is begun again: it must be
-        such that this is harmless. Raises `HostSilent`, and what the work raises.
+        such that this is harmless. Without patience it is tried once, which takes some seconds at
+        most. Raises `HostSilent`, and what the work raises.
         """
         return asyncio.run(self._talk(work))
 
@@ -64,7 +65,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         until = loop.time() + self.patience_s
         while True:
             try:
-                return await self._once(work, max(until - loop.time(), _PAUSE_S))
+                return await self._once(work, max(until - loop.time(), RECONNECT_S))
             except (Unreachable, HostLost) as error:
                 if loop.time() + _PAUSE_S >= until:
                     raise HostSilent(url=self.url, why=error.why) from error
