@@ -34,9 +34,15 @@ class Tasks:
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin with something."""
-        task = asyncio.create_task(_carry(work, name), name=name)
+        task = asyncio.create_task(work, name=name)
         self._tasks[task] = None
-        task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, Closed):
+            _log.error("%s: it ends here", task.get_name(), exc_info=error)
 
     async def stop(self) -> None:
         """End everything, and wait until it has ended."""
@@ -45,12 +51,3 @@ class Tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-
-async def _carry(work: Coroutine[Any, Any, None], name: str) -> None:
-    try:
-        await work
-    except Closed:
-        return
-    except Exception:
-        _log.exception("%s: it ends here", name)

@@ -44,13 +44,41 @@ class Demo(NamedTuple):
     show: Callable[[int], Show]
 
 
+class _Open:
+    """A hospital, and two games that cost nothing before somebody plays them."""
+
+    def __init__(self, hosts: Together, seed: int) -> None:
+        from nomospace.apps.hospital.ward import Hospital
+        from nomospace.apps.jigsaw.live import Table
+        from nomospace.apps.redrover.live import Field
+        from nomospace.cli.venue import InProcess
+
+        self.hospital = Hospital(hosts, seed=seed)
+        self.games: dict[str, Act] = {
+            "jigsaw": Table(InProcess(), seed=seed),
+            "redrover": Field(InProcess(), seed=seed),
+        }
+
+    async def start(self) -> None:
+        """Open the hospital."""
+        await self.hospital.start()
+
+    async def stop(self) -> None:
+        """Close it, and end the games."""
+        for game in self.games.values():
+            await game.stop()
+        await self.hospital.stop()
+
+
 def _hospital(seed: int) -> Show:
     from nomospace.apps.hospital.cast import WARDS
-    from nomospace.apps.hospital.ward import Hospital
 
-    return Show(
-        lambda hosts: Hospital(hosts, seed=seed), tuple(WARDS), lambda act: {"hospital": act}
-    )
+    return Show(lambda hosts: _Open(hosts, seed), tuple(WARDS), _opened)
+
+
+def _opened(act: Act) -> dict[str, Any]:
+    assert isinstance(act, _Open)
+    return {"hospital": act.hospital, "games": act.games}
 
 
 def _bidding(seed: int) -> Show:

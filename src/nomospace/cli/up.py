@@ -183,13 +183,31 @@ async def _run(
             _tell(names, served, place, browser=browser)
             for _, _, act in running:
                 stack.push_async_callback(act.stop)
-                await act.start()
             with suppress(TimeoutError):
                 async with asyncio.timeout(for_s):
-                    await over.wait()
+                    await _go_on([act for _, _, act in running], over)
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+async def _go_on(acts: list[Act], over: asyncio.Event) -> None:
+    """Let everything begin and go on until it is over, which may be before all has begun."""
+
+    async def begin() -> None:
+        for act in acts:
+            await act.start()
+
+    beginning, told = asyncio.create_task(begin()), asyncio.create_task(over.wait())
+    try:
+        await asyncio.wait([beginning, told], return_when=asyncio.FIRST_COMPLETED)
+        if beginning.done():
+            await beginning  # it may have failed
+            await told
+    finally:
+        for task in (beginning, told):
+            task.cancel()
+        await asyncio.wait([beginning, told])
 
 
 Running = tuple["Show", "Together", "Act"]

@@ -1,7 +1,8 @@
 """The chart of the live hospital: a rogue that floods, and a quiet informer beside it.
 
-The quiet informer publishes every `EVERY_S` seconds and is subscribed to what it publishes, so it
-knows how long the way to the mediator and back takes (`001_…`, section 5.2). The rogue publishes
+The quiet informer publishes every `EVERY_S` seconds, and more often (`WATCHFUL_S`) while there is
+something to see. It is subscribed to what it publishes, so it knows how long the way to the
+mediator and back takes (`001_…`, section 5.2). The rogue publishes
 about `RATE_S` times a second. The manager has blocked it, so its own controller refuses all of it:
 not one message leaves its host. All run in one process, so the rogue takes turns (`BURST`), and
 what it could not say in time it does not say later; it ends by itself after `ROGUE_S` seconds.
@@ -17,11 +18,12 @@ from typing import Final
 
 from nomospace.apps.hospital.alarms import Alarm, publish
 from nomospace.apps.hospital.cast import MEDIATOR, PULSE
-from nomospace.client import Membership
+from nomospace.client import Closed, Membership
 from nomospace.console.stage import Sample
 from nomospace.errors import NomospaceError
 
-EVERY_S: Final = 0.25
+EVERY_S: Final = 1.0
+WATCHFUL_S: Final = 0.25
 SAMPLE_S: Final = 0.5
 SAMPLES_MAX: Final = 240
 """Two minutes of them."""
@@ -43,10 +45,11 @@ CRY: Final = publish("fire", "fire! fire! fire!")
 class Monitor:
     """The quiet informer: publishes, and knows how long it takes until it hears of it."""
 
-    def __init__(self, member: Membership) -> None:
+    def __init__(self, member: Membership, watchful: Callable[[], bool]) -> None:
         self._member = member
+        self._watchful = watchful
         self._sent: dict[int, float] = {}
-        """When those were sent that have not come back: at most `LOST_S / EVERY_S` of them."""
+        """When those were sent that have not come back: at most `LOST_S / WATCHFUL_S` of them."""
         self._trips: list[float] = []
         self._number = 0
         self._last_s = 0.0
@@ -56,20 +59,27 @@ class Monitor:
     async def run(self) -> None:
         """Publish without end, at even times."""
         loop = asyncio.get_running_loop()
+        turns = 0
         due = loop.time()
         while True:
-            now = loop.time()
-            for number in [n for n, sent in self._sent.items() if now - sent > LOST_S]:
-                del self._sent[number]
-                self.lost += 1
-            self._number += 1
-            self._sent[self._number] = now
-            try:
-                await self._member.send(publish(PULSE, self._number), to=MEDIATOR.agent)
-            except NomospaceError:
-                del self._sent[self._number]  # the store is busy, say; the next one tells
-            due = max(due + EVERY_S, loop.time())
+            if self._watchful() or turns % (EVERY_S // WATCHFUL_S) == 0:
+                await self._publish(loop.time())
+            turns += 1
+            due = max(due + WATCHFUL_S, loop.time())
             await asyncio.sleep(due - loop.time())
+
+    async def _publish(self, now: float) -> None:
+        for number in [n for n, sent in self._sent.items() if now - sent > LOST_S]:
+            del self._sent[number]
+            self.lost += 1
+        self._number += 1
+        self._sent[self._number] = now
+        try:
+            await self._member.send(publish(PULSE, self._number), to=MEDIATOR.agent)
+        except Closed:
+            raise
+        except NomospaceError:
+            del self._sent[self._number]  # the store is busy, say; the next one tells
 
     def heard(self, alarm: Alarm) -> None:
         """Something that was published has come back."""

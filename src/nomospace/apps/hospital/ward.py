@@ -150,8 +150,8 @@ class Hospital:
         agent = await hosts.host(MEDIATOR.ward).agent(MEDIATOR.name)
         space = await agent.space(SPACE, shared=True)
         await self._parts.enter_async_context(SpaceMediator(member, space))
-        self._monitor = Monitor(self._members[MONITOR.agent])
         self._rogue = Rogue(self._members[ROGUE.agent])
+        self._monitor = Monitor(self._members[MONITOR.agent], lambda: self.rogue_on)
         self._gauge = Gauge(self._monitor, self._rogue, self._now)
         for one in CAST:
             if one is not MEDIATOR:
