@@ -1,4 +1,4 @@
-"""Communities: the law with its counts, members as they change, duties, and why something was not."""
+"""Communities: the law with its counts, members as they change, duties, and why not."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_rulings_open_by_keyboard_and_do_not_move_under_the_pointer(
 
 def test_another_law_is_chosen_and_texts_are_never_markup(ward: Site, open_page: Open) -> None:
     page = opened(ward, open_page)
-    page.on("dialog", lambda dialog: _fail(dialog))
+    page.on("dialog", _fail)
     expect(page.locator(".lawcode").first).to_have_text(f"% {NASTY}")
     assert page.locator(".lawtext img").count() == 0
     page.get_by_role("tab", name="other").click()

@@ -89,7 +89,7 @@ def test_a_tuple_is_written_found_taken_and_has_a_story(ward: Site, open_page: O
     expect(page.locator("[data-said]")).to_contain_text("eve@ward-1 wrote")
     template(page, "task, _, _")
     expect(page.locator(ROWS)).to_have_count(1)
-    page.get_by_label("wait up to").check()
+    page.get_by_role("checkbox", name="wait up to").click()
     page.get_by_role("button", name="Take").click()
     expect(page.locator("[data-said]")).to_contain_text("eve@ward-1 took (task, 'Two words', 5)")
     expect(page.locator(ROWS)).to_have_count(0)
@@ -126,7 +126,7 @@ def test_answers_by_meaning_say_why_alone_and_together(ward: Site, open_page: Op
     expect(page.locator(ROWS).first).to_contain_text("Van is a Car")
     template(page, "_:Tax, _:Loan")
     expect(page.locator(ROWS)).to_have_count(0)
-    page.get_by_label("also answers of several").check()
+    page.get_by_role("checkbox", name="also answers of several").click()
     expect(page.locator(".spaces-set")).to_contain_text("share Van v1")
 
 

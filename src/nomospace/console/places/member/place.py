@@ -44,6 +44,7 @@ class Member:
         self._mine: tuple[Membership, ...] = ()
         self._law = self._drafts.get("member.chosen", "")
         self._room: Room | None = None
+        self._drawn: tuple[str, tuple[str, ...]] | None = None
 
     def show(self) -> None:
         """Draw it, and look again and again at what is new."""
@@ -165,6 +166,10 @@ class Member:
 
     def _choose(self, law: str, *, left: bool = False) -> None:
         """Show a membership; without a law, what it takes to join one."""
+        drawn = (law, tuple([one.law for one in self._mine]))
+        if not law and not left and drawn == self._drawn:
+            return  # the form is there, and somebody may be typing into it
+        self._drawn = drawn
         self._law = self._drafts["member.chosen"] = law
         self._room = None
         self._strip.clear()
