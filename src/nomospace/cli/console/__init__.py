@@ -7,6 +7,7 @@ child processes (`children`), which end with what they were started for.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nomospace.cli.console.bench import NoSuchServer, TrialBench
@@ -19,12 +20,15 @@ __all__ = ["Workshop"]
 
 
 class Workshop:
-    """The bench and the pipeline over the servers of this process."""
+    """The bench and the pipeline over the servers of this process.
 
-    def __init__(self) -> None:
+    Runs leave their files below `folder`, or where the machine has such files, until `close`.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
         self._servers: dict[str, Server] = {}
         self.bench = TrialBench(self._server)
-        self.pipeline = JobPipeline(self._server, lambda: list(self._servers))
+        self.pipeline = JobPipeline(self._server, lambda: list(self._servers), folder)
 
     def add(self, server: Server) -> None:
         """A server whose journal may be looked at."""

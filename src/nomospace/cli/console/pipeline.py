@@ -58,8 +58,14 @@ class NotAJob(CallerError):
 class JobPipeline:
     """Runs jobs over the journals of the hosts of this process."""
 
-    def __init__(self, server: Callable[[str], Server], names: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        server: Callable[[str], Server],
+        names: Callable[[], Sequence[str]],
+        folder: Path | None = None,
+    ) -> None:
         self._server = server
+        self._where = folder
         self._names = names
         self._root: Path | None = None
         self._count = 0
@@ -116,7 +122,7 @@ class JobPipeline:
 
     def _folder(self) -> Path:
         if self._root is None:
-            self._root = Path(tempfile.mkdtemp(prefix="nomospace-console-"))
+            self._root = Path(tempfile.mkdtemp(prefix="nomospace-console-", dir=self._where))
         return self._root
 
     def _begin(self) -> Path:
