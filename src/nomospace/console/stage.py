@@ -230,7 +230,10 @@ class RedRover(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """Who plays."""
+        """Who plays; nobody before the first game."""
+
+    async def begin(self) -> None:
+        """Begin a game, if none is being played."""
 
     def facts(self, name: str) -> dict[str, Any]:
         """What a player's device shows, as plain data."""

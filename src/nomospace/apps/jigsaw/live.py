@@ -98,7 +98,9 @@ class Table:
         self._sat = 0
 
     async def start(self) -> None:
-        """Open the box."""
+        """Open the box; harmless when it is open."""
+        if self._box is not None:
+            return
         device = await self._venue.open(TABLE)
         self._box = await Player.join(await device.agent(BOX), self.puzzle, Random(self.picture))
         await self._box.load()
@@ -109,10 +111,15 @@ class Table:
             await self._venue.close(seat.host)
         self.seats.clear()
         await self._venue.close(TABLE)
+        self._box = None
 
     async def sit(self, name: str) -> Seat:
-        """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`."""
+        """Take a seat, on a host of its own; raises `TableFull`, `SeatTaken`.
+
+        Whoever comes first opens the box, if nobody has.
+        """
         async with self._sitting:
+            await self.start()
             if name in self.seats or name == BOX:
                 raise SeatTaken(name=name)
             taken = {seat.colour for seat in self.seats.values()}

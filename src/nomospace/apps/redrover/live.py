@@ -92,6 +92,7 @@ class Field:
         self._away: dict[str, None] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._linked: dict[tuple[str, str], bool] = {}
+        self._beginning = asyncio.Lock()
         self.game = 0
         """How many games have begun."""
 
@@ -99,6 +100,12 @@ class Field:
     def names(self) -> tuple[str, ...]:
         """Who plays."""
         return tuple(self._players)
+
+    async def begin(self) -> None:
+        """Begin a game, if none is being played."""
+        async with self._beginning:
+            if not self._players:
+                await self.start()
 
     async def start(self) -> None:
         """Begin a game: everybody at its own side, flags somewhere."""
@@ -134,8 +141,9 @@ class Field:
 
     async def again(self) -> None:
         """Begin another game."""
-        await self.stop()
-        await self.start()
+        async with self._beginning:
+            await self.stop()
+            await self.start()
 
     async def _enter(self, name: str, team: str, at: Place) -> None:
         # A device that keeps nothing is a new one in every game: others still know the last.

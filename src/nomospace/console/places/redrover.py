@@ -31,14 +31,30 @@ class Ground(ui.element, component="../static/redrover.js"):
 
 
 def show(frame: Frame) -> None:
-    """The field, and what one can do with the player whose device one looks through."""
+    """The field; whoever comes first begins the game."""
     game: RedRover = frame.console.stages.games["redrover"]
-    me = game.names[0]
     ui.label("RedRover").classes("place-title")
     ui.label(
         "Two teams seek each other's flag. A device hears others in range and shares with those "
         "within the safe distance; whoever is lost stays on the field as a ghost."
     ).classes("quiet")
+    middle = ui.column().classes("full")
+
+    async def begin() -> None:
+        await game.begin()
+        with middle:
+            _play(game)
+
+    if game.names:
+        with middle:
+            _play(game)
+    else:
+        ui.timer(0, begin, once=True)
+
+
+def _play(game: RedRover) -> None:
+    """The field, and what one can do with the player whose device one looks through."""
+    me = game.names[0]
     with ui.row().classes("game-bar"):
         whose = ui.select(list(game.names), value=me, label="Look through the device of").props(
             "dense options-dense"
@@ -47,7 +63,12 @@ def show(frame: Frame) -> None:
         away = ui.switch("Put the device away").mark("away")
         free = ui.button("Let the player walk by itself").props("flat dense").mark("free")
         again = ui.button("New game", icon="replay").props("flat dense").mark("again")
-    said = ui.label().classes("game-said rover-lost").props("role=status aria-live=polite").mark("said")
+    said = (
+        ui.label()
+        .classes("game-said rover-lost")
+        .props("role=status aria-live=polite")
+        .mark("said")
+    )
     wrong = ui.element("div")
     ground = Ground(game.facts(me))
 
