@@ -242,7 +242,8 @@ class Driver(ABC):
         count, outs, calls = len(served.pushes), served.outs, self.calls
         self.steps += count
         calls[Seek] = calls.get(Seek, 0) + count - outs
-        calls[Out] = calls.get(Out, 0) + outs
+        if outs:
+            calls[Out] = calls.get(Out, 0) + outs
         keeper = self._keeper
         if keeper is None:
             return False

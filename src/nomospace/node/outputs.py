@@ -284,10 +284,15 @@ class Outputs:
             for push in pushes:
                 self._put_out(session, push)
             return
-        bodies = [push[1] for push in pushes]
         session.outbox.extend(pushes)
-        session.weight += sum(map(len, bodies))
-        session.answers += len([push for push in pushes if push[2]])
+        bodies: list[bytes] = []
+        weight = answers = 0
+        for _, body, seq, _ in pushes:
+            bodies.append(body)
+            weight += len(body)
+            answers += seq > 0
+        session.weight += weight
+        session.answers += answers
         link.send_now(bodies)
         session.sent = session.shown = pushes[-1][0]
 

@@ -141,10 +141,11 @@ class PostgresStore(SqlStore):
             writer.execute(FIRST_STATE.encode())
 
     def _bring_up_to_date(self) -> None:
-        """Version 1, the first one here, wrote every tuple and push into its table at once."""
+        """Version 1, the first one here, had no backlog, and an index on the fields of tuples."""
         writer = self._write_with()
         with writer.transaction():
             writer.execute(BACKLOG.format(**_WORDS).encode())
+            writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property

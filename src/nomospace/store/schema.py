@@ -43,9 +43,11 @@ CREATE TABLE tuples (
     n {int} NOT NULL PRIMARY KEY, space TEXT NOT NULL, writer TEXT NOT NULL, count {int} NOT NULL,
     arity {int} NOT NULL, f0 {key}, f1 {key}, f2 {key}, f3 {key}, {extra} body {blob} NOT NULL
 );
-CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count);
-CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)
+CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count)
 """
+BY_FIELDS: Final = "CREATE INDEX IF NOT EXISTS tuples_fields ON tuples (space, arity, f0, f1)"
+"""The index to match by. Made when it is first asked for: a host itself never asks, and an index
+on what tuples show costs more than all else about them."""
 
 BACKLOG: Final = "CREATE TABLE backlog (n {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)"
 

@@ -38,7 +38,7 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import Reader
 from nomospace.store.looking import looks
-from nomospace.store.schema import Params
+from nomospace.store.schema import BY_FIELDS, Params
 from nomospace.terms import Template, Term
 from nomospace.wire.changes import (
     BadRecord,
@@ -360,6 +360,7 @@ class SqlStore(ABC):
         """Tuples of a space that a template asks for, oldest first."""
         with self._transaction():
             self._catch_up_inside()
+            self._do(BY_FIELDS)
         read = self._tables.read
         with self._reading():
             return [

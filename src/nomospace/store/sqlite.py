@@ -390,8 +390,9 @@ def _from_0(store: SqliteStore) -> None:
 
 
 def _from_1(store: SqliteStore) -> None:
-    """Version 1 wrote every tuple and push into its table at once."""
+    """Version 1 wrote every tuple and push into its table at once, with an index on its fields."""
     store._script(BACKLOG)
+    store._do("DROP INDEX IF EXISTS tuples_fields")
 
 
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {0: _from_0, 1: _from_1}
