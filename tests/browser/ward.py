@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nomospace.api.service import Service
 from nomospace.client import Membership
 from nomospace.console.stage import Deed, Followed, Person, Sample, Stages, Ward
-from nomospace.host.problems import Refused
+from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
+from nomospace.node.principals import Principal
 from nomospace.node.serve import Server
+from nomospace.terms import t
 
 LAW = load(
     """
@@ -39,7 +42,8 @@ LAW = load(
 )
 HOSTS = ("ward-1", "ward-2", "ward-3")
 TITLES = ("Surgery", "Intensive care", "Maternity")
-NASTY = "<script>alert(1)</script>"
+NASTY = "<img src=x onerror='window.hacked=1'>"
+ANYONE = Principal("anyone", operator=True, anyone=True)
 STEP_S = 0.2
 
 
@@ -53,6 +57,8 @@ class FakeHospital:
         self.members: dict[str, Membership] = {}
         self.rogue_on = False
         self.assistant_at = "ward-1"
+        self.broken = False
+        self._hops = 2
 
     async def start(self) -> None:
         people = {"ward-1": ["lay", "desk", "doc", "bot"], "ward-2": ["ann", "rogue"]}
@@ -71,8 +77,7 @@ class FakeHospital:
             await self.members["desk"].send(f"notify(alarm(expert, {count}))", to="doc@ward-1")
             if self.rogue_on:
                 for _ in range(10):
-                    with suppress(Refused):
-                        await self.members["rogue"].send("flood", to="desk@ward-1")
+                    await self.refused("flood")
             now = self._servers["ward-1"].served.service.views.now if count > 5 else count
             refused = 50.0 if self.rogue_on else 0.0
             self._samples.append(Sample(now, refused, refused, 2.0))
@@ -93,6 +98,8 @@ class FakeHospital:
         return list(self._samples)
 
     async def raise_as_layman(self) -> Deed:
+        if self.broken:
+            raise Busy(what="steps that wait for the disk", limit=1)
         service = self._servers["ward-1"].served.service
         await self.members["lay"].send("alarm(layman, smoke)", to="desk@ward-1")
         await self.members["desk"].send(
@@ -109,13 +116,39 @@ class FakeHospital:
 
     async def send_assistant(self, to: str) -> None:
         self.assistant_at = to
+        self._hops = 2
 
     async def message_assistant(self) -> Followed:
-        return Followed(("ward-1", self.assistant_at), 2)
+        hops, self._hops = self._hops, 1
+        return Followed(("ward-1", "ward-3", self.assistant_at)[-hops - 1 :], hops)
+
+    async def move_bot(self, to: str) -> None:
+        """Send the agent `bot` to another host, without its program."""
+        server = next(one for one in self._servers.values() if one.host.core.has("bot@ward-1"))
+        await Service(server, server.door()).seat(ANYONE, "bot@ward-1").move(to)
+
+    async def refused(self, message: str) -> None:
+        """Have the rogue send something that no rule lets through."""
+        with suppress(Refused):
+            await self.members["rogue"].send(message, to="desk@ward-1")
+
+    async def nasty(self) -> None:
+        """Have somebody send what a careless page would take for markup."""
+        await self.members["ann"].send(t.alarm("expert", NASTY), to="desk@ward-1")
 
 
 async def begin(servers: dict[str, Server]) -> Stages:
     """Three hosts with the hospital in them."""
-    hospital = FakeHospital(servers)
+    hospital = _hospitals["here"] = FakeHospital(servers)
     await hospital.start()
     return Stages(hospital=hospital)
+
+
+_hospitals: dict[str, FakeHospital] = {}
+"""The one of this process: what tests have done there finds it."""
+
+
+def hospital_of(servers: dict[str, Server]) -> FakeHospital:
+    """The hospital that these hosts have."""
+    del servers
+    return _hospitals["here"]

@@ -6,6 +6,11 @@
   const LOOKS = ["auto", "light", "dark"];
   const pad = (n, width = 2) => String(n).padStart(width, "0");
 
+  // What is typed into a field is not meant for the page.
+  const typing = (target) =>
+    target instanceof Element &&
+    target.closest("input, textarea, select, [contenteditable=true], [contenteditable=''], .cm-editor") !== null;
+
   // -- times: relative to the host's clock, exact on hover, UTC on request ------------------------
   const time = {
     skew: 0, // what the host's clock is ahead of the browser's, in microseconds
@@ -81,15 +86,22 @@
   };
 
   // -- stories: the keyboard goes into the drawer and comes back where it was ---------------------
+  // Nothing takes it away from where it has gone meanwhile: the answer of a host comes when it comes.
+  const boxed = () => document.querySelector(".palette, .q-dialog") !== null;
   const story = {
     from: null,
     opened() {
       const active = document.activeElement;
       if (active && !active.closest(".story")) this.from = active;
-      setTimeout(() => document.querySelector(".story .story-close")?.focus({ preventScroll: true }), 60);
+      setTimeout(() => {
+        const close = document.querySelector(".story .story-close");
+        if (close && !boxed() && !typing(document.activeElement)) close.focus({ preventScroll: true });
+      }, 60);
     },
     shut() {
-      if (this.from?.isConnected) this.from.focus({ preventScroll: true });
+      const active = document.activeElement;
+      const free = !active || active === document.body || active.closest(".story");
+      if (free && !boxed() && this.from?.isConnected) this.from.focus({ preventScroll: true });
       this.from = null;
     },
   };
@@ -178,11 +190,6 @@
       }
     },
   };
-
-  // What is typed into a field is not meant for the page.
-  const typing = (target) =>
-    target instanceof Element &&
-    target.closest("input, textarea, select, [contenteditable=true], [contenteditable=''], .cm-editor") !== null;
 
   window.nomospace = { time, look, story, host, typing };
   document.addEventListener("DOMContentLoaded", () => {

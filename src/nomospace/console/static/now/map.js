@@ -7,6 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const TRAVEL_MS = 700;
 const TRACE_MS = 5000;
 const BADGE_MS = 2200;
+const AWAY_MS = 3000;
 const TRACES_MAX = 80;
 const RECEIVERS_MAX = 12;
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
@@ -47,7 +48,7 @@ export default {
           <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
         <g ref="pulses"></g>
-        <g v-for="agent in agents" :key="agent.id" class="map-agent" :class="[agent.role, { named: agent.named }]" role="button"
+        <g v-for="agent in agents" :key="agent.id" class="map-agent" :class="[agent.role, { named: agent.named, leaving: agent.until }]" role="button"
           :style="{ transform: 'translate(' + agent.x + 'px,' + agent.y + 'px)' }"
           :tabindex="at === 'agent ' + agent.id ? 0 : -1" :data-item="'agent ' + agent.id" data-pick="agent"
           :data-id="agent.id" :data-host="agent.host" :data-role="agent.role" :aria-label="agent.id + (agent.role ? ', ' + agent.role : '') + ', at ' + agent.room"
@@ -64,7 +65,7 @@ export default {
       </div>
     </div>`,
   data() {
-    return { width: 600, height: 420, floor: { rooms: [], links: [] }, rates: {}, at: "", signs: SIGNS };
+    return { width: 600, height: 420, floor: { rooms: [], links: [] }, leaving: [], rates: {}, at: "", signs: SIGNS };
   },
   created() {
     this.badges = new Map();
@@ -83,6 +84,7 @@ export default {
   },
   unmounted() {
     this.sizes.disconnect();
+    clearTimeout(this.cleaning);
     this.clear();
   },
   computed: {
@@ -121,6 +123,8 @@ export default {
           });
         });
       }
+      const here = new Set(found.map((agent) => agent.id));
+      found.push(...this.leaving.filter((agent) => !here.has(agent.id)));
       // In one order, whatever room they are in: who moves is the same element, and slides.
       return found.sort((one, other) => (one.id < other.id ? -1 : 1));
     },
@@ -163,8 +167,21 @@ export default {
       return ICONS[role] || "person";
     },
     draw(floor, rates) {
+      const before = this.agents;
       this.floor = Object.freeze(floor); // it changes as a whole
       this.rates = rates;
+      // Who is nowhere may be on the way: it stays where it was a while, and slides when it arrives.
+      const there = new Set(floor.rooms.flatMap((room) => room.agents.map(([id]) => id)));
+      const until = performance.now() + AWAY_MS;
+      this.leaving = Object.freeze(
+        before
+          .filter((agent) => !there.has(agent.id) && !(agent.until < performance.now()))
+          .map((agent) => ({ ...agent, until: agent.until || until })),
+      );
+      clearTimeout(this.cleaning);
+      if (this.leaving.length) {
+        this.cleaning = setTimeout(() => (this.leaving = Object.freeze([])), AWAY_MS);
+      }
       if (!this.at && floor.rooms.length) this.at = `host ${floor.rooms[0].name}`;
     },
     beat(rulings, rates, now) {
