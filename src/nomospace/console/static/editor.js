@@ -1,6 +1,7 @@
 // A text with its language's colours, and marks where something was found in it.
 // - `value` is what it begins with; `put` writes another text, `mark` shows what was found.
-// - What is typed is told once a moment after the last key, as `change`; `keys` are told at once.
+// - What is typed is told as `change`, a moment after the last key, or when the editor is left;
+//   Ctrl-Enter tells it at once and then `submit`.
 // Colours are the console's variables, so that light and dark need nothing else. Tab leaves the
 // editor, as it leaves any field; findings are told as text, never as markup.
 import * as CM from "nicegui-codemirror";
@@ -141,6 +142,8 @@ export default {
         CM.basicSetup, CM.EditorView.lineWrapping, theme, CM.syntaxHighlighting(style), this.tongue.of([]), found, hints,
         this.writing.of([CM.EditorState.readOnly.of(this.readonly)]),
         CM.EditorView.contentAttributes.of({ "aria-label": this.label, "aria-multiline": "true" }),
+        // Whoever leaves the editor for a button or a link expects what was typed to be there.
+        CM.EditorView.domEventHandlers({ blur: () => { this.tell(); } }),
         CM.EditorView.updateListener.of((update) => {
           if (!update.docChanged || this.quiet) return;
           clearTimeout(this.telling);

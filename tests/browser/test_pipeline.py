@@ -1,0 +1,67 @@
+"""The pipeline: a replay and an audit are started, watched and read; one is cancelled."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open
+from tests.browser.site import Site, site
+from tests.browser.test_law_bench import LAX, type_law
+from tests.browser.workshop import SENT, begin
+
+RUN_MS = 60_000
+"""How long a job may take on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def ward() -> Iterator[Site]:
+    with site(begin) as found:
+        yield found
+
+
+def test_a_replay_and_an_audit_are_watched_and_read(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/bench")
+    type_law(page, LAX, anew=True)
+    page.get_by_role("link", name="Pipeline").click()
+    start = page.get_by_role("button", name="Start")
+    start.click()
+    first = page.locator("[data-run='1']")
+    expect(first).to_have_attribute("data-state", "runs")
+    page.get_by_role("button", name="Replay", exact=True).click()
+    page.get_by_label("Under").click()
+    page.get_by_role("option", name="the law on the bench").click()
+    command = page.locator("[data-command=next]")
+    expect(command).to_contain_text("nomospace pipeline replay")
+    expect(command).to_contain_text("draft.law")
+    start.click()
+    second = page.locator("[data-run='2']")
+    expect(second).to_have_attribute("data-state", "done", timeout=RUN_MS)
+    report = page.get_by_role("region", name="Report")
+    expect(report).to_contain_text(f"{SENT} of 1 members")
+    expect(report).to_contain_text("First divergences")
+    expect(first).to_have_attribute("data-state", "done", timeout=RUN_MS)
+    first.get_by_role("button").first.click()
+    page_read = report.frame_locator("iframe").get_by_role("heading", name="What happened")
+    expect(page_read).to_be_visible()
+    expect(report.frame_locator("iframe").locator("svg").first).to_be_visible()
+    frame = report.locator("iframe")
+    assert frame.get_attribute("sandbox") == "", "a report may run nothing"
+
+
+def test_a_run_is_cancelled_and_another_window_sees_it(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/pipeline")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Cancel run").first.click()
+    latest = page.locator("[data-run]").first
+    expect(latest).to_have_attribute("data-state", "cancelled", timeout=RUN_MS)
+    other = open_page(ward, "/pipeline")
+    expect(other.locator("[data-run]").first).to_have_attribute("data-state", "cancelled")
+
+
+def test_a_match_without_a_template_says_what_is_missing(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/pipeline")
+    page.get_by_role("button", name="Match", exact=True).click()
+    page.get_by_label("Template").fill("")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_contain_text("needs an ontology and a template")
