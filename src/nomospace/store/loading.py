@@ -74,7 +74,7 @@ class Reader:
                 changes.append(self._change("routing", f"{core!r} {n}", blob).change)
         for law, blob in self.ask("SELECT hash, body FROM laws ORDER BY hash"):
             durable.apply(self._change("laws", law, blob))
-        backlog, _ = self.backlog()
+        backlog = self.backlog()
         outbox = backlog.over_outbox(
             Kept(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
             for agent, number, blob in self.ask(
@@ -93,12 +93,12 @@ class Reader:
         beginning = Beginning(life, durable, tuple(outbox), last_at, read)
         return Loaded(beginning, batch, counters, forgotten, backlog)
 
-    def backlog(self) -> tuple[Backlog, int]:
-        """What the tables do not have yet, and the last commit that put something off."""
-        backlog, last = Backlog(), 0
-        for last, blob in self.ask("SELECT n, body FROM backlog ORDER BY n"):
-            backlog.add(self.read("backlog", str(last), decode_part, blob))
-        return backlog, last
+    def backlog(self) -> Backlog:
+        """What the tables do not have yet."""
+        backlog = Backlog()
+        for n, blob in self.ask("SELECT n, body FROM backlog ORDER BY n"):
+            backlog.add(self.read("backlog", str(n), decode_part, blob))
+        return backlog
 
     def number(self, sql: str) -> int | None:
         """The one number that a query gives, if it does."""

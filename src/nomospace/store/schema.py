@@ -154,10 +154,7 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "kept": _put("outbox", "agent number body", "agent number"),
         "trimmed": "DELETE FROM outbox WHERE agent = ? AND number <= ?",
     },
-    "backlog": {
-        "put off": "INSERT INTO backlog (n, body) VALUES (?, ?)",
-        "caught up": "DELETE FROM backlog WHERE n <= ?",
-    },
+    "backlog": {"put off": "INSERT INTO backlog (n, body) VALUES (?, ?)"},
     "journal": {
         "recorded": "INSERT INTO journal (seq, body) VALUES (?, ?)",
         "forgotten": "DELETE FROM journal WHERE seq <= ?",

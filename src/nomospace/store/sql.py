@@ -270,18 +270,16 @@ class SqlStore(ABC):
         for home, law in staged.folds:
             self._fold(home, law)
         if staged.late is not None:
-            self._catch_up(staged.late, self._batch)
+            self._catch_up(staged.late)
 
-    def _catch_up(self, late: Backlog, upto: int) -> None:
-        """Write into the tables what commits up to a number have put off."""
+    def _catch_up(self, late: Backlog) -> None:
+        """Write into the tables all that was put off, and perhaps more."""
         self._carry_out_many(late.runs(self.columns))
-        self._carry_out([("caught up", [(upto,)])])
+        self._do("DELETE FROM backlog")
 
     def _catch_up_inside(self) -> None:
         """Let the tables have all that is on disk, inside a transaction."""
-        late, last = Reader(self.where, self._ask_inside).backlog()
-        if last:
-            self._catch_up(late, last)
+        self._catch_up(Reader(self.where, self._ask_inside).backlog())
         self._backlog = Backlog()
 
     def _dropped(self) -> None:
