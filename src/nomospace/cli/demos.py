@@ -47,13 +47,12 @@ class Demo(NamedTuple):
 class _Open:
     """A hospital, and two games that cost nothing before somebody plays them."""
 
-    def __init__(self, hosts: Together, seed: int) -> None:
-        from nomospace.apps.hospital.ward import Hospital
+    def __init__(self, hospital: Act, seed: int) -> None:
         from nomospace.apps.jigsaw.live import Table
         from nomospace.apps.redrover.live import Field
         from nomospace.cli.venue import InProcess
 
-        self.hospital = Hospital(hosts, seed=seed)
+        self.hospital = hospital
         self.games: dict[str, Act] = {
             "jigsaw": Table(InProcess(), seed=seed),
             "redrover": Field(InProcess(), seed=seed),
@@ -71,9 +70,11 @@ class _Open:
 
 
 def _hospital(seed: int) -> Show:
+    # All of it now: a host that starts looks for the program of an assistant that it has kept.
     from nomospace.apps.hospital.cast import WARDS
+    from nomospace.apps.hospital.ward import Hospital
 
-    return Show(lambda hosts: _Open(hosts, seed), tuple(WARDS), _opened)
+    return Show(lambda hosts: _Open(Hospital(hosts, seed=seed), seed), tuple(WARDS), _opened)
 
 
 def _opened(act: Act) -> dict[str, Any]:

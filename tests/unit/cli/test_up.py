@@ -100,6 +100,8 @@ def test_four_lines_a_page_and_a_second_start(tmp_path: Path) -> None:
     with up(tmp_path, "--port", "0") as second:
         assert second.ask("/v1/topology")["life"] == life["life"] + 1  # type: ignore[index]
         second.end(signal.SIGTERM)
+    log = tmp_path / "up.log"
+    assert not log.exists() or "could not begin" not in log.read_text()
     kept = sorted(file.name for file in (tmp_path / "hospital").glob("*.db"))
     assert kept == ["emergency.db", "maternity.db", "surgery.db"]
 
