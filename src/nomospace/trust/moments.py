@@ -13,16 +13,21 @@ DAY: Final = 86_400 * SECOND
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
+_FIRST: Final = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH) // _US
 _LAST: Final = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // _US
 
 
 def moment(us: int) -> datetime:
-    """A time of ours as certificates have it; past the year 9999 it is the end of that year.
+    """A time of ours as certificates have it; outside of the years 1 to 9999, the nearest in them.
+
+    Times come over the wire, and whoever shows one must not fall over it.
 
     >>> moment(1_500_000).isoformat()
     '1970-01-01T00:00:01+00:00'
+    >>> moment(-(10**18)).year, moment(10**18).year
+    (1, 9999)
     """
-    return _EPOCH + timedelta(seconds=min(us, _LAST) // SECOND)
+    return _EPOCH + timedelta(seconds=max(_FIRST, min(us, _LAST)) // SECOND)
 
 
 def microseconds(at: datetime) -> int:
