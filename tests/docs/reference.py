@@ -95,7 +95,7 @@ def names() -> str:
         if inspect.isclass(value) and issubclass(value, NomospaceError):
             continue  # they have a page of their own
         plain = not inspect.isclass(value) and not inspect.isroutine(value)
-        parts.append(f"## `{name}`\n\n{f'The value `{value!r}`.' if plain else _first(value)}")
+        parts.append(f"## `{name}`\n\n{_value(value) if plain else _first(value)}")
         if inspect.isclass(value):
             rows = [f"| `{_signature(key, one)}` | {_first(one)} |" for key, one in _methods(value)]
             if rows:
@@ -103,6 +103,12 @@ def names() -> str:
         elif not plain:
             parts.append(f"`{_signature(name, value)}`")
     return _page(parts)
+
+
+def _value(value: Any) -> str:
+    """A value in words: as it is written, or what it is when that says nothing."""
+    shown = repr(value)
+    return _first(type(value)) if " at 0x" in shown else f"The value `{shown}`."
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
