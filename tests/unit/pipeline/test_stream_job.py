@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from nomospace.cli import main
 from nomospace.client import dialling
 from nomospace.meaning.question import parse_template
-from nomospace.pipeline.jobs.stream import BadCheckpoint, Plan, _alone, run_stream
+from nomospace.pipeline.jobs.stream import BadCheckpoint, Plan, _alone, _told_to_end, run_stream
 from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.writing import Target
 from tests.servers import free_port
@@ -101,6 +103,17 @@ def test_bad_input(
     told = capsys.readouterr().err
     assert expected in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_job_that_is_told_to_end_ends_its_batch_first(number: int) -> None:
+    before = signal.getsignal(number)
+    with _told_to_end() as wanted:
+        os.kill(os.getpid(), number)
+        assert wanted.wait(5)
+        with pytest.raises(KeyboardInterrupt):  # told twice
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) == before
 
 
 def test_a_host_that_takes_the_connection_and_says_nothing(

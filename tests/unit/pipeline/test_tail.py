@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from nomospace.errors import CallerError
 from nomospace.pipeline.stream.place import HostSilent, Place
 from nomospace.pipeline.stream.tail import OtherTail, RecordsGone, Tail
+from nomospace.pipeline.stream.writing import Keyed, Settled, Target
+from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.segments import TABLES
 from tests.servers import free_port
+from tests.trust_folder import TrustFolder
 from tests.unit.pipeline.live import served
 
 
@@ -67,3 +71,35 @@ def test_a_host_that_is_not_there_is_told_in_time() -> None:
     place = Place(url=f"nomos+plain://127.0.0.1:{free_port()}", patience_s=0.6)
     with pytest.raises(HostSilent, match="does not answer"):
         Tail(place).bounds()
+
+
+def test_hosts_with_certificates_show_their_journals_to_operators(tmp_path: Path) -> None:
+    trust = TrustFolder(tmp_path / "trust")
+    trust.host("ward")
+    trust.agent("clerk@ward")
+    tokens = [
+        make_token(
+            ["cron@ward"],
+            scopes=scopes,
+            identifier=bytes([place] * 8),
+            secret=bytes([place] * 32),
+            now=trust.now,
+            days=1,
+        )
+        for place, scopes in enumerate((["operator"], ["agent"]))
+    ]
+    (trust.folder / "tokens.toml").write_text(Tokens([kept for _, kept in tokens]).text())
+
+    def look(url: str) -> None:
+        clerk = str(trust.folder / "agents" / "clerk@ward")
+        writer = Target(place=Place(url=url, identity=clerk), space="answers")
+        assert writer.check() == "clerk@ward"
+        assert writer.write("s", 0, [Keyed("s/1", ("job", 1))]) == Settled(1, 0)
+        (operator, _), (agent, _) = tokens
+        tail = Tail(Place(url=url, token=operator, trust=str(trust.folder)))
+        bounds = tail.bounds()
+        assert "[job,1]" in [row["fields_text"] for row in rows(tail, 0, bounds.last)]
+        with pytest.raises(CallerError, match="is no operator of this host"):
+            Tail(Place(url=url, token=agent, trust=str(trust.folder))).bounds()
+
+    served(tmp_path, look, trust=trust)

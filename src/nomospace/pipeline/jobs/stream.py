@@ -21,12 +21,15 @@ journal.
 from __future__ import annotations
 
 import fcntl
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGINT, SIGTERM
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
 import msgspec
@@ -38,7 +41,7 @@ from nomospace.meaning.question import Question
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.stream.answering import Answering, Engine, as_row
 from nomospace.pipeline.stream.place import Place
-from nomospace.pipeline.stream.state import ROWS, Memory
+from nomospace.pipeline.stream.state import ROWS, Memory, lasting
 from nomospace.pipeline.stream.tail import Bounds, Tail
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
 
@@ -52,6 +55,8 @@ END_S: Final = 60.0
 """How long a batch that is under way may take to end when the job is told to."""
 LOOK_S: Final = 0.5
 IDENTITY: Final = "stream.json"
+_BEFORE: Final = (".lock", "stream.part")
+"""What may be in a checkpoint whose first run has hardly begun."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -148,7 +153,7 @@ def run_stream(
     prepare: Callable[[], None] = lambda: None,
     say: Say = lambda words: None,
 ) -> Streamed:
-    """Answer a question over a journal until its trigger ends it, or an interrupt does.
+    """Answer a question over a journal until its trigger ends it, or Ctrl-C or SIGTERM does.
 
     Everything is looked at before Spark is started. Raises `HostSilent`, `OtherTail`,
     `BadCheckpoint`, what the host refuses, and what `open_session` does; later `RecordsGone`,
@@ -156,6 +161,7 @@ def run_stream(
     """
     if spark is None:
         check_master(master)
+    plan = msgspec.structs.replace(plan, checkpoint=plan.checkpoint.resolve())
     tail = Tail(_hurried(plan.source), plan.journal)
     bounds = tail.bounds()
     writer = msgspec.structs.replace(plan.target, place=_hurried(plan.target.place))
@@ -220,11 +226,12 @@ def _identity(
     try:
         found = msgspec.json.decode(place.read_bytes(), type=Identity)
     except FileNotFoundError:
-        if any(path.name != ".lock" for path in plan.checkpoint.iterdir()):
+        if any(path.name not in _BEFORE for path in plan.checkpoint.iterdir()):
             why = f"it has files and no {IDENTITY}; name an empty folder"
             raise BadCheckpoint(folder=folder, why=why) from None
         beside = place.with_suffix(".part")
-        beside.write_bytes(msgspec.json.encode(wanted))
+        with lasting(beside) as file:
+            file.write(msgspec.json.encode(wanted))
         beside.replace(place)
         return wanted
     except msgspec.MsgspecError as error:
@@ -285,28 +292,22 @@ class _Job:
             writing = writing.trigger(availableNow=True)
         else:
             writing = writing.trigger(processingTime=f"{plan.trigger} seconds")
-        query = writing.start()
-        try:
-            self._wait(query)
-        except KeyboardInterrupt:
-            self._say("ending after this batch")
-        finally:
-            _end(query)
+        with _told_to_end() as wanted:
+            query = writing.start()
+            try:
+                while query.isActive and not wanted.wait(LOOK_S):
+                    pass
+                if query.isActive:
+                    self._say("ending after this batch")
+            finally:
+                _end(query)
         if self._error is not None:
             raise self._error
+        failed = query.exception()
+        if failed is not None:
+            raise StreamFailed(why=_reason(str(failed))) from failed
         self._done.took_s = monotonic() - began
         return self._done
-
-    def _wait(self, query: StreamingQuery) -> None:
-        """Wait for the query's end; in short steps, so that an interrupt is heard."""
-        from pyspark.errors import PySparkException
-
-        try:
-            while not query.awaitTermination(LOOK_S):
-                pass
-        except PySparkException as error:
-            if self._error is None:
-                raise StreamFailed(why=_reason(str(error))) from error
 
     def _batch(self, frame: DataFrame, batch: int) -> None:
         """Do a batch; what goes wrong is kept as it is, as Spark would make text of it."""
@@ -353,6 +354,29 @@ class _Job:
         ]
         table: pa.Table = frame.orderBy("seq").selectExpr(*columns).toArrow()
         return table.cast(ROWS)
+
+
+@contextmanager
+def _told_to_end() -> Iterator[threading.Event]:
+    """Set when the job is told to end, by Ctrl-C or SIGTERM; told twice, it ends at once.
+
+    Spark's own way to hear of Ctrl-C ends what is at work in the middle.
+    """
+    wanted = threading.Event()
+
+    def heard(number: int, frame: object) -> None:
+        if wanted.is_set():
+            raise KeyboardInterrupt
+        wanted.set()
+
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # nobody else hears signals
+        before = {number: signal.signal(number, heard) for number in (SIGINT, SIGTERM)}
+    try:
+        yield wanted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(query: StreamingQuery) -> None:

@@ -148,7 +148,7 @@ class Memory:
         if not rows.num_rows:
             return chunks[:kept]
         name = f"chunk-{uuid4().hex}.parquet"
-        with _lasting(self.folder / name) as file:
+        with lasting(self.folder / name) as file:
             pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
         return (*chunks[:kept], Chunk(name, rows.num_rows))
 
@@ -171,7 +171,7 @@ class Memory:
         """Let a state count beside the one before it, and forget all else."""
         place = self._manifest(state.batch)
         beside = place.with_suffix(".part")
-        with _lasting(beside) as file:
+        with lasting(beside) as file:
             file.write(msgspec.json.encode(state))
         beside.replace(place)
         folder = os.open(self.folder, os.O_RDONLY)  # a name lasts when its folder is on disk
@@ -195,7 +195,7 @@ class Memory:
 
 
 @contextmanager
-def _lasting(path: Path) -> Iterator[IO[bytes]]:
+def lasting(path: Path) -> Iterator[IO[bytes]]:
     """A new file that is on disk, all of it, when the block ends."""
     with path.open("wb") as file:
         yield file
