@@ -14,6 +14,7 @@ from tests.browser.workshop import SENT, begin, laws_of
 BENCH = "main[aria-label='Law bench']"
 EDITOR = ".bench-law .cm-content"
 LAX = "law(quota).\nR1. sent(X, M, Y) :- do(forward).\nR4. arrived(X, M, Y) :- do(deliver)."
+PYTHON = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(forward)\n'
 HASH = load(FIRST_LAW).hash
 
 
@@ -46,6 +47,9 @@ def test_errors_are_told_with_their_caret_as_one_types(ward: Site, open_page: Op
     page.get_by_role("link", name="Law bench").click()
     expect(page.locator(EDITOR)).to_contain_text("forwrad")
     expect(finding).to_be_visible()
+    page.reload()  # as when the host was started anew, which knows nothing of what was typed
+    expect(page.locator(EDITOR)).to_contain_text("forwrad")
+    expect(finding).to_be_visible()
 
 
 def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
@@ -73,6 +77,15 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     alert = page.get_by_role("alert")
     expect(alert).to_have_text('✕events: line 1: "home" is missing; is "hoem" a slip for it?')
     expect(events).to_contain_text("hoem")
+
+
+def test_a_law_in_python_is_known_when_it_is_pasted(ward: Site, open_page: Open) -> None:
+    page = open_page(ward, "/bench")
+    type_law(page, PYTHON, anew=True)
+    expect(page.get_by_label("Language")).to_have_value("Python (.law.py)")
+    expect(page.get_by_role("status").first).to_contain_text("law open, 1 rule")
+    page.get_by_role("button", name="Run the events").click()
+    expect(page.locator(".bench-told:visible")).to_contain_text("forwarded by all_pass")
 
 
 def test_a_draft_is_compared_with_what_was_in_force(ward: Site, open_page: Open) -> None:

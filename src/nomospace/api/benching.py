@@ -23,7 +23,7 @@ from nomospace.law.format import format_law
 from nomospace.law.program import examine
 from nomospace.terms import Diagnostic, Source
 
-DRAFT_CHARS_MAX: Final = 200_000
+DRAFT_CHARS_MAX: Final = 100_000
 """The longest text that is checked while it is typed."""
 FINDINGS_MAX: Final = 100
 """How many findings are told; the rest is counted."""

@@ -147,6 +147,7 @@ def run(
 @asynccontextmanager
 async def _with_console(server: "Server") -> "AsyncIterator[Serving]":
     """The API of a host with its console, and what the console does in child processes."""
+    from nomospace import laws
     from nomospace.api.http import serving
     from nomospace.cli.console import Workshop
     from nomospace.console import Console
@@ -156,7 +157,9 @@ async def _with_console(server: "Server") -> "AsyncIterator[Serving]":
     workshop.add(server)
     stages = Stages(bench=workshop.bench, pipeline=workshop.pipeline)
     try:
-        async with serving(server, pages=Console(stages=stages).attach) as served:
+        shipped = laws.path(laws.NAMES[0]).parent
+        console = Console(stages=stages, laws=shipped)
+        async with serving(server, pages=console.attach) as served:
             yield served
     finally:
         workshop.close()

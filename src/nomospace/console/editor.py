@@ -2,7 +2,7 @@
 
 It stands on the editor that comes with NiceGUI, so it works offline. What is typed is told a moment
 after the last key; the element's own value is kept up to date, so a window that lost its connection
-comes back with what was typed.
+comes back with what was typed. A window keeps it besides, for when its host is started anew.
 """
 
 from __future__ import annotations
@@ -34,17 +34,23 @@ class Editor(Element, component=STATIC / "editor.js"):
         value: str,
         *,
         label: str,
+        keep: str = "",
+        first: str = "",
         language: Language = "",
         on_change: Callable[[str], object] | None = None,
         on_submit: Callable[[], Any] | None = None,
     ) -> None:
-        """`on_submit` is Ctrl-Enter."""
+        """`keep` is the name under which the window keeps what is typed; it has it come back when
+        `value` is but the `first` text that there is for everyone. `on_submit` is Ctrl-Enter.
+        """
         super().__init__()
         self.value = value
         self._on_change = on_change
         self._props["value"] = value
         self._props["language"] = language
         self._props["label"] = label
+        self._props["keep"] = keep
+        self._props["first"] = first
         self.on("change", self._changed)
         if on_submit is not None:
             self.on("submit", on_submit)

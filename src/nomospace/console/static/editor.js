@@ -1,5 +1,5 @@
 // A text with its language's colours, and marks where something was found in it.
-// - `value` is what it begins with; `put` writes another text, `mark` shows what was found.
+// - `value` is what it begins with, and `first` what it would without anything typed; `put` writes another text, `mark` shows what was found.
 // - What is typed is told as `change`, a moment after the last key, or when the editor is left;
 //   Ctrl-Enter tells it at once and then `submit`.
 // Colours are the console's variables, so that light and dark need nothing else. Tab leaves the
@@ -126,21 +126,28 @@ function unitOf(text) {
   return (index) => units[Math.min(index, units.length - 1)];
 }
 
+// A window keeps what was typed in it, so that it is there again when the host was started anew.
+const place = (name) => `nomospace.typed.${name}`;
+function recall(name) {
+  try { return name ? sessionStorage.getItem(place(name)) : null; } catch { return null; }
+}
+function remember(name, text) {
+  try { if (name) sessionStorage.setItem(place(name), text); } catch { /* there is no room; the host has it */ }
+}
+
 export default {
   template: `<div class="editor"></div>`,
-  props: { value: String, language: String, label: String, readonly: Boolean },
+  props: { value: String, language: String, label: String, keep: String, first: String },
   emits: ["change", "submit"],
   watch: { language() { this.speak(); } },
   mounted() {
     this.tongue = new CM.Compartment();
-    this.writing = new CM.Compartment();
     this.view = new CM.EditorView({
       doc: this.value || "",
       parent: this.$el,
       extensions: [
         CM.Prec.high(CM.keymap.of([{ key: "Mod-Enter", run: () => { this.tell(); this.$emit("submit"); return true; } }])),
         CM.basicSetup, CM.EditorView.lineWrapping, theme, CM.syntaxHighlighting(style), this.tongue.of([]), found, hints,
-        this.writing.of([CM.EditorState.readOnly.of(this.readonly)]),
         CM.EditorView.contentAttributes.of({ "aria-label": this.label, "aria-multiline": "true" }),
         // Whoever leaves the editor for a button or a link expects what was typed to be there.
         CM.EditorView.domEventHandlers({ blur: () => { this.tell(); } }),
@@ -153,6 +160,12 @@ export default {
     });
     this.told = this.value || "";
     this.speak();
+    const typed = recall(this.keep);
+    // The host knows of nothing typed yet; perhaps it has been started anew.
+    if (typed !== null && typed !== this.told && this.told === this.first) {
+      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: typed } });
+      this.tell();
+    }
   },
   beforeUnmount() {
     if (this.telling) this.tell();
@@ -172,7 +185,7 @@ export default {
       clearTimeout(this.telling);
       this.telling = null;
       const text = this.view.state.doc.toString();
-      if (text !== this.told) { this.told = text; this.$emit("change", text); }
+      if (text !== this.told) { this.told = text; remember(this.keep, text); this.$emit("change", text); }
     },
     put(text) {
       clearTimeout(this.telling);
@@ -181,6 +194,7 @@ export default {
       this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
       this.quiet = false;
       this.told = text;
+      remember(this.keep, text);
     },
     mark(text, findings) {
       if (text !== this.view.state.doc.toString()) return; // it has been typed on since

@@ -90,13 +90,16 @@ class Adopting:
 
     async def _adopt(self) -> None:
         await Working(self._button, self._said)(self._work())
-        self._arm()
+        if not self._button.is_deleted:
+            self._arm()
 
     async def _work(self) -> None:
         bench, service = self._bench, self._frame.console.service
         seat = service.seat(self._frame.viewer, bench.agent)
         law = await service.law(text=bench.draft.text, language=bench.draft.language)
         told = await seat.adopt(law)
+        if self._said.is_deleted:
+            return  # the place was left meanwhile
         self._confirming.set_value("")
         with self._said, ui.element("div").classes("done").props("role=status"):
             ui.label(f"✓ {bench.agent} has adopted law {law.name} {law.hash[:8]}").classes(

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from nomospace.console.editor import Editor
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
-from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.law_bench.state import FIRST_EVENTS, Bench
 from nomospace.console.places.listing import Column, Listing, Row
 from nomospace.console.places.parts import Working, act
 from nomospace.console.stage import Bench as Tries
@@ -51,6 +51,8 @@ class Trying:
         editor = Editor(
             bench.events,
             label="The events to try the law on",
+            keep="events",
+            first=FIRST_EVENTS,
             language="json",
             on_change=self._typed,
             on_submit=self._run,

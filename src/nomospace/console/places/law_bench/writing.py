@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ from nomospace.api.benching import CheckedView, FindingView, check_law, lay_out
 from nomospace.console.editor import Editor
 from nomospace.console.look import attributes, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
-from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.law_bench.state import FIRST_LAW, Bench
 from nomospace.console.places.parts import act, card_head, choice
 from nomospace.console.stage import Draft
 from nomospace.errors import NomospaceError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 SHOWN_MAX: Final = 40
 """How many findings are listed; the editor marks more."""
+PYTHON: Final = re.compile(r"^law = Law\(", re.MULTILINE)
+"""How every law in Python begins, and no other: a text that is pasted tells its language."""
 LANGUAGES: Final = {"law": "Rules (.law)", "python": "Python (.law.py)"}
 
 
@@ -51,6 +54,8 @@ class Writing:
             self._editor = Editor(
                 bench.draft.text,
                 label="The text of the law",
+                keep="law",
+                first=FIRST_LAW,
                 language=bench.draft.language,
                 on_change=self._typed,
             )
@@ -63,7 +68,11 @@ class Writing:
     # -- what was done ---------------------------------------------------------------------------
 
     async def _typed(self, text: str) -> None:
-        self._bench.draft = Draft(text, self._bench.draft.language)
+        draft = Draft(text, self._bench.draft.language)
+        if draft.language == "law" and PYTHON.search(text):
+            await self._write(Draft(text, "python"))
+            return
+        self._bench.draft = draft
         await self._check()
 
     async def _speak(self, language: str) -> None:
@@ -95,7 +104,8 @@ class Writing:
 
     async def _write(self, draft: Draft) -> None:
         self._bench.draft = draft
-        self._editor.put(draft.text)
+        if draft.text != self._editor.value:
+            self._editor.put(draft.text)
         self._editor.speak(draft.language)
         self._language.set_value(draft.language)
         await self._check()

@@ -22,7 +22,7 @@ from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, fault, mono
-from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, Meaning
+from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, Meaning
 from nomospace.console.places.parts import Working, act, card_head, choice
 from nomospace.errors import NomospaceError
 
@@ -102,6 +102,8 @@ class MeaningPlace:
             self._text = Editor(
                 state.text,
                 label="The text of the ontology",
+                keep="ontology",
+                first=EXAMPLE,
                 language="yaml" if state.format == "yaml" else "",
                 on_change=self._typed,
             ).classes("meaning-text")
@@ -200,6 +202,8 @@ class MeaningPlace:
         Editor(
             state.tuples,
             label="Tuples, a JSON object a line",
+            keep="tuples",
+            first=TUPLES,
             language="json",
             on_change=self._tuples,
             on_submit=self._match,
