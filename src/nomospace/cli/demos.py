@@ -28,12 +28,12 @@ class Act(Protocol):
 class Show:
     """A demonstration, chosen: the hosts that it wants, and what it is once they run.
 
-    `stages` are the arguments of the console's stages that the act is. One without hosts of its
-    own brings others along (`apps.venue`); the console's host is then `home`.
+    `stages` are the arguments of the console's stages that the act is. Those that have no hosts
+    here bring their own along (`apps.venue`).
     """
 
     put_on: Callable[[Together], Act]
-    hosts: tuple[str, ...] = ("home",)
+    hosts: tuple[str, ...] = ()
     stages: Callable[[Act], dict[str, Any]] = field(default=lambda _: {})
 
 

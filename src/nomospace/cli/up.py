@@ -37,6 +37,8 @@ app = typer.Typer(add_completion=False)
 
 PORT: Final = 8765
 """Where the console is, if nobody else is there."""
+HOME: Final = "home"
+"""The host of the console, where a demonstration has none of its own."""
 LOG_BYTES: Final = 1_000_000
 SPEED: Final = 30.0
 TOKEN: Final = "token"
@@ -214,11 +216,12 @@ Running = tuple["Show", "Together", "Act"]
 
 
 async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:
-    """Start the hosts of a demonstration."""
+    """Start the hosts of a demonstration; the first of all has the `api`."""
     from nomospace.node.together import Together
 
     show = DEMOS[name].show(seed)
-    hosts = await stack.enter_async_context(Together(show.hosts, place / name, api=api))
+    names = show.hosts or ((HOME,) if api else ())
+    hosts = await stack.enter_async_context(Together(names, place / name, api=api))
     return show, hosts, show.put_on(hosts)
 
 
@@ -304,7 +307,12 @@ def _free_port(asked: int | None) -> int:
 def _data_home() -> Path:
     """Where programs keep the data of a person, as the XDG rules have it."""
     home = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return home if home.is_absolute() else Path.home() / ".local" / "share"
+    if home.is_absolute():
+        return home
+    try:
+        return Path.home() / ".local" / "share"
+    except RuntimeError:  # as in a container whose user nobody has named
+        raise NoDataFolder(folder="~", why="this user has no home") from None
 
 
 @contextmanager

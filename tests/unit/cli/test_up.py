@@ -112,7 +112,7 @@ def test_several_demonstrations_in_one_console_for_a_while(tmp_path: Path) -> No
         with suppress(OSError):  # if somebody else has it, so much the better
             other.bind(("127.0.0.1", PORT))
             other.listen()
-        with up(tmp_path, "--demo", "bidding", "--demo", "jigsaw", "--for", "0.5") as running:
+        with up(tmp_path, "--demo", "jigsaw", "--demo", "bidding", "--for", "0.5") as running:
             assert running.port != PORT
             assert DEMOS["bidding"].words in running.lines[0]
             assert DEMOS["jigsaw"].words in running.lines[0]
