@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -21,6 +23,7 @@ from nomospace.api.routing import (
 )
 from nomospace.api.service import Membership
 from nomospace.client.membership import read_certificate
+from nomospace.meaning.reading import read_ontology
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
 SPACE = "/spaces/{space}"
@@ -46,9 +49,21 @@ async def move(seat: TheSeat, asked: m.MoveAsked, service: TheService) -> m.Plac
 
 
 @router.post(SPACE, tags=["spaces"])
-async def open_space(seat: TheSeat, space: SpacePath, asked: m.OpenSpace) -> m.SpaceOpened:
-    """Have an interface space of a name, private or shared; having it already is fine."""
-    opened = await seat.space(space, shared=asked.shared, durable=asked.durable)
+async def open_space(
+    seat: TheSeat, space: SpacePath, asked: m.OpenSpace, service: TheService
+) -> m.SpaceOpened:
+    """Have an interface space of a name, private or shared; having it already is fine.
+
+    Under a law, which the agent has adopted, every operation is ruled on. With an ontology, in
+    YAML, templates match by meaning.
+    """
+    law = await service.law(law=asked.law) if asked.law else None
+    words = None
+    if asked.ontology:
+        words = await asyncio.to_thread(read_ontology, asked.ontology, "ontology.yaml")
+    opened = await seat.space(
+        space, shared=asked.shared, durable=asked.durable, law=law, ontology=words
+    )
     if opened.shared and not asked.shared:
         await opened.unshare()
     return m.SpaceOpened(name=opened.name, shared=opened.shared)

@@ -67,10 +67,15 @@ class LoginToken(BaseModel):
 
 
 class OpenSpace(Asked):
-    """Have an interface space."""
+    """Have an interface space: under a law that the agent has adopted, with an ontology's text.
+
+    `law` is the hash of the law or the name of its community.
+    """
 
     shared: bool = True
     durable: bool = True
+    law: Annotated[str, Field(max_length=200)] = ""
+    ontology: Annotated[str, Field(max_length=LAW_CHARS_MAX)] = ""
 
 
 class SpaceOpened(BaseModel):

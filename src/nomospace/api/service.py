@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 INBOX_MAX: Final = 1_000
 """How many letters of one membership are kept for those who ask late."""
+SPACES_MAX: Final = 1_000
+"""How many spaces of one agent are held; one that is let go is opened again."""
 SEATS_MAX: Final = 1_000
 """How many agents act by way of the service at a time; the one idle longest makes room."""
 WAIT_S_MAX: Final = 60.0
@@ -161,6 +163,7 @@ class Seat:
         self._line = line
         self._agent = Agent(line)
         self._inboxes: dict[str, Inbox] = {}
+        self._spaces: dict[str, Space] = {}
         self.busy = 0
         """How many questions are under way."""
 
@@ -169,9 +172,32 @@ class Seat:
         """The agent's id."""
         return self._line.agent
 
-    async def space(self, name: str, *, shared: bool = True, durable: bool = True) -> Space:
-        """The agent's interface space of a name: as it is, made and shared as asked for."""
-        return await self._agent.space(name, shared=shared, durable=durable)
+    async def space(
+        self,
+        name: str,
+        *,
+        shared: bool = True,
+        durable: bool = True,
+        law: CompiledLaw | None = None,
+        ontology: Any = None,
+    ) -> Space:
+        """The agent's interface space of a name: as it is, made and shared as asked for.
+
+        What it was opened under counts from then on: law and ontology need not be named again.
+        """
+        found = self._spaces.get(name)
+        if found is None or law is not None or ontology is not None:
+            if law is None:
+                law = self._service.law_over(name, self.id)
+            found = await self._agent.space(
+                name, shared=shared, durable=durable, law=law, ontology=ontology
+            )
+            self._spaces[name] = found
+            while len(self._spaces) > SPACES_MAX:
+                del self._spaces[next(iter(self._spaces))]
+        elif shared and not found.shared:
+            await found.share()
+        return found
 
     async def find(
         self,
@@ -364,6 +390,12 @@ class Service:
         """Raise `NoSuchHost` unless a host is in the group; else a move would wait for nobody."""
         if host not in self._server.host.view.members:
             raise NoSuchHost(host=host)
+
+    def law_over(self, space: str, agent: str) -> CompiledLaw | None:
+        """The law that an agent here has a space under; `None` for one that it does not have."""
+        resident = self._server.host.core.holding.residents.get(agent)
+        found = None if resident is None else resident.spaces.get(space)
+        return self._server.host.law(found.law) if found is not None and found.law else None
 
     def laws_of(self, agent: str) -> tuple[CompiledLaw, ...]:
         """The laws that an agent here is under."""

@@ -464,3 +464,39 @@ def test_tuples_are_matched_by_meaning_with_reasons() -> None:
             assert not code or answer.json()["code"] == code
 
     on_the_web(work)
+
+
+def test_a_space_under_a_law_rules_on_what_is_asked_over_http() -> None:
+    async def work(web: Web) -> None:
+        text = (
+            "law(quiet). R1. sent(_, out([ok(_)]), _) :- do(forward). "
+            "R2. sent(_, _, _) :- tupleSpace@CS, do(forward). R3. arrived(_, _, _) :- do(deliver)."
+        )
+        adopted = await web("POST", f"{AGENT}/communities", {"text": text})
+        law = adopted.json()["law"]
+        other = await web("POST", f"{AGENT}/spaces/post", {"law": "nobody's"})
+        assert (other.status_code, other.json()["code"]) == (404, "api.no-such-law")
+        opened = await web("POST", f"{AGENT}/spaces/post", {"law": law})
+        assert opened.status_code == 200, opened.text
+        fine = await web("POST", f"{AGENT}/spaces/post/out", {"fields": [{"term": "ok(1)"}]})
+        assert fine.json() == {"written": 1}
+        refused = await web("POST", f"{AGENT}/spaces/post/out", {"fields": ["anything"]})
+        assert (refused.status_code, refused.json()["code"]) == (403, "law.refused")
+
+    on_the_web(work)
+
+
+def test_a_space_with_an_ontology_matches_by_meaning_over_http() -> None:
+    async def work(web: Web) -> None:
+        cars = "classes: {Car: {}, Van: {parents: Car}}"
+        broken = await web("POST", f"{AGENT}/spaces/lot", {"ontology": "classes: ["})
+        assert broken.status_code == 400, broken.text
+        await web("POST", f"{AGENT}/spaces/lot", {"ontology": cars})
+        van = {"term": "object('Van', v1, [])"}
+        written = await web("POST", f"{AGENT}/spaces/lot/out", {"fields": [van]})
+        assert written.status_code == 200, written.text
+        car = {"term": "formal(class('Car'))"}
+        found = await web("POST", f"{AGENT}/spaces/lot/read", {"template": [car]})
+        assert found.json()["tuple"] is not None, found.text
+
+    on_the_web(work)
