@@ -47,7 +47,7 @@ export default {
           </button>
         </span>
         <span class="lawnumber" aria-hidden="true">{{ line.number }}</span>
-        <span class="lawcode"><span v-for="(piece, i) in line.pieces" :key="i" :class="'t-' + piece.kind">{{ piece.text }}</span></span>
+        <span class="lawcode" v-memo="[line]"><span v-for="(piece, i) in line.pieces" :key="i" :class="'t-' + piece.kind">{{ piece.text }}</span></span>
       </div>
       <div v-if="more" class="quiet">{{ more }} more lines are not shown</div>
     </div>`,

@@ -8,7 +8,7 @@ export default {
       <label class="find"><span class="quiet">Find</span>
         <input v-model="wanted" type="search" class="mono" placeholder="member or term" aria-label="Find members" /></label>
       <ul class="members-all" :aria-label="label" tabindex="0">
-        <li v-for="one in shown" :key="one.id" class="member" :data-member="one.home">
+        <li v-for="one in shown" :key="one.id" v-memo="[one]" class="member" :data-member="one.home">
           <button type="button" class="member-name mono" @click="$emit('pick', one.id)" :title="one.home + ' at ' + one.host">{{ one.home }}</button>
           <span class="quiet num" :title="one.rulings + ' rulings'">{{ one.rulings.toLocaleString("en") }}</span>
           <span class="chips">

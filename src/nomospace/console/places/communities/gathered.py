@@ -26,7 +26,6 @@ class Line(NamedTuple):
     law: str
     name: str
     members: int
-    rulings: int
     obligations: int
 
 
@@ -39,19 +38,18 @@ class Hits(NamedTuple):
 
 
 def communities(services: Mapping[str, Service]) -> list[Line]:
-    """The laws that have members at any host, those with most members first."""
+    """The laws that have members at any host, by name: they stay where they are."""
     found: dict[str, Line] = {}
     for service in services.values():
         for one in service.views.communities():
-            was = found.get(one.law, Line(one.law, one.name, 0, 0, 0))
+            was = found.get(one.law, Line(one.law, one.name, 0, 0))
             found[one.law] = Line(
                 one.law,
                 one.name,
                 was.members + one.members,
-                was.rulings + one.rulings,
                 was.obligations + one.obligations,
             )
-    return sorted(found.values(), key=lambda line: (-line.members, line.name, line.law))
+    return sorted(found.values(), key=lambda line: (line.name, line.law))
 
 
 def laws(services: Mapping[str, Service], law: str) -> Iterator[LawView]:

@@ -6,7 +6,7 @@ changed is sent to the browser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +45,7 @@ class Communities:
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._law = ""
-        self._lines: list[Line] = []
+        self._tabs: dict[str, Tab] = {}
         self._one: Community | None = None
 
     def show(self) -> None:
@@ -68,30 +68,22 @@ class Communities:
         lines = gathered.communities(self._frame.console.services)
         known = {line.law: line for line in lines}
         named = {line.name: line.law for line in reversed(lines)}
-        law = law if law in known else named.get(law, lines[0].law if lines else "")
-        if lines != self._lines or law != self._law:
-            self._lines = lines
-            self._draw_strip(law)
+        if law not in known:
+            most = max(lines, key=lambda line: line.members).law if lines else ""
+            law = named.get(law, most)
+        if list(known) != list(self._tabs):
+            self._draw_strip(lines)
+        for line in lines:
+            self._tabs[line.law].tell(line, chosen=line.law == law)
         if law != self._law or (not law and self._one is None):
             self._choose(law)
 
-    def _draw_strip(self, chosen: str) -> None:
+    def _draw_strip(self, lines: list[Line]) -> None:
         self._strip.clear()
+        self._tabs = {}
         with self._strip:
-            for line in self._lines:
-                with (
-                    ui.element("button")
-                    .classes("strip-one")
-                    .props(f"type=button role=tab aria-selected={_flag(line.law == chosen)}")
-                    .on("click", partial(self._pick, line.law)) as made
-                ):
-                    look.attributes(made, data_law=line.law)
-                    ui.label(line.name).classes("strip-name")
-                    ui.label(f"{line.members} members").classes("quiet")
-                    if line.obligations:
-                        ui.label(f"⏳ {line.obligations}").classes("obligation").tooltip(
-                            "pending obligations"
-                        )
+            for line in lines:
+                self._tabs[line.law] = Tab(line, partial(self._pick, line.law))
 
     def _pick(self, law: str) -> None:
         self._look(law)
@@ -109,6 +101,27 @@ class Communities:
                     "No agent of these hosts is under a law.",
                     "Adopt one in “As a member”, or run: nomospace up",
                 )
+
+
+class Tab:
+    """A community in the strip. Its figures change in place: a pointer, or the focus, stays."""
+
+    def __init__(self, line: Line, pick: Callable[[], None]) -> None:
+        self._tab = ui.element("button").classes("strip-one").props("type=button role=tab")
+        with look.attributes(self._tab, data_law=line.law).on("click", pick):
+            ui.label(line.name).classes("strip-name")
+            self._members = ui.label().classes("quiet")
+            self._owed = ui.label().classes("obligation").tooltip("pending obligations")
+        self._chosen: bool | None = None
+
+    def tell(self, line: Line, *, chosen: bool) -> None:
+        """Show other figures, and whether it is the one that is looked at."""
+        self._members.set_text(f"{line.members} member{'s' * (line.members != 1)}")
+        sign = look.SIGNS[look.OBLIGATION]
+        self._owed.set_text(f"{sign} {line.obligations:,}" if line.obligations else "")
+        if chosen != self._chosen:
+            self._chosen = chosen
+            look.attributes(self._tab, aria_selected="true" if chosen else "false")
 
 
 class Community:
@@ -229,7 +242,3 @@ def _row(seen: Seen) -> Row:
         "event": gathered.cut(ruling.event, 300),
         "at": ruling.at,
     }
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"

@@ -6,6 +6,7 @@ what is other than before is sent to the browser.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -52,7 +53,7 @@ class Spaces:
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
-        self._entries: list[Entry] = []
+        self._lines: dict[Named, Line] = {}
         self._which = Named("")
         self._found = Found([], 0, True, [])
         self._inside: list[tuple[str, SpaceInside]] = []
@@ -103,26 +104,19 @@ class Spaces:
         entries = gathered.entries(self._services)
         known = {entry.which: entry for entry in entries}
         which = which if which in known else entries[0].which
-        if entries != self._entries or which != self._which:
-            self._entries = entries
-            self._draw_list(which)
+        if list(known) != list(self._lines):
+            self._draw_list(entries)
+        for entry in entries:
+            self._lines[entry.which].tell(entry, chosen=entry.which == which)
         if which != self._which:
             self._choose(known[which])
 
-    def _draw_list(self, chosen: Named) -> None:
+    def _draw_list(self, entries: list[Entry]) -> None:
         self._list.clear()
+        self._lines = {}
         with self._list:
-            for entry in self._entries:
-                button = ui.element("button").classes("spaces-one").props("type=button")
-                look.attributes(
-                    button,
-                    data_space=entry.which.name,
-                    aria_pressed="true" if entry.which == chosen else "false",
-                )
-                with button.on("click", partial(self._pick, entry.which)):
-                    ui.label(entry.which.name).classes("mono spaces-name")
-                    ui.label(f"{entry.tuples:,}").classes("num")
-                    ui.label(_about(entry)).classes("quiet spaces-about")
+            for entry in entries:
+                self._lines[entry.which] = Line(entry, partial(self._pick, entry.which))
 
     def _pick(self, which: Named) -> None:
         self._look_around(which)
@@ -243,6 +237,26 @@ class Spaces:
                 strength = "strong" if reaction.strong else "weak"
                 about = f"{strength}, {reaction.mode}, fired {reaction.fired:,} times{on}"
                 _line("⟳", reaction.template, f"{about}, on {host}")
+
+
+class Line:
+    """A space in the list. Its figures change in place, so a pointer or a focus stays on it."""
+
+    def __init__(self, entry: Entry, pick: Callable[[], None]) -> None:
+        self._button = ui.element("button").classes("spaces-one").props("type=button")
+        with look.attributes(self._button, data_space=entry.which.name).on("click", pick):
+            ui.label(entry.which.name).classes("mono spaces-name")
+            self._count = ui.label().classes("num")
+            self._about = ui.label().classes("quiet spaces-about")
+        self._chosen: bool | None = None
+
+    def tell(self, entry: Entry, *, chosen: bool) -> None:
+        """Show other figures, and whether it is the one that is looked at."""
+        self._count.set_text(f"{entry.tuples:,}")
+        self._about.set_text(_about(entry))
+        if chosen != self._chosen:
+            self._chosen = chosen
+            look.attributes(self._button, aria_pressed="true" if chosen else "false")
 
 
 def _head(what: str, count: int) -> None:
