@@ -4,6 +4,7 @@ Both only start the real tools (ruff, mypy, import-linter, pytest) with the inte
 this, so that the versions are those of the lock. Outside a checkout there is nothing to check.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -105,5 +106,9 @@ def run_tests(context: typer.Context) -> None:
         # File by file, so that a file's tests share what it has started, and in the order that
         # tests/conftest.py puts them in: what takes long begins first.
         arguments = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments]
-    done = subprocess.run([sys.executable, "-P", "-m", "pytest", *arguments], cwd=root, check=False)
+    # The tests start hundreds of processes: each would compile what it imports, all over again.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", *arguments], cwd=root, env=environment, check=False
+    )
     raise typer.Exit(done.returncode)
