@@ -75,6 +75,16 @@ def open_page(chromium: Browser) -> Iterator[Open]:
 
     What a page itself logs as an error fails the test: it is how a broken component shows.
     """
+    yield from _opening(chromium)
+
+
+@pytest.fixture(scope="module")
+def open_lasting(chromium: Browser) -> Iterator[Open]:
+    """As `open_page`, until the last test of the file: what a window has loaded it keeps."""
+    yield from _opening(chromium)
+
+
+def _opening(chromium: Browser) -> Iterator[Open]:
     contexts = []
     errors: list[str] = []
 

@@ -20,12 +20,17 @@ def ward() -> Iterator[Site]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def window(ward: Site, open_lasting: Open) -> Page:
+    return open_lasting(ward, "/now")
+
+
 @pytest.fixture
-def page(ward: Site, open_page: Open) -> Page:
-    page = open_page(ward, "/now")
-    page.wait_for_selector(".map-agent")
-    page.wait_for_selector(".ruling")
-    return page
+def page(ward: Site, window: Page) -> Page:
+    window.goto(f"{ward.url}/now")
+    window.wait_for_selector(".map-agent")
+    window.wait_for_selector(".ruling")
+    return window
 
 
 # -- the map ---------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ class Frame:
                 link = ui.link(target=path).classes("rail-link").props(f'data-place="{path}"')
                 with link:
                     ui.icon(entry.icon).props("aria-hidden=true")
-                    ui.label(entry.title)
+                    ui.label(entry.title).classes("rail-title")
                 self._links[path] = link
 
     def _draw_foot(self) -> None:

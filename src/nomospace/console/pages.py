@@ -87,6 +87,10 @@ def mount(app: FastAPI, console: Console) -> None:
         frame = Frame(console, state["principal"], state["token"])
         client.on_delete(frame.leave)
         ui.add_head_html(head)
+        # The place itself is the page's main part, and not what the layout has around it.
+        around = client.content.parent_slot
+        assert around is not None, "the middle is inside the layout"
+        around.parent.props("role=presentation")
         ui.dark_mode(LOOKS.get(client.request.cookies.get("nomospace_look", "")))
         seen = {
             path: place

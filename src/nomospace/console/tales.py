@@ -66,8 +66,8 @@ def tell_ruling(frame: Frame, host: str, id: str) -> None:
     if ruling is None:
         mend = "the journal keeps the latest records; ask for the rulings to see which are there"
         raise NotSeen(what="ruling with the record", name=id, mend=mend)
-    verdict = verdict_of(ruling)
-    verdict_chip(verdict)
+    if ruling.community:
+        verdict_chip(verdict_of(ruling))
     mono(ruling.event).classes("pre term")
     with fact("when"):
         when(ruling.at)

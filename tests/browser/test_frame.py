@@ -1,0 +1,184 @@
+"""What stays while places change: the rail, the command box, light and dark, the stories."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from nomospace.console.pages import PLACES
+from tests.browser.conftest import Open
+from tests.browser.site import Servers, Site, site
+from tests.browser.ward import HOSTS, LAW, begin
+
+OPERATORS = [path for path, place in PLACES.items() if place.operator]
+
+
+@pytest.fixture(scope="module")
+def ward() -> Iterator[Site]:
+    with site(begin, hosts=HOSTS) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def window(ward: Site, open_lasting: Open) -> Page:
+    return open_lasting(ward, "/communities")
+
+
+@pytest.fixture
+def page(ward: Site, window: Page) -> Page:
+    window.goto(f"{ward.url}/communities")
+    window.wait_for_selector("main[aria-label=Communities]")
+    return window
+
+
+def find(page: Page, text: str) -> None:
+    """Open the command box and type."""
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type(text)
+
+
+# -- the rail --------------------------------------------------------------------------------------
+
+
+def test_the_rail_has_six_places_the_member_and_the_host(page: Page, ward: Site) -> None:
+    links = page.get_by_role("navigation", name="Places").get_by_role("link")
+    six = "Now, Communities, Spaces, Law bench, Meaning, Pipeline".split(", ")
+    assert links.locator(".rail-title").all_inner_texts() == [*six, "As a member"]
+    current = page.locator("[aria-current=page]")
+    expect(current).to_contain_text("Communities")
+    expect(page.locator(".dots")).to_contain_text("3 engaged")
+    assert [dot.get_attribute("title") for dot in page.locator(".dot").all()] == list(HOSTS)
+    links.nth(0).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[aria-label=Now]")
+    expect(current).to_contain_text("Now")
+    expect(page).to_have_title("Now · ward-1")
+    page.go_back()
+    page.wait_for_selector("main[aria-label=Communities]")
+    expect(current).to_contain_text("Communities")
+
+
+def test_the_clock_shows_utc_on_request_and_remembers_it(page: Page) -> None:
+    clock = page.locator("#rail-clock")
+    expect(clock).not_to_have_text("")
+    clock.click()
+    expect(clock).to_contain_text("UTC")
+    page.reload()
+    expect(clock).to_contain_text("UTC")
+
+
+def test_light_and_dark_are_chosen_and_remembered(page: Page) -> None:
+    look = page.locator("#rail-look")
+    expect(page.locator("body.body--light")).to_be_visible()
+    look.click()  # light, whatever the system says
+    look.click()
+    expect(page.locator("body.body--dark")).to_be_visible()
+    expect(look).to_have_attribute("aria-label", "Look: dark. Change")
+    page.reload()
+    expect(page.locator("body.body--dark")).to_be_visible()
+    look.click()
+    expect(page.locator("body.body--light")).to_be_visible()  # as the system again
+
+
+# -- the command box -------------------------------------------------------------------------------
+
+
+def test_the_command_box_finds_an_agent_by_keyboard_alone(page: Page) -> None:
+    find(page, "doc@")
+    expect(page.locator(".palette-list li")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator(".story-name")).to_have_text("doc@ward-1")
+    expect(page.locator(".story-body .chip")).to_have_text(["expert"])
+    page.keyboard.press("Escape")
+    expect(page.locator(".story-body")).not_to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "has"),
+    [
+        ("R4", "Rule", "Laymen's alarms go to experts of that kind."),
+        ("ward", "Law", "never fired"),
+        (LAW.hash[:10], "Law", LAW.hash),
+        ("1", "Ruling", "The host itself noted this"),
+    ],
+)
+def test_the_command_box_leads_to_stories(page: Page, text: str, title: str, has: str) -> None:
+    find(page, text)
+    kind = {"Law": "law", "Rule": "rule", "Ruling": "ruling"}[title]
+    found = page.locator(f".palette-list li:has(.palette-kind:text-is('{kind}'))").first
+    found.wait_for()
+    while found.get_attribute("aria-selected") != "true":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".story-title")).to_have_text(title)
+    expect(page.locator(".story-body")).to_contain_text(has)
+
+
+def test_a_template_goes_to_the_spaces(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("(alarm, _)")
+    page.wait_for_selector(".palette-list li:has-text('run in Spaces')")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[aria-label=Spaces]")
+    assert parse_qs(urlsplit(page.url).query)["template"] == ["(alarm, _)"]
+
+
+def test_a_slash_in_a_field_is_a_slash(page: Page) -> None:
+    page.click("[data-place='/now']")
+    field = page.get_by_label("Show only rulings with this text")
+    field.focus()
+    page.keyboard.type("a/b")
+    expect(field).to_have_value("a/b")
+    assert page.locator(".palette").count() == 0
+
+
+# -- stories ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("story", "has"),
+    [
+        ("host/ward-1/ward-2", "engaged with ward-1, ward-3"),
+        ("agent/ward-1/ann@ward-2", "Under ward"),
+        (f"law/ward-1/{LAW.hash}", "R1"),
+        (f"rule/ward-1/{LAW.hash}:R1", "Alarms go to the desk"),
+        ("ruling/ward-1/999999", "there is no ruling with the record '999999'"),
+        ("agent/ward-1/nobody@ward-1", "not in this group now"),
+        ("nonsense/ward-1/1", "There is no such story here."),
+        ("host/nowhere/1", "There is no such story here."),
+    ],
+)
+def test_a_story_has_an_address(ward: Site, window: Page, story: str, has: str) -> None:
+    kind, host, id = story.split("/")
+    window.goto(f"{ward.url}/communities?story={kind}/{host}/{quote(id, safe='')}")
+    expect(window.locator(".story-body")).to_contain_text(has)
+
+
+async def next_duty(servers: Servers) -> str:
+    duty = servers["ward-1"].served.service.views.obligations()[0]
+    return f"{duty.law}:{duty.due_at}:{duty.home}"
+
+
+def test_a_duty_has_a_story(ward: Site, window: Page) -> None:
+    duty = quote(ward.do(next_duty), safe="")
+    window.goto(f"{ward.url}/communities?story=obligation/ward-1/{duty}")
+    expect(window.locator(".story-body .term").first).to_have_text("handle")
+    expect(window.locator("time[data-at]").first).to_contain_text("in ")
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pictures_of_places(ward: Site, open_page: Open, pictures: Path, dark: bool) -> None:
+    look = "dark" if dark else "light"
+    page = open_page(ward, "/communities", dark=dark)
+    for path in OPERATORS[1:]:
+        page.click(f"[data-place='{path}']")
+        page.wait_for_selector(f"main[aria-label='{PLACES[path].title}']")
+        picture = pictures / f"{path.strip('/')}-{look}.png"
+        page.screenshot(path=picture)
+        assert picture.stat().st_size > 10_000
