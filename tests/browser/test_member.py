@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
@@ -81,8 +80,8 @@ def club() -> Iterator[Site]:
         yield found
 
 
-def join(club: Site, open_page: Open, agent: str, **more: bool) -> Page:
-    page = open_page(club, "/member", **more)
+def join(club: Site, open_page: Open, agent: str) -> Page:
+    page = open_page(club, "/member")
     page.get_by_label("Agent", exact=True).fill(agent)
     page.get_by_role("button", name="Be this agent").click()
     expect(page.locator("[data-who]")).to_contain_text("acts on ward-1")
@@ -222,15 +221,6 @@ async def begin_for_ann(servers: Servers) -> None:
     """The club, at a host that knows Ann's token and no other."""
     await begin(servers)
     await only_ann(servers)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_pictures(club: Site, open_page: Open, pictures: Path, dark: bool) -> None:
-    page = join(club, open_page, f"fay{'2' if dark else ''}@ward-1", dark=dark)
-    send(page, "hello(bob)")
-    send(page, "order(tea)")
-    expect(page.locator(".member-ruling").first).to_contain_text("refused")
-    page.screenshot(path=pictures / f"member-{'dark' if dark else 'light'}.png")
 
 
 def _role(name: str) -> tuple[object, ...]:

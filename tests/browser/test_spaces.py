@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -41,8 +40,8 @@ def ward() -> Iterator[Site]:
         yield found
 
 
-def opened(ward: Site, open_page: Open, space: str, **more: bool) -> Page:
-    page = open_page(ward, f"/spaces?space={space}", **more)
+def opened(ward: Site, open_page: Open, space: str) -> Page:
+    page = open_page(ward, f"/spaces?space={space}")
     expect(page.locator(f"[data-space={space}]")).to_have_attribute("aria-pressed", "true")
     return page
 
@@ -148,11 +147,3 @@ def test_an_agent_that_is_none_and_a_space_that_is_gone(ward: Site, open_page: O
     page.get_by_role("button", name="Read").click()
     expect(page.locator("[data-said] [role=alert]")).to_contain_text("is no agent; give its id")
     expect(page.get_by_label("As the agent")).to_have_value("no agent")
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_pictures(ward: Site, open_page: Open, pictures: Path, dark: bool) -> None:
-    page = opened(ward, open_page, "jobs", dark=dark)
-    template(page, "job, _:int")
-    expect(page.locator(ROWS)).to_have_count(4)
-    page.screenshot(path=pictures / f"spaces-{'dark' if dark else 'light'}.png")
