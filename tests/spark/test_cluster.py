@@ -22,8 +22,6 @@ from tests.unit.pipeline.made import Journals
 from tests.unit.pipeline.test_merging import FACTS, QUESTION, day, in_memory
 from tests.unit.pipeline.told import CARS, seal
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 
 @contextmanager
 def both_workers(cluster: Cluster) -> Iterator[None]:

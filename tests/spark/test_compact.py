@@ -13,8 +13,6 @@ from nomospace.pipeline.jobs.compact import run_compact
 from tests.unit.pipeline.test_merging import compacted, rows, said
 from tests.unit.pipeline.told import CARS
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 
 def test_spark_makes_the_archive_that_one_process_makes(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,8 +28,6 @@ from nomospace.terms import obj
 from nomospace.terms.templates import ANY
 from tests.unit.cli.running import running
 
-pytestmark = pytest.mark.xdist_group("spark")  # one session for all
-
 GARAGE = """\
 name: garage
 classes:
