@@ -266,7 +266,8 @@ def _first(value: Any) -> str:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    # Brackets of terms are no links.
+    return " ".join(text.split()).replace("|", "\\|").replace("](", "]\u200b(")
 
 
 def _page(parts: list[str]) -> str:
