@@ -1,4 +1,4 @@
-"""The hospital that `nomospace up` shows: alarms without end, told in sentences as they happen.
+"""The hospital of `nomospace up --text`: alarms without end, told in sentences as they happen.
 
 `LiveHospital` is a world with a small script that never stops. It watches its own history and
 keeps a `Feed`: one `Entry` for each deed, with what became of it. Routine (subscriptions, the

@@ -208,9 +208,9 @@ class Hospital:
             async with asyncio.timeout(ARRIVE_S):
                 while True:
                     here = hosts.where(ASSISTANT.agent)
-                    if here and ASSISTANT.agent in hosts.host(here).running:
+                    home = hosts.host(ASSISTANT.ward)
+                    if here and (here != home.name or ASSISTANT.agent in home.running):
                         return here
-                    home = hosts.host(here or ASSISTANT.ward)
                     with suppress(Unavailable):  # an earlier life ended while it was on its way
                         await home.launch(PROGRAM, name=ASSISTANT.name, state=state)
                     await asyncio.sleep(LOOK_S)
