@@ -23,6 +23,8 @@ from nomospace.pipeline.charts import COLOURS, Chart, as_svg, bars, timeline
 
 ROWS_SHOWN: Final = 50
 """How many rows of a table the page shows; the Parquet or JSON beside it has them all."""
+WORDS_SHORT: Final = 32
+"""Texts of so many letters stay on one line of a table."""
 _DARK: Final = {
     "ink": "#e8eaed",
     "faint": "#9aa3ae",
@@ -36,22 +38,27 @@ _DARK: Final = {
 }
 _STYLE: Final = """
 *{box-sizing:border-box}
-body{margin:0 auto;padding:2.5rem 1.25rem 4rem;max-width:50rem;background:var(--paper);
+body{margin:0 auto;padding:2.5rem 1.25rem 4rem;max-width:56rem;background:var(--paper);
 color:var(--ink);font:16px/1.55 system-ui,sans-serif}
 h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}
 h2{font-size:1.15rem;margin:2.6rem 0 .5rem;padding-top:.7rem;border-top:1px solid var(--grid)}
 p{margin:.35rem 0}.lead{color:var(--faint);font-size:.9rem}
 figure{margin:1.1rem 0}figcaption{font-size:.85rem;color:var(--faint);margin-bottom:.3rem}
 svg{display:block;width:100%;height:auto;font-family:inherit}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.85rem;margin:.8rem 0}
-th{text-align:left;font-weight:600;color:var(--faint)}
-th,td{padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--grid);vertical-align:top}
+.wide{overflow:auto;max-height:27rem;margin:.8rem 0;border-bottom:1px solid var(--grid)}
+table{border-collapse:separate;border-spacing:0;width:100%;font-size:.85rem}
+th{text-align:left;font-weight:600;color:var(--faint);position:sticky;top:0;
+background:var(--paper)}
+th,td{padding:.3rem 1rem .3rem 0;border-bottom:1px solid var(--grid);white-space:nowrap}
+tbody tr:last-child td{border-bottom:0}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-code{font:.92em ui-monospace,monospace;overflow-wrap:anywhere}
+td.w{white-space:normal;min-width:12rem}
+td.c{width:100%;max-width:12rem;overflow:hidden;text-overflow:ellipsis;padding-right:0}
+code{font:.92em ui-monospace,monospace}
 .rest td{color:var(--c1)}
 @media print{body{max-width:none;padding:0;font-size:11pt}h2,figure,tr{break-inside:avoid}
-h2{break-after:avoid}}
+h2{break-after:avoid}.wide{max-height:none;overflow:visible}th{position:static}
+td,td.c{white-space:normal;overflow-wrap:anywhere}}
 """
 
 
@@ -212,4 +219,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
     words = escape(str(value))
-    return f"<td><code>{words}</code></td>" if isinstance(value, Code) else f"<td>{words}</td>"
+    if isinstance(value, Code):  # all of it is there for who points at it, and on paper
+        return f'<td class="c" title="{words}"><code>{words}</code></td>'
+    return f'<td class="w">{words}</td>' if len(words) > WORDS_SHORT else f"<td>{words}</td>"
