@@ -70,6 +70,9 @@ def test_a_slip_stands_under_the_caret_and_nothing_is_lost(ward: Site, open_page
     assert page.locator(".spaces-tuples .typed-caret").inner_text().rstrip() == " " * 7 + "^^^"
     expect(page.get_by_label("Template")).to_have_value("job, _:itn")
     expect(page.locator(ROWS)).to_have_count(5)  # what was found last stays
+    page.reload()  # as when the host was restarted
+    expect(page.get_by_label("Template")).to_have_value("job, _:itn")
+    expect(page.locator(".spaces-tuples .typed-said")).to_be_visible()
     template(page, "job, _:int")
     expect(page.locator(".spaces-tuples .typed-said")).to_have_count(0)
     expect(page.locator(ROWS)).to_have_count(4)

@@ -57,9 +57,18 @@ class Listing(Element, component=STATIC / "listing.js"):
         self._props["most"] = ROWS_MAX
         self.on("pick", lambda event: on_pick(str(event.args)))
 
-    def put(self, rows: Sequence[Row], now: int, note: str = "", *, at_once: bool = False) -> None:
+    def put(
+        self,
+        rows: Sequence[Row],
+        now: int,
+        note: str = "",
+        *,
+        at_once: bool = False,
+        columns: Sequence[Column] | None = None,
+    ) -> None:
         """Show other lines; `at_once` when somebody asked for them, even under the pointer."""
-        self.run_method("put", list(rows[:ROWS_MAX]), now, note, at_once)
+        shape = None if columns is None else [column._asdict() for column in columns]
+        self.run_method("put", list(rows[:ROWS_MAX]), now, note, at_once, shape)
 
     def add(self, rows: Sequence[Row], now: int, note: str = "") -> None:
         """Put new lines on top, the newest first."""

@@ -1,6 +1,7 @@
 """A box that terms, templates and laws are typed into, with slips under the caret.
 
-What is typed stays in the box whatever comes of it; the words are those of the command line.
+What is typed stays in the box whatever comes of it; the words are those of the command line. A box
+with a draft has it again when one comes back from another place, or when the host was restarted.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Typed(Element, component=STATIC / "typed.js"):
     ) -> None:
         """`draft` is where what is typed is kept, and under which name."""
         super().__init__()
+        self._props["first"] = value
+        self._props["keep"] = "" if draft is None else draft[1]
         self._draft = draft
         if draft is not None:
             value = draft[0].get(draft[1], value)

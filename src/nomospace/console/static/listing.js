@@ -11,7 +11,7 @@ export default {
   template: `
     <div class="listing" :data-held="held">
       <div class="listing-head" :style="tracks" aria-hidden="true">
-        <span v-for="c in columns" :key="c.name" :class="'cell-' + c.kind">{{ c.label }}</span>
+        <span v-for="c in shape" :key="c.name" :class="'cell-' + c.kind">{{ c.label }}</span>
       </div>
       <div class="listing-body" ref="body" tabindex="0" role="listbox" :aria-label="label"
            :aria-activedescendant="active === null ? null : domId(active)"
@@ -22,7 +22,7 @@ export default {
                :aria-selected="line.row.id === active" :data-id="line.row.id"
                :style="[tracks, { transform: 'translateY(' + line.at * height + 'px)' }]"
                @click="pick(line.row.id)">
-            <span v-for="c in columns" :key="c.name" :class="'cell-' + c.kind" :title="hint(c, line.row)">
+            <span v-for="c in shape" :key="c.name" :class="'cell-' + c.kind" :title="hint(c, line.row)">
               <template v-if="c.kind === 'verdict'">
                 <span class="verdict" :class="line.row[c.name]"><span class="sign" aria-hidden="true">{{ sign(line.row[c.name]) }}</span>
                 <span>{{ line.row[c.name] }}</span></span>
@@ -43,7 +43,7 @@ export default {
            height: { type: Number, default: 28 }, most: { type: Number, default: 500 } },
   emits: ["pick"],
   data() {
-    return { lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
+    return { shape: this.columns, lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
              held: false, later: null, offset: 0, clock: 0 };
   },
   created() { this.set_clock(this.now); },
@@ -54,7 +54,7 @@ export default {
   },
   beforeUnmount() { this.watching.disconnect(); clearInterval(this.ticking); },
   computed: {
-    tracks() { return { gridTemplateColumns: this.columns.map((c) => c.width).join(" ") }; },
+    tracks() { return { gridTemplateColumns: this.shape.map((c) => c.width).join(" ") }; },
     seen() {
       const first = Math.max(0, Math.floor(this.top / this.height) - 8);
       const last = Math.min(this.lines.length, Math.ceil((this.top + this.room) / this.height) + 8);
@@ -89,23 +89,28 @@ export default {
     hold() { this.held = true; },
     let_go() {
       this.held = false;
-      if (this.later) { this.lines = this.later.lines; this.note = this.later.note; this.later = null; }
+      if (this.later) this.take(this.later);
+      this.later = null;
     },
-    show(lines, note, count) {
+    take(news) { this.lines = news.lines; this.note = news.note; this.shape = news.shape || this.shape; },
+    show(news, count) {
       if (this.held) {
         const before = this.later && this.later.count !== null ? this.later.count : 0;
-        this.later = { lines, note, count: count === null ? null : before + count };
-      } else { this.lines = lines; this.note = note; }
+        this.later = { ...news, count: count === null ? null : before + count };
+      } else this.take(news);
     },
-    put(rows, now, note, at_once) {
+    put(rows, now, note, at_once, shape) {
       this.set_clock(now);
-      if (at_once) { this.later = null; this.lines = rows; this.note = note; this.$refs.body.scrollTop = 0; }
-      else this.show(rows, note, null);
+      const news = { lines: rows, note, shape };
+      if (!at_once) { this.show(news, null); return; }
+      this.later = null;
+      this.take(news);
+      this.$refs.body.scrollTop = 0;
     },
     add(rows, now, note) {
       this.set_clock(now);
       const lines = this.later ? this.later.lines : this.lines;
-      this.show([...rows, ...lines].slice(0, this.most), note, rows.length);
+      this.show({ lines: [...rows, ...lines].slice(0, this.most), note }, rows.length);
     },
     pick(id) { this.active = id; this.$emit("pick", id); },
     key(event) {

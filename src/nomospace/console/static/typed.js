@@ -1,5 +1,6 @@
 // A box one types terms into. What is typed is told a moment after the last key, and at once when
 // the box is left or Enter is pressed. A slip is drawn under the very characters it is about.
+// The window keeps what was typed into a box that has a name, for when its host is started anew.
 // Everything is shown as text.
 const MOMENT_MS = 180;
 
@@ -17,12 +18,18 @@ export default {
       <div :id="dom + 's'" role="status" class="typed-words"><div v-if="said" class="typed-said pre">✕ {{ said }}</div><div v-if="help" class="typed-help">{{ help }}</div></div>
     </div>`,
   props: { label: String, placeholder: String, value0: String, lines: { type: Number, default: 1 },
-           choices: { type: Array, default: () => [] } },
+           choices: { type: Array, default: () => [] }, keep: String, first: String },
   emits: ["typed", "enter"],
   data() { return { text: this.value0 || "", start: 0, end: 0, said: "", help: "", shift: 0, told: this.value0 || "" }; },
   computed: {
     dom() { return `typed-${this.$.uid}`; },
+    place() { return `nomospace.typed.${this.keep}`; },
     caret() { return " ".repeat(this.start) + "^".repeat(this.end - this.start); },
+  },
+  mounted() {
+    // What the host knows of this window goes first: it is at least as new.
+    const was = this.keep && this.text === this.first ? sessionStorage.getItem(this.place) : null;
+    if (was !== null) { this.text = was; this.at_once(); }
   },
   beforeUnmount() { clearTimeout(this.waiting); },
   methods: {
@@ -31,7 +38,12 @@ export default {
       clearTimeout(this.waiting);
       if (this.text === this.told) return;
       this.told = this.text;
+      this.store();
       this.$emit("typed", this.text);
+    },
+    store() {
+      // A window that has no room left does without.
+      try { if (this.keep) sessionStorage.setItem(this.place, this.text); } catch { /* full */ }
     },
     enter() { this.at_once(); this.$emit("enter"); },
     shifted() { this.shift = this.$refs.box.scrollLeft; },
@@ -39,6 +51,6 @@ export default {
       if (about !== this.told) return; // it was about an earlier text
       this.start = start; this.end = Math.min(end, this.text.length + 1); this.said = said; this.help = help;
     },
-    put(text) { this.text = this.told = text; this.said = this.help = ""; },
+    put(text) { this.text = this.told = text; this.said = this.help = ""; this.store(); },
   },
 };

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 RULINGS: Final = (
     Column("verdict", "verdict", "104px", "verdict"),
     Column("rule", "rule", "52px", "mono"),
-    Column("event", "event", "minmax(0, 1fr)", "mono"),
+    Column("home", "at", "minmax(0, .6fr)", "mono"),
+    Column("event", "event", "minmax(0, 1.6fr)", "mono"),
     Column("at", "when", "96px", "when"),
 )
 NONE_YET: Final = "No ruling yet. One appears here as soon as a member sends or receives."
 SHORT_HASH: Final = 12
+EVENT_CHARS_MAX: Final = 300
 
 
 def show(frame: Frame) -> None:
@@ -239,6 +241,8 @@ def _row(seen: Seen) -> Row:
         "verdict": look.verdict_of(ruling),
         "rule": ruling.rule or "—",
         "rule_hint": ruling.verdict,
-        "event": gathered.cut(ruling.event, 300),
+        "home": ruling.home,
+        "event": look.gist(ruling.kind, ruling.event)[:EVENT_CHARS_MAX],
+        "event_hint": gathered.cut(ruling.event, EVENT_CHARS_MAX),
         "at": ruling.at,
     }

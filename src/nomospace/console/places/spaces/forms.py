@@ -10,9 +10,10 @@ from nicegui import ui
 from nomospace.api.forms import BadField
 from nomospace.api.typed import typed_fields, typed_template, words_of
 from nomospace.console import look
+from nomospace.console.keeping import kept
 from nomospace.console.places import acting
 from nomospace.console.places.parts import act
-from nomospace.console.places.typed import Typed
+from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -31,17 +32,22 @@ class Forms:
         self._template = template
         self._changed = changed
         self._space = ""
-        console, viewer = frame.console, frame.viewer
+        console, viewer, drafts = frame.console, frame.viewer, kept(frame, Drafts)
         with ui.element("section").classes("card spaces-form") as self._card:
             self._agent = Typed(
                 "As the agent",
                 value=acting.usual(console, viewer),
                 placeholder="nurse@ward",
                 choices=acting.choices(console, viewer),
+                draft=(drafts, "spaces.agent"),
             )
             ui.label("Write a tuple").classes("card-title")
             self._fields = Typed(
-                "Fields", placeholder="job, 17, room(3)", on_enter=self._write, on_type=self._check
+                "Fields",
+                placeholder="job, 17, room(3)",
+                draft=(drafts, "spaces.fields"),
+                on_enter=self._write,
+                on_type=self._check,
             )
             with ui.element("div").classes("spaces-two"):
                 self._to = Typed("For (agent)", placeholder="porter@ward")

@@ -15,11 +15,12 @@ from nicegui import ui
 
 from nomospace.api.typed import typed_template
 from nomospace.console import look
-from nomospace.console.places.listing import ROWS_MAX, Column, Listing
+from nomospace.console.keeping import kept
+from nomospace.console.places.listing import ROWS_MAX, Column, Listing, Row
 from nomospace.console.places.spaces import gathered
 from nomospace.console.places.spaces.forms import Forms
 from nomospace.console.places.spaces.gathered import Entry, Found, Named
-from nomospace.console.places.typed import Typed
+from nomospace.console.places.typed import Drafts, Typed
 from nomospace.console.pulse import BEATS_S
 from nomospace.errors import NomospaceError
 
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 LINES_MAX: Final = 50
 """How many waiters, or reactions, are shown."""
 COLUMNS: Final = (
-    Column("tuple", "tuple", "minmax(0, 2fr)", "mono"),
-    Column("at", "held by", "minmax(0, 1.3fr)", "mono"),
-    Column("to", "for", "minmax(0, .8fr)", "mono"),
+    Column("tuple", "tuple", "minmax(0, 2.5fr)", "mono"),
+    Column("at", "held by", "minmax(0, 1fr)", "mono"),
+    Column("to", "for", "minmax(0, 1fr)", "mono"),
     Column("written", "age", "76px", "span", "written before the records that were looked at"),
     Column("until", "lease", "118px", "span"),
+    Column("why", "why", "minmax(0, 1fr)"),
 )
-WHY: Final = Column("why", "why", "minmax(0, 1fr)")
+ALWAYS: Final = ("tuple", "at", "written")
+"""The columns that are there even if no line has anything in them."""
 EXAMPLES: Final = (
     "job, _:int, room(_)   ·   _ is anything, _:int a kind, _:1..10 a range, _:Car a class"
 )
@@ -66,7 +69,9 @@ class Spaces:
 
     def show(self) -> None:
         """Draw it, and go on with the beats."""
-        asked = self._frame.asked
+        asked, drafts = self._frame.asked, kept(self._frame, Drafts)
+        if "template" in asked:
+            drafts["spaces.template"] = asked["template"]
         with ui.element("div").classes("spaces"):
             with ui.element("nav").classes("card spaces-list").props('aria-label="Spaces"'):
                 ui.label("Spaces").classes("card-title")
@@ -74,7 +79,7 @@ class Spaces:
             with ui.element("section").classes("card spaces-tuples").props('aria-label="Tuples"'):
                 self._box = Typed(
                     "Template",
-                    value=asked.get("template", ""),
+                    draft=(drafts, "spaces.template"),
                     placeholder="everything; or  job, _:int, room(_)",
                     on_type=self._typed,
                 )
@@ -133,7 +138,7 @@ class Spaces:
         self._table.clear()
         with self._table:
             self._listing = Listing(
-                (*COLUMNS, WHY) if entry.ontology else COLUMNS,
+                _columns(self._found.rows),
                 self._found.rows,
                 label=f"Tuples of {entry.which.name}",
                 none="No tuple matches. Write one here, or: nomospace tuple out SPACE FIELD …",
@@ -183,7 +188,8 @@ class Spaces:
         found = self._find()
         if found != self._found or at_once:
             self._found = found
-            self._listing.put(found.rows, self._now, self._note(), at_once=at_once)
+            columns = _columns(found.rows)
+            self._listing.put(found.rows, self._now, self._note(), at_once=at_once, columns=columns)
             self._show_sets()
         self._show_inside()
 
@@ -237,6 +243,15 @@ class Spaces:
                 strength = "strong" if reaction.strong else "weak"
                 about = f"{strength}, {reaction.mode}, fired {reaction.fired:,} times{on}"
                 _line("⟳", reaction.template, f"{about}, on {host}")
+
+
+def _columns(rows: list[Row]) -> list[Column]:
+    """The columns in which some line has something: the tuple gets the room of the others.
+
+    >>> [one.name for one in _columns([{"to": "bob@ward", "until": 0}])]
+    ['tuple', 'at', 'to', 'written']
+    """
+    return [one for one in COLUMNS if one.name in ALWAYS or any(row.get(one.name) for row in rows)]
 
 
 class Line:
