@@ -26,6 +26,7 @@ from nomospace.node.session import Served, Session, Taken
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
 from nomospace.terms.templates import Template, freeze_tuple
+from nomospace.wire.packing import Unfit, unpack
 from nomospace.wire.talk import (
     OUT,
     SEEK,
@@ -35,7 +36,6 @@ from nomospace.wire.talk import (
     pack_done,
     pack_found,
     read_seek,
-    unpack_frame,
 )
 from nomospace.wire.values import thaw_all
 
@@ -95,7 +95,7 @@ class Counter(Outputs):
             for data in frames:
                 if data[:2] not in _HEADS:
                     break
-                frame = unpack_frame(data)
+                frame: Frame = unpack(data)  # its head says that it is one
                 seq, seen, wanted = frame[1], frame[2], frame[3]
                 if seq.__class__ is not int or seen.__class__ is not int or seq <= high:
                     break
@@ -121,7 +121,7 @@ class Counter(Outputs):
                 pushes.append((number, body, seq, taken))
                 if len(changes) > len(kept):
                     kept.append(Kept(session.key, number, body))
-        except NomospaceError:
+        except (NomospaceError, Unfit):
             pass  # no frame, too large an answer, no room: the long way says so
         if pushes:
             session.number, session.high = number, high

@@ -36,8 +36,7 @@ Put: TypeAlias = tuple[int, Row, bytes]
 
 _VERSION: Final = b"\x01"
 _Trims: TypeAlias = list[tuple[str, int]]
-_Pushes: TypeAlias = list[tuple[str, int, bytes]]
-_Stored: TypeAlias = tuple[_Trims, _Pushes, list[TupleKey], list[tuple[int, str, bytes]]]
+_Stored: TypeAlias = tuple[_Trims, list[Kept], list[TupleKey], list[tuple[int, str, bytes]]]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Stored).decode
 
@@ -52,7 +51,7 @@ class Part:
 
     def __init__(self) -> None:
         self.trims: _Trims = []
-        self.kept: _Pushes = []
+        self.kept: list[Kept] = []
         self.gone: dict[TupleKey, None] = {}
         self.puts: dict[TupleKey, Put] = {}
 
@@ -64,7 +63,7 @@ class Part:
     @property
     def weight(self) -> int:
         """The bytes that are in it."""
-        pushes = sum([len(body) for _, _, body in self.kept])
+        pushes = sum([len(kept.body) for kept in self.kept])
         return pushes + sum([len(body) for _, _, body in self.puts.values()])
 
 
@@ -111,7 +110,7 @@ class Backlog:
         self.weight = 0
         """The bytes that were added; those that are gone again count too."""
         self._trims: dict[str, int] = {}
-        self._kept: dict[str, dict[int, bytes]] = {}
+        self._kept: dict[str, dict[int, Kept]] = {}
         self._gone: dict[TupleKey, None] = {}
         self._puts: dict[TupleKey, Put] = {}
 
@@ -132,8 +131,11 @@ class Backlog:
                     del held[known]
                 if not held:
                     del self._kept[agent]
-        for agent, number, body in part.kept:
-            self._kept.setdefault(agent, {})[number] = body
+        for kept in part.kept:
+            held = self._kept.get(kept.agent)
+            if held is None:
+                held = self._kept[kept.agent] = {}
+            held[kept.number] = kept
         puts = self._puts
         for key in part.gone:
             puts.pop(key, None)
@@ -160,9 +162,9 @@ class Backlog:
             (
                 "kept",
                 [
-                    (agent, number, guard(body))
-                    for agent, held in self._kept.items()
-                    for number, body in held.items()
+                    (kept.agent, kept.number, guard(kept.body))
+                    for held in self._kept.values()
+                    for kept in held.values()
                 ],
             ),
             ("tuple gone", list(self._gone)),
@@ -195,6 +197,5 @@ class Backlog:
             held = self._kept.get(kept.agent, {})
             if kept.number > self._trims.get(kept.agent, -1) and kept.number not in held:
                 yield kept
-        for agent, held in self._kept.items():
-            for number, body in held.items():
-                yield Kept(agent, number, body)
+        for held in self._kept.values():
+            yield from held.values()

@@ -79,8 +79,7 @@ class Batch:
         """One more step, after the others."""
         for change in step.changes:
             _ADD[change.__class__](self, change)
-        for kept in step.outbox:
-            self.part.kept.append((kept.agent, kept.number, kept.body))
+        self.part.kept += step.outbox
         if step.records:
             self._records += step.records
             self.counters.journal += len(step.records)
