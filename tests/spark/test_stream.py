@@ -109,7 +109,7 @@ def killed(tmp_path: Path, how: str, words: list[str]) -> None:
             [sys.executable, "-c", program], stderr=log, stdout=log, start_new_session=True
         )
     try:
-        assert job.wait(180) == -signal.SIGKILL, (tmp_path / "killed.log").read_text()
+        assert job.wait(300) == -signal.SIGKILL, (tmp_path / "killed.log").read_text()
     finally:
         with suppress(ProcessLookupError):
             os.killpg(job.pid, signal.SIGKILL)

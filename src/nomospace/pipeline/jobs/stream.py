@@ -39,11 +39,13 @@ from nomospace.errors import CallerError, Unavailable
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
+from nomospace.pipeline.segments import ddl
 from nomospace.pipeline.stream.answering import Answering, Engine, as_row
 from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.state import ROWS, Memory, lasting
 from nomospace.pipeline.stream.tail import Bounds, Tail
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
+from nomospace.wire.segments import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -282,7 +284,8 @@ class _Job:
             "records": str(plan.records),
             "table": "tuples",
         }
-        frame = spark.readStream.format("nomospace").options(**options).load()
+        reading = spark.readStream.format("nomospace").schema(ddl(TABLES["tuples"]))
+        frame = reading.options(**options).load()
         writing = frame.writeStream.foreachBatch(self._batch).option(
             "checkpointLocation", str(plan.checkpoint / "spark")
         )

@@ -19,13 +19,15 @@ nothing twice, in whatever order and parts its rows come.
 | `table` | `events`, `tuples`, `laws` or `checkpoints`; `tuples` if none is named | |
 | `journal` | the folder of the host's segments, for what it has no more | |
 | `from` | `start`, `now`, or the number of a record; for a stream without checkpoint | |
-| `records` | the most records of a batch; as many as there are, if a trigger wants all | |
+| `records` | the most records of a batch, unless a trigger wants all that there is | |
 | `space`, `agent`, `law` | | where to write, as whom, and the file of the space's law |
 
 A DataFrame's columns are the fields of its tuples, in order: text, numbers, truth values, bytes,
 and arrays of these. One column named `fields` of bytes has whole tuples, packed as the journal's.
 
-This module needs PySpark, from version 4.2 on.
+This module needs PySpark, from version 4.2 on. Spark starts a process of its own to make a source,
+to plan a read, to ask for offsets, to read, to write and to commit; so what only some of these need
+is imported where it is used.
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSource,
@@ -65,20 +66,20 @@ from pyspark.sql.types import (
 )
 
 from nomospace.errors import CallerError
-from nomospace.pipeline.segments import ddl
-from nomospace.pipeline.stream.place import Place
-from nomospace.pipeline.stream.tail import Tail
-from nomospace.pipeline.stream.writing import ROWS_MAX, Target, TooManyRows, keyed
-from nomospace.wire.segments import TABLES
-from nomospace.wire.values import pack_term
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from nomospace.pipeline.stream.place import Place
+    from nomospace.pipeline.stream.tail import Tail
+    from nomospace.pipeline.stream.writing import Target
 
 NAME: Final = "nomospace"
 RECORDS: Final = 10_000
 """How many records a batch has at most, unless it is said otherwise."""
 RECORDS_MAX: Final = 1_000_000
+"""The most that it has in any case, also where a trigger wants all that there is."""
 PART_RECORDS: Final = 10_000
 """How many records one task reads."""
 PACKED: Final = "fields"
@@ -124,30 +125,24 @@ class NomospaceSource(DataSource):  # type: ignore[misc]  # what Spark hands out
 
     def schema(self) -> str:
         """The columns of the table that is read."""
+        from nomospace.pipeline.segments import ddl
+        from nomospace.wire.segments import TABLES
+
         return ddl(TABLES[_table(self.options)])
 
     def reader(self, schema: StructType) -> Reader:
         """All that is there now."""
-        return Reader(_tail(self.options), _table(self.options))
+        return Reader(dict(self.options))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 (Spark's name)
         """What is there, and what comes."""
-        return StreamReader(
-            _tail(self.options),
-            _table(self.options),
-            since=self.options.get("from", "start"),
-            records=_number(self.options, "records", RECORDS, RECORDS_MAX),
-        )
+        return StreamReader(dict(self.options))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
         """Tuples in a space."""
-        target = Target(
-            place=_place(self.options),
-            space=_named(self.options, "space"),
-            agent=self.options.get("agent", ""),
-            law=self.options.get("law", ""),
-        )
-        return StreamWriter(target, packer(schema))
+        _named(self.options, "url")
+        _named(self.options, "space")
+        return StreamWriter(dict(self.options), packer(schema))
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -160,6 +155,8 @@ def _named(options: Mapping[str, str], name: str) -> str:
 
 
 def _table(options: Mapping[str, str]) -> str:
+    from nomospace.wire.segments import TABLES
+
     table = options.get("table", "tuples")
     if table not in TABLES:
         raise BadOption(what=f"option table {table!r}", why=f"it is one of {', '.join(TABLES)}")
@@ -174,6 +171,8 @@ def _number(options: Mapping[str, str], name: str, usual: int, most: int) -> int
 
 
 def _place(options: Mapping[str, str]) -> Place:
+    from nomospace.pipeline.stream.place import Place
+
     return Place(
         url=_named(options, "url"),
         token=options.get("token", ""),
@@ -183,7 +182,20 @@ def _place(options: Mapping[str, str]) -> Place:
 
 
 def _tail(options: Mapping[str, str]) -> Tail:
+    from nomospace.pipeline.stream.tail import Tail
+
     return Tail(_place(options), options.get("journal", ""))
+
+
+def _target(options: Mapping[str, str]) -> Target:
+    from nomospace.pipeline.stream.writing import Target
+
+    return Target(
+        place=_place(options),
+        space=_named(options, "space"),
+        agent=options.get("agent", ""),
+        law=options.get("law", ""),
+    )
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -205,30 +217,30 @@ def _split(after: int, upto: int) -> list[Range]:
 class Reader(DataSourceReader):  # type: ignore[misc]
     """Reads what a journal has when it is asked."""
 
-    def __init__(self, tail: Tail, table: str) -> None:
-        self._tail = tail
-        self._table = table
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+        _named(options, "url")
 
     def partitions(self) -> Sequence[Range]:
         """The records there are, in parts."""
-        bounds = self._tail.bounds()
+        bounds = _tail(self._options).bounds()
         return _split(bounds.first - 1, bounds.last) or [Range(0, 0)]
 
     def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         if partition.upto > partition.after:
-            yield from self._tail.read(self._table, partition.after, partition.upto)
+            yield from _read(self._options, partition)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads a journal as it grows."""
 
-    def __init__(self, tail: Tail, table: str, *, since: str, records: int) -> None:
-        self._tail = tail
-        self._table = table
-        self._since = since
-        self._records = records
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+        self._records = _number(options, "records", RECORDS, RECORDS_MAX)
+        self._since = since = options.get("from", "start")
         self._target: int | None = None
+        _named(options, "url")
         if since not in ("start", "now") and not since.isdecimal():
             raise BadOption(
                 what=f"option from {since!r}", why="it is start, now, or the number of a record"
@@ -236,7 +248,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Where a stream without checkpoint begins."""
-        bounds = self._tail.bounds()
+        bounds = _tail(self._options).bounds()
         if self._since == "now":
             seq = bounds.last
         elif self._since == "start":
@@ -247,12 +259,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next batch goes."""
-        bounds = self._tail.bounds()
-        self._tail.check(bounds, start["host"], start["seq"])
+        tail = _tail(self._options)
+        bounds = tail.bounds()
+        tail.check(bounds, start["host"], start["seq"])
         last = bounds.last if self._target is None else min(self._target, bounds.last)
-        if isinstance(limit, ReadMaxRows):
-            last = min(last, start["seq"] + limit.max_rows)
-        return {"host": bounds.host, "seq": max(last, start["seq"])}
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else RECORDS_MAX
+        return {"host": bounds.host, "seq": max(start["seq"], min(last, start["seq"] + most))}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """How many records a batch has at most."""
@@ -260,7 +272,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Go as far as the journal goes now, and then end."""
-        self._target = self._tail.bounds().last
+        self._target = _tail(self._options).bounds().last
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Range]:
         """A batch in parts."""
@@ -268,7 +280,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
         """The rows of a part; the same ones each time."""
-        return self._tail.read(self._table, partition.after, partition.upto)
+        return _read(self._options, partition)
+
+
+def _read(options: Mapping[str, str], part: Range) -> Iterator[pa.RecordBatch]:
+    return _tail(options).read(_table(options), part.after, part.upto)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -289,7 +305,13 @@ def packer(schema: StructType) -> Packer:
     if bad or not fields:
         why = "fields are text, numbers, truth values, bytes and arrays of these; cast the others"
         raise BadOption(what=f"columns {', '.join(bad) or 'none'}", why=why)
-    return lambda row: pack_term(tuple([_term(value) for value in row]))
+    return _packed
+
+
+def _packed(row: Any) -> bytes:
+    from nomospace.wire.values import pack_term
+
+    return pack_term(tuple([_term(value) for value in row]))
 
 
 def _fits(kind: DataType) -> bool:
@@ -313,12 +335,14 @@ class Rows(WriterCommitMessage):  # type: ignore[misc]
 class StreamWriter(DataSourceStreamWriter):  # type: ignore[misc]
     """Writes the rows of batches into a space."""
 
-    def __init__(self, target: Target, pack: Packer) -> None:
-        self._target = target
+    def __init__(self, options: dict[str, str], pack: Packer) -> None:
+        self._options = options
         self._pack = pack
 
     def write(self, iterator: Iterator[Any]) -> Rows:
         """Gather the rows of a task; raises `TooManyRows`."""
+        from nomospace.pipeline.stream.writing import ROWS_MAX, TooManyRows
+
         context = TaskContext.get()
         assert context is not None, "Spark runs this in a task"
         rows: list[bytes] = []
@@ -330,12 +354,14 @@ class StreamWriter(DataSourceStreamWriter):  # type: ignore[misc]
 
     def commit(self, messages: list[Rows | None], batchId: int) -> None:  # noqa: N803
         """Write the rows of a whole batch, those that are not written yet."""
+        from nomospace.pipeline.stream.writing import keyed
+
         told = [message for message in messages if message is not None]
         query = next((message.query for message in told), "")
         if not query:
             raise BadOption(what="writing", why="Spark does not say which query this is")
         rows = [row for message in told for row in message.rows]
-        self._target.write(query, batchId, keyed(query, batchId, rows))
+        _target(self._options).write(query, batchId, keyed(query, batchId, rows))
 
     def abort(self, messages: list[Rows | None], batchId: int) -> None:  # noqa: N803
         """Nothing was written."""
