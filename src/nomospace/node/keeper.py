@@ -8,7 +8,7 @@ wait for it once a row.
 
 Those whose steps were kept together mostly come back together. If each group began as soon as the
 one before it is on disk, a crowd of clients would go on in two halves, each waiting for the other's
-write. So a group is given some time until as many steps are there as were waited for: half as long
+write. So a group is given some time until as many are back as were waited for: half as long
 as the disk took, so that a slow disk has fewer and larger groups, and one that needs no time is not
 waited for. Who comes alone waits for nobody. A crowd that was waited for in vain is not waited for
 again soon. And a crowd that takes longer to come back than the disk takes to write is better off in
@@ -93,10 +93,12 @@ class Keeper:
         self._on_broken = broken
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Step] = []
+        self._back = 0
+        """How many of a crowd have steps among those."""
         self._group: list[Step] = []
         self._tries = 0
         self._crowd = 0
-        """How many steps make a group that needs not wait any longer."""
+        """With how many a group needs not wait any longer."""
         self._calm = 0
         """How many groups do not wait for a crowd, as it did not come before."""
         self._vain = 0
@@ -129,12 +131,13 @@ class Keeper:
             self._keep_now(step)
             return number
         self._waiting.append(step)
+        self._back += _heads(step)
         if self.state is IDLE:
             self._idle.clear()
             self._gather()
             return number
         self._came = self._loop.time()
-        if self.state is WAITING and len(self._waiting) == self._crowd:
+        if self.state is WAITING and self._back >= self._crowd:
             self._vain = 0
             self._came_back(1.0)
             self._go()
@@ -191,7 +194,7 @@ class Keeper:
         patience = min(PATIENCE * self._took, PATIENCE_S_MAX)
         if self._calm:
             self._calm -= 1
-        elif len(self._waiting) < self._crowd and patience > 0 and self._turn < self._took:
+        elif self._back < self._crowd and patience > 0 and self._turn < self._took:
             self.state = WAITING
             self._timer = self._loop.call_later(patience, self._give_up)
             return
@@ -205,7 +208,7 @@ class Keeper:
     def _give_up(self) -> None:
         """The crowd has not come: trust it less, the more so the emptier its places are."""
         self._timer = None
-        if 2 * len(self._waiting) < self._crowd:
+        if 2 * self._back < self._crowd:
             self._vain += 1
             self._calm = min(2**self._vain, CALM_MAX)
         self._go()
@@ -224,6 +227,7 @@ class Keeper:
         self._timer = None
         if not self._group:
             self._group, self._waiting = self._waiting[:GROUP_MAX], self._waiting[GROUP_MAX:]
+            self._back = sum(map(_heads, self._waiting))
         try:
             self._stage(self._group)
             if self.store.immediate:
@@ -262,10 +266,9 @@ class Keeper:
             self.groups += 1
             now = self._loop.time()
             self._took = _smooth(self._took, now - self._began)
-            back = len(self._waiting)
-            crowd = len([step for step in self._group if step.changes]) + back
-            if back:
-                self._came_back(back / crowd)
+            crowd = sum(map(_heads, self._group)) + self._back
+            if self._back:
+                self._came_back(self._back / crowd)
             self._crowd = crowd - crowd // STRAGGLERS
             self._told_at = now
             self._group = []
@@ -295,6 +298,11 @@ class Keeper:
             if not isinstance(error, NomospaceError | OSError):
                 error.add_note("the host's store failed in a way it does not know")
             self._on_broken(error)
+
+
+def _heads(step: Step) -> int:
+    """How many wait for a step: as many as it answers, or whoever made it; for records nobody."""
+    return len(step.outbox) or bool(step.changes)
 
 
 def _smooth(before: float, seconds: float) -> float:

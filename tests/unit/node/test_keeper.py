@@ -17,7 +17,7 @@ from nomospace.node import Host
 from nomospace.node import keeper as keeper_module
 from nomospace.node.clock import Mark
 from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
-from nomospace.store.interface import Step, StoreFull
+from nomospace.store.interface import Kept, Step, StoreFull
 from nomospace.store.memory import MemoryStore
 
 
@@ -201,6 +201,27 @@ def test_one_who_stays_away_does_not_hold_up_a_crowd() -> None:
         assert keeper.state == WRITING
         assert await keeper.drain(10)
         assert store.groups == [32, 30]
+        keeper.stop()
+
+    run(program)
+
+
+def test_a_crowd_is_counted_by_the_answers_that_it_waits_for() -> None:
+    async def program() -> None:
+        store, told = Lagging(), Told()
+        keeper = told.keeper(store)
+        answers = tuple([Kept("ann", number, b"x") for number in range(8)])
+        keeper.put(Step(step(1).changes, answers))
+        keeper.put(Step(step(2).changes, answers))
+        assert await keeper.drain(10)
+        keeper.put(Step(step(3).changes, answers))
+        keeper.put(Step(step(4).changes, answers[:6]))
+        keeper.put(Step((), (), (b"record",)))  # nobody waits for that
+        assert keeper.state == WAITING
+        keeper.put(Step(step(5).changes, answers[:1]))
+        assert keeper.state == WRITING
+        assert await keeper.drain(10)
+        assert store.groups == [2, 4]
         keeper.stop()
 
     run(program)
