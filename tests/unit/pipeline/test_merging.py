@@ -257,7 +257,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = ["--ontology", str(tmp_path / "cars.yaml"), "--archive", str(tmp_path / "a")]
     words = ["pipeline", "compact", str(tmp_path / "j"), *known, "--engine", "process"]
     assert main(words) == 0
-    assert "4 tuples added from 1 segments in" in capsys.readouterr().out
+    assert "4 tuples added from 1 segment in" in capsys.readouterr().out
     asked = ["pipeline", "match", *known, "--template", "(Car, Tax, Loan)", "--engine", "duckdb"]
     assert main(asked) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

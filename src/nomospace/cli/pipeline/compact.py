@@ -11,6 +11,7 @@ import typer
 from nomospace.cli.law import Unusable
 from nomospace.cli.pipeline.options import EngineOption, JournalArgument, JsonOption, MasterOption
 from nomospace.cli.spark import ensure_spark, progress
+from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.compact import run_compact
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import LOCAL
@@ -55,8 +56,9 @@ def compact(
     if as_json:
         print(msgspec.json.encode(found).decode())
         return
-    merged = f", {found.merged:,} parts merged" if found.merged else ""
+    merged = f", {many(found.merged, 'part')} merged" if found.merged else ""
     print(
-        f"{found.archive}: {found.tuples:,} tuples added from {found.segments:,} segments{merged} "
-        f"in {found.took_s:.1f} s; it has {found.tuples_in_all:,} in {found.parts:,} parts"
+        f"{found.archive}: {many(found.tuples, 'tuple')} added from "
+        f"{many(found.segments, 'segment')}{merged} in {found.took_s:.1f} s; it has "
+        f"{found.tuples_in_all:,} in {many(found.parts, 'part')}"
     )

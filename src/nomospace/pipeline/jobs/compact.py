@@ -38,6 +38,7 @@ from nomospace.pipeline.archive import (
     write_manifest,
 )
 from nomospace.pipeline.asking import counted
+from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.laying import lay_out
@@ -103,7 +104,7 @@ def run_compact(
         used = spark if engine is Engine.SPARK else None
         try:
             if todo:
-                say(f"laying out {len(todo):,} segments")
+                say(f"laying out {many(len(todo), 'segment')}")
                 folder = archive / f"{PART}{uuid4().hex}"
                 part = _settled(folder, make_part(todo, ontology, folder, used), ontology, used)
                 manifest = msgspec.structs.replace(manifest, parts=(*manifest.parts, part))

@@ -19,6 +19,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.archive import MANIFEST, BadArchive, Manifest, read_manifest
 from nomospace.pipeline.asking import Reader, ask_parts
+from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.compact import make_part, waiting
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.matching import SparkDatabase
@@ -80,7 +81,7 @@ def run_match(
     try:
         parts = [(archive / one.folder, one) for one in manifest.parts] if archive else []
         if todo:
-            say(f"laying out {len(todo):,} segments that are not compacted")
+            say(f"laying out {many(len(todo), 'segment')} not compacted yet")
             parts.append((passing / "part", make_part(todo, ontology, passing / "part", used)))
         database = _database(used)
         try:
