@@ -1,4 +1,5 @@
-"""A law that is still being written: what is wrong with it, its hash, how it differs from another.
+"""A law that is still being written: what is wrong with it, its hash, how it differs from another,
+and what to try it on.
 
 The words are those of `nomospace law check` and `nomospace law diff`. A text is read in a thread,
 one at a time, because people type while the host works.
@@ -7,8 +8,9 @@ one at a time, because people type while the host works.
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -21,12 +23,19 @@ from nomospace.law.canon import law_hash
 from nomospace.law.diff import diff_laws
 from nomospace.law.format import format_law
 from nomospace.law.program import examine
-from nomospace.terms import Diagnostic, Source
+from nomospace.node.viewed import RulingView
+from nomospace.node.views import Views
+from nomospace.terms import Compound, Diagnostic, Faulty, Source, show, term
 
 DRAFT_CHARS_MAX: Final = 100_000
 """The longest text that is checked while it is typed."""
 FINDINGS_MAX: Final = 100
 """How many findings are told; the rest is counted."""
+
+EVENTS_MAX: Final = 30
+"""How many recorded messages are offered as a scenario."""
+RULINGS_MAX: Final = 1_000
+"""How many of the latest rulings are looked at for them."""
 
 Language = Literal["law", "python"]
 NAMES: Final[dict[str, str]] = {"law": "draft.law", "python": "draft.law.py"}
@@ -134,6 +143,49 @@ async def lay_out(text: str) -> str:
         raise DraftTooLong(chars=len(text))
     async with _turn:
         return await asyncio.to_thread(format_law, text, NAMES["law"])
+
+
+def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:
+    """The latest messages under a law at a host, as lines for `nomospace law run`.
+
+    Each member that sends or gets one begins with the control state that it has now, so a run is
+    near to what would happen next, and not a copy of what did. Times begin with 0. What arrived
+    from members here is left out: their sending brings it about.
+    """
+    rulings = [one for one in views.rulings(limit=RULINGS_MAX).rulings if one.law == law]
+    here = {one.home: one for one in views.members(law)}
+    chosen = [one for one in rulings if one.kind in ("sent", "arrived") and one.home in here]
+    lines: list[dict[str, Any]] = []
+    homes: dict[str, None] = {}
+    for one in [one for one in chosen if one.kind == "sent" or one.sender not in here][-most:]:
+        line = _event_line(one)
+        if line is not None:
+            homes[one.home] = None
+            lines.append({"at": one.at, **line})
+    begin = lines[0]["at"] if lines else 0
+    for line in lines:
+        line["at"] = round((line["at"] - begin) / 1_000_000, 3)
+    states = [
+        {"home": home, "control_state": list(here[home].state)}
+        for home in homes
+        if here[home].state_count == len(here[home].state)
+    ]
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in [*states, *lines])
+
+
+def _event_line(ruling: RulingView) -> dict[str, Any] | None:
+    """A message as `law run` reads it; `None` for one that was too long to be shown whole."""
+    try:
+        found = term(ruling.event)
+    except Faulty:
+        return None
+    if not isinstance(found, Compound) or len(found.args) != 3:
+        return None
+    sender, message, to = found.args
+    line: dict[str, Any] = {"home": ruling.home, "event": ruling.kind, "message": show(message)}
+    if ruling.kind == "arrived":
+        return {**line, "from": sender}
+    return {**line, "to": list(to) if isinstance(to, tuple) else to}
 
 
 async def difference(old: str, old_language: Language, new: str, language: Language) -> str:

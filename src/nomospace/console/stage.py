@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,10 @@ class Hospital(Protocol):
 
     async def message_assistant(self) -> Followed:
         """Send the assistant a message from where it was last, and follow it."""
+
+
+ALL_HOSTS: Final = "*"
+"""Stands for every host of the console, where a job or a trial asks for one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,23 @@
 """A law that is being written, over HTTP: the words of `nomospace law check`, and its hash."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
-from nomospace.api.benching import DRAFT_CHARS_MAX, DraftTooLong, check_law, difference, lay_out
+from nomospace.api.benching import (
+    DRAFT_CHARS_MAX,
+    DraftTooLong,
+    check_law,
+    difference,
+    lay_out,
+    recorded_events,
+)
 from nomospace.cli import main
 from nomospace.law import load
 from nomospace.terms import Faulty
+from nomospace.testing.lawrun import Run
 from tests.unit.api.test_http import Web, on_the_web
 
 GOOD = "law(quota). initialCS([slot]). R1. sent(X,M,Y) :- slot@CS, do(-slot), do(forward)."
@@ -53,6 +62,28 @@ def test_a_text_that_is_too_long_says_what_reads_it() -> None:
     for asked in (check_law, lay_out):
         with pytest.raises(DraftTooLong, match="nomospace law check"):
             asyncio.run(asked("%" * (DRAFT_CHARS_MAX + 1)))
+
+
+def test_what_members_did_last_is_a_scenario_to_try_a_law_on() -> None:
+    async def work(web: Web) -> None:
+        host = web.server.host
+        ann, bob = await host.agent("ann"), await host.agent("bob")
+        law = load(GOOD + " R2. arrived(_, _, _) :- do(deliver).")
+        await bob.adopt(law)
+        member = await ann.adopt(law)
+        await member.send("hi('<b>')", to="bob@ward")
+        await member.send("again", to="bob@ward")
+        text = recorded_events(web.service.views, law.hash)
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert lines[0] == {"home": "ann@ward", "control_state": []}
+        assert [one["message"] for one in lines[1:]] == ["hi('<b>')", "again"]
+        assert (lines[1]["at"], lines[1]["to"]) == (0, "bob@ward")
+        run = Run(law)
+        told = list(run.rows([line.encode() for line in text.splitlines()], "events"))
+        assert [one["rule"] for one in told] == [None, None], "its slot was gone by then"
+        assert recorded_events(web.service.views, law.hash, most=1).count("message") == 1
+
+    on_the_web(work)
 
 
 def test_a_draft_is_checked_over_http() -> None:

@@ -12,11 +12,12 @@ from typing import Any, cast
 import pytest
 
 from nomospace.cli.console import Workshop, children
+from nomospace.cli.console.bench import NoSuchServer
 from nomospace.cli.console.children import ChildFailed, ChildTooLong, run_child
 from nomospace.cli.console.tails import NothingRecorded
-from nomospace.console.stage import Draft, Progress
+from nomospace.console.stage import ALL_HOSTS, Draft, Progress
 from nomospace.law import load
-from nomospace.node.config import read_config
+from nomospace.node.config import Config, read_config
 from nomospace.node.serve import Server
 
 QUOTA = """law(quota).
@@ -78,20 +79,17 @@ def test_a_child_that_prints_too_much_is_ended(
 # -- over a host -----------------------------------------------------------------------------------
 
 
+def config(name: str, folder: Path, **more: Any) -> Config:
+    store = str(folder / f"{name}.db")
+    given = {"listen": "127.0.0.1:0", "insecure": True, "store": store}
+    return read_config("", "flags", name=name, **given, **more)
+
+
 def with_a_host(
     work: Callable[[Workshop, Server], Awaitable[None]], folder: Path, **more: Any
 ) -> None:
     async def go() -> None:
-        told = read_config(
-            "",
-            "flags",
-            name="ward",
-            listen="127.0.0.1:0",
-            insecure=True,
-            store=str(folder / "ward.db"),
-            **more,
-        )
-        async with Server(told) as server:
+        async with Server(config("ward", folder, **more)) as server:
             workshop = Workshop()
             workshop.add(server)
             try:
@@ -104,12 +102,13 @@ def with_a_host(
 
 async def talk(server: Server, messages: int) -> None:
     """Two members under the law; one sends, and only its first message passes."""
+    name = server.config.host.name
     ann, bob = await server.host.agent("ann"), await server.host.agent("bob")
     law = load(QUOTA)
     await bob.adopt(law)
     member = await ann.adopt(law)
     for number in range(messages):
-        await member.send(f"hi({number})", to="bob@ward")
+        await member.send(f"hi({number})", to=f"bob@{name}")
 
 
 def test_a_draft_is_compared_with_what_was_in_force(tmp_path: Path) -> None:
@@ -129,13 +128,44 @@ def test_a_draft_is_compared_with_what_was_in_force(tmp_path: Path) -> None:
     with_a_host(work, tmp_path)
 
 
+def test_several_hosts_are_looked_at_together(tmp_path: Path) -> None:
+    async def work(workshop: Workshop, server: Server) -> None:
+        async with Server(config("icu", tmp_path)) as other:
+            workshop.add(other)
+            await talk(server, 3)
+            await talk(other, 2)
+            asked = Draft(OPEN)
+            found = await workshop.bench.compare(ALL_HOSTS, "quota", None, asked, newest=1_000)
+            assert (found["members"], found["differing"]) == (4, 5)
+            alone = await workshop.bench.compare("icu", "quota", None, asked, newest=1_000)
+            assert (alone["members"], alone["differing"]) == (2, 2)
+            with pytest.raises(NoSuchServer, match="choose ward or icu"):
+                await workshop.bench.compare("er", "quota", None, asked, newest=1_000)
+
+    with_a_host(work, tmp_path)
+
+
+def test_what_is_sealed_already_is_read_where_it_is(tmp_path: Path) -> None:
+    async def work(workshop: Workshop, server: Server) -> None:
+        await talk(server, 4)
+        journal = tmp_path / "journal"
+        async with asyncio.timeout(20):
+            while not (journal / "manifest.json").is_file():
+                await asyncio.sleep(0.05)
+        found = await workshop.bench.compare("ward", "quota", None, Draft(OPEN), newest=1_000)
+        assert (found["differing"], found["passed_over"]) == (4, 0)
+
+    sealing = {"folder": str(tmp_path / "journal"), "rows": 3, "seconds": 0.1}
+    with_a_host(work, tmp_path, journal=sealing)
+
+
 def test_jobs_run_over_what_a_host_has_recorded(tmp_path: Path) -> None:
     async def work(workshop: Workshop, server: Server) -> None:
         await talk(server, 3)
         steps = [
             one async for one in workshop.pipeline.run("replay", {"host": "ward", "law": OPEN})
         ]
-        assert steps[0].words == "copying what the host has recorded"
+        assert steps[0].words == "copying what was recorded"
         assert not steps[-1].failed
         assert steps[-1].answer["changed"] == 3
         (page,) = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 
 from nomospace.cli.console.children import run_child
-from nomospace.cli.console.tails import NothingRecorded, sealed_folder, sealed_last, write_tail
+from nomospace.cli.console.tails import copy_journals
 from nomospace.cli.console.work import CompareLaws, LawGiven, RunEvents, Work
 from nomospace.console.stage import Draft
 from nomospace.errors import CallerError, Unavailable
@@ -55,8 +55,9 @@ class BenchBusy(Unavailable):
 class TrialBench:
     """Tries laws beside the hosts of this process."""
 
-    def __init__(self, server: Callable[[str], Server]) -> None:
-        self._server = server
+    def __init__(self, servers: Callable[[str], Sequence[Server]]) -> None:
+        """`servers` gives those that a name stands for; raises `NoSuchServer`."""
+        self._servers = servers
         self._trials = 0
 
     async def run(
@@ -69,21 +70,13 @@ class TrialBench:
     async def compare(
         self, host: str, community: str, before: Draft | None, after: Draft, *, newest: int
     ) -> Mapping[str, Any]:
-        """Two laws over the newest records of a host."""
-        server = self._server(host)
+        """Two laws over the newest records of hosts."""
+        servers = self._servers(host)
         with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as folder:
-            tail = Path(folder) / "tail"
-            sealed = sealed_folder(server)
-            try:
-                async for _ in write_tail(server, tail, after=sealed_last(sealed), newest=newest):
-                    pass
-            except NothingRecorded:
-                if sealed is None:
-                    raise
+            async for _ in copy_journals(servers, Path(folder), newest=newest):
+                pass
             work = CompareLaws(
-                "" if sealed is None else str(sealed),
-                str(tail) if tail.exists() else "",
-                newest,
+                folder,
                 community,
                 None if before is None else _given(before),
                 _given(after),

@@ -1,7 +1,7 @@
 """The pipeline of a console (`console.stage.Pipeline`): jobs of the command line as children.
 
-A job reads the segments of a host and, since those are sealed only now and then, a copy of what the
-host has recorded since. Each run has a folder of its own in one for all, which goes with the
+A job reads the segments of hosts and, since those are sealed only now and then, a copy of what they
+have recorded since. Each run has a folder of its own in one for all, which goes with the
 console; the oldest make room.
 """
 
@@ -21,8 +21,8 @@ import msgspec
 
 from nomospace.cli.console.bench import CHILD, NAMES
 from nomospace.cli.console.children import Ended, run_child
-from nomospace.cli.console.tails import NothingRecorded, sealed_folder, sealed_last, write_tail
-from nomospace.cli.console.work import SealTail
+from nomospace.cli.console.tails import JOURNAL, copy_journals
+from nomospace.cli.console.work import SealTails
 from nomospace.console.stage import Engine, Progress
 from nomospace.errors import CallerError, NomospaceError
 
@@ -60,11 +60,11 @@ class JobPipeline:
 
     def __init__(
         self,
-        server: Callable[[str], Server],
+        servers: Callable[[str], Sequence[Server]],
         names: Callable[[], Sequence[str]],
         folder: Path | None = None,
     ) -> None:
-        self._server = server
+        self._servers = servers
         self._where = folder
         self._names = names
         self._root: Path | None = None
@@ -92,10 +92,8 @@ class JobPipeline:
     def command(self, kind: str, options: Mapping[str, str]) -> str:
         """The command line that does what the next run will."""
         folder = self._folder() / f"run-{self._count + 1}"
-        server = self._server(options.get("host", ""))
-        sealed = sealed_folder(server)
-        journals = [*([sealed] if sealed else []), folder / "journal"]
-        return shlex.join(["nomospace", *_arguments(kind, options, journals, folder, people=True)])
+        self._servers(options.get("host", ""))
+        return shlex.join(["nomospace", *_arguments(kind, options, folder, people=True)])
 
     # -- running -------------------------------------------------------------------------------
 
@@ -137,28 +135,16 @@ class JobPipeline:
     async def _steps(
         self, kind: str, options: Mapping[str, str], folder: Path
     ) -> AsyncGenerator[Progress, None]:
-        server = self._server(options.get("host", ""))
+        servers = self._servers(options.get("host", ""))
         _write_inputs(options, folder)
-        journals: list[Path] = []
-        sealed = sealed_folder(server)
-        if sealed is not None:
-            journals.append(sealed)
-        tail = folder / "tail"
-        try:
-            async for share in write_tail(server, tail, after=sealed_last(sealed)):
-                yield Progress(share, "copying what the host has recorded")
-        except NothingRecorded:
-            if sealed is None:
-                raise
-        else:
-            yield Progress(-1.0, "laying the copy out")
-            work = msgspec.json.encode(SealTail(str(tail), str(folder / "journal")))
-            ended = await run_child(CHILD, (), what="sealing", seconds=JOB_S, given=work)
-            if ended.code:
-                raise ended.failure()
-            journals.append(folder / "journal")
-            tail.unlink()
-        arguments = _arguments(kind, options, journals, folder, people=False)
+        async for share in copy_journals(servers, folder):
+            yield Progress(share, "copying what was recorded")
+        yield Progress(-1.0, "laying the copy out")
+        work = msgspec.json.encode(SealTails(str(folder)))
+        ended = await run_child(CHILD, (), what="sealing", seconds=JOB_S, given=work)
+        if ended.code:
+            raise ended.failure()
+        arguments = _arguments(kind, options, folder, people=False)
         async with aclosing(_watched(arguments, kind)) as told:
             async for one in told:
                 yield one if isinstance(one, Progress) else await _found(kind, one, folder)
@@ -224,14 +210,13 @@ def _write_inputs(options: Mapping[str, str], folder: Path) -> None:
 def _arguments(
     kind: str,
     options: Mapping[str, str],
-    journals: Sequence[Path],
     folder: Path,
     *,
     people: bool,
 ) -> list[str]:
     """A command's arguments; `people` read no JSON."""
     engine = options.get("engine") or LOCAL[_known(kind)][0]
-    found = ["pipeline", kind, *map(str, journals), "--engine", engine]
+    found = ["pipeline", kind, str(folder / JOURNAL), "--engine", engine]
     if kind == "audit":
         found += ["--out", str(folder / "report")]
     if options.get("community"):

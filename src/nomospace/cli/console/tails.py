@@ -2,14 +2,15 @@
 
 The records that a host has not sealed are in its store, or in its memory, and nobody but the host
 reads them there. So it writes them into a file as they are, some at a time between its other work,
-and a child process makes segments of that file (`seal`): Arrow stays out of the host.
+and a child process makes segments of that file (`seal`): Arrow stays out of the host. Segments that
+it has sealed are linked as they are at that moment, so no record is told twice.
 """
 
 from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 NEWEST_MAX: Final = 200_000
 """How many of a host's newest records are taken: so many it keeps itself."""
+SEALED_MAX: Final = 1_000_000_000
+"""How many records of sealed segments are taken: they are linked, which costs little."""
+JOURNAL, TAILS = "journal", "tails"
 CHUNK: Final = 1_000
 """How many records are read before the host does something else."""
 SEGMENT_ROWS: Final = 100_000
@@ -51,26 +55,14 @@ class NothingRecorded(CallerError):
         )
 
 
-def sealed_folder(server: Server) -> Path | None:
-    """The folder with a host's segments, if it has sealed some."""
-    folder = server.config.journal.folder
-    return Path(folder) if folder and (Path(folder) / MANIFEST).is_file() else None
+def link_newest(folder: Path, into: Path, newest: int) -> int:
+    """A folder with the newest segments of another, as links: so many records at least.
 
-
-def sealed_last(folder: Path | None) -> int:
-    """The last record that a folder's segments have."""
-    return 0 if folder is None else read_manifest(folder).last
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a journal's folder."""
-    return decode_manifest((folder / MANIFEST).read_bytes(), str(folder))
-
-
-def link_newest(folder: Path, into: Path, newest: int) -> None:
-    """A folder with the newest segments of another, as links: so many records at least."""
+    It has what is sealed now, however much is sealed later; gives the last record of it.
+    """
+    manifest = decode_manifest((folder / MANIFEST).read_bytes(), str(folder))
     chosen: list[Segment] = []
-    for segment in reversed(read_manifest(folder).segments):
+    for segment in reversed(manifest.segments):
         if sum(one.last - one.first + 1 for one in chosen) >= newest:
             break
         chosen.insert(0, segment)
@@ -81,6 +73,7 @@ def link_newest(folder: Path, into: Path, newest: int) -> None:
             link.parent.mkdir(exist_ok=True)
             link.symlink_to((folder / file_of(table, segment.number)).resolve())
     (into / MANIFEST).write_bytes(encode_manifest(Manifest(segments=tuple(chosen))))
+    return manifest.last
 
 
 async def write_tail(
@@ -122,6 +115,44 @@ def _write(file: BinaryIO, seq: int, record: bytes) -> None:
     file.write(_HEAD.pack(seq, len(record)) + record)
 
 
+async def copy_journals(
+    servers: Sequence[Server], into: Path, *, newest: int = SEALED_MAX
+) -> AsyncIterator[float]:
+    """Have what hosts recorded below a folder; gives how far it is, from 0 to 1.
+
+    Segments are linked into `JOURNAL`, and files of what is in none of them are below `TAILS`:
+    `seal_tails` makes segments of these too. A host that has recorded nothing is left out; raises
+    `NothingRecorded` when none has.
+    """
+    some = False
+    (into / TAILS).mkdir()
+    for done, server in enumerate(servers):
+        name = server.config.host.name
+        sealed = server.config.journal.folder
+        after = 0
+        if sealed and (Path(sealed) / MANIFEST).is_file():
+            place = into / JOURNAL / f"{name}-sealed"
+            after = await asyncio.to_thread(link_newest, Path(sealed), place, newest)
+            some = True
+        try:
+            async for share in write_tail(
+                server, into / TAILS / name, after=after, newest=min(newest, NEWEST_MAX)
+            ):
+                yield (done + share) / len(servers)
+                some = True
+        except NothingRecorded:
+            continue
+    if not some:
+        raise NothingRecorded(host=" and ".join(one.config.host.name for one in servers))
+
+
+def seal_tails(folder: Path) -> None:
+    """Make segments of all that `copy_journals` has written; in a child process."""
+    for path in sorted((folder / TAILS).iterdir()):
+        seal(path, folder / JOURNAL / path.name)
+        path.unlink()
+
+
 def read_tail(path: Path) -> Iterator[Entry]:
     """The records of a file that `write_tail` wrote."""
     with path.open("rb") as file:
@@ -131,7 +162,7 @@ def read_tail(path: Path) -> Iterator[Entry]:
 
 
 def seal(path: Path, folder: Path) -> None:
-    """Make segments of a file that `write_tail` wrote; in a child process, for it takes Arrow.
+    """Make segments of a file that `write_tail` wrote; it takes Arrow.
 
     A law that was put before the records counts from the first of them on, and not at all when its
     own record is there.

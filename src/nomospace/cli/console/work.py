@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,26 +33,22 @@ class RunEvents(msgspec.Struct, frozen=True, tag="run"):
 class CompareLaws(msgspec.Struct, frozen=True, tag="compare"):
     """Tell what hosts recorded to two laws; `None` is the one that was in force.
 
-    `folder` has segments, of which the `newest` records are taken, and `tail` is a file of records
-    that came after them; one of the two may be empty.
+    `folder` is what `tails.copy_journals` made.
     """
 
     folder: str
-    tail: str
-    newest: int
     community: str
     before: LawGiven | None
     after: LawGiven
 
 
-class SealTail(msgspec.Struct, frozen=True, tag="seal"):
-    """Make segments of a file of records."""
+class SealTails(msgspec.Struct, frozen=True, tag="seal"):
+    """Make segments of what `tails.copy_journals` put into a folder."""
 
-    tail: str
-    into: str
+    folder: str
 
 
-Work: TypeAlias = RunEvents | CompareLaws | SealTail
+Work: TypeAlias = RunEvents | CompareLaws | SealTails
 _decode = msgspec.json.Decoder(Work)
 
 
@@ -77,24 +72,17 @@ def do(work: Work) -> bytes:
 def _done(work: Work) -> Any:
     if isinstance(work, RunEvents):
         return _run(work)
-    from nomospace.cli.console.tails import link_newest, seal
+    from nomospace.cli.console.tails import JOURNAL, seal_tails
 
-    if isinstance(work, SealTail):
-        seal(Path(work.tail), Path(work.into))
+    if isinstance(work, SealTails):
+        seal_tails(Path(work.folder))
         return {}
     from nomospace.pipeline.comparing import compare
 
     before = None if work.before is None else work.before.load()
     after = work.after.load()
-    with tempfile.TemporaryDirectory(prefix="nomospace-compare-") as made:
-        folders: list[Path] = []
-        if work.folder:
-            folders.append(Path(made) / "sealed")
-            link_newest(Path(work.folder), folders[-1], work.newest)
-        if work.tail:
-            folders.append(Path(made) / "tail")
-            seal(Path(work.tail), folders[-1])
-        return compare(folders, before, after, community=work.community)
+    seal_tails(Path(work.folder))
+    return compare(Path(work.folder) / JOURNAL, before, after, community=work.community)
 
 
 def _run(work: RunEvents) -> dict[str, Any]:

@@ -5,12 +5,13 @@ Everything is a real control with a label, so that it works by keyboard and is r
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
 
 from nomospace.console.look import attributes, fault
+from nomospace.console.stage import ALL_HOSTS
 from nomospace.errors import NomospaceError
 
 
@@ -30,6 +31,16 @@ def choice(
     found.props("dense outlined options-dense").classes("choice")
     found.on_value_change(lambda event: changed(str(event.value)))
     return found
+
+
+def hosts_of(names: Sequence[str]) -> dict[str, str]:
+    """Hosts to choose from; where there are several, all of them first.
+
+    >>> hosts_of(["ward"]), list(hosts_of(["ward", "icu"]).values())
+    ({'ward': 'ward'}, ['all hosts', 'ward', 'icu'])
+    """
+    found = {name: name for name in names}
+    return {ALL_HOSTS: "all hosts", **found} if len(found) > 1 else found
 
 
 def card_head(title: str) -> ui.element:

@@ -12,7 +12,7 @@ from nomospace.console.look import attributes, empty, exactly, fault, heading, m
 from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import Bench
 from nomospace.console.places.listing import Column, Listing, Row
-from nomospace.console.places.parts import Working, act, choice
+from nomospace.console.places.parts import Working, act, choice, hosts_of
 from nomospace.console.stage import Bench as Tries
 from nomospace.errors import NomospaceError
 
@@ -49,8 +49,8 @@ class Comparing:
             "Only rulings that differ are shown, the first one first."
         ).classes("quiet small")
         before = {"": IN_FORCE, **sources(console)}
-        hosts = {name: name for name in console.services}
-        bench.host = bench.host if bench.host in hosts else console.name
+        hosts = hosts_of(list(console.services))
+        bench.host = bench.host if bench.host in hosts else next(iter(hosts))
         with ui.element("div").classes("line-up"):
             choice("Compare with", before, bench.before, self._before).classes("wide")
             if len(hosts) > 1:

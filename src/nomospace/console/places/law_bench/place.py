@@ -48,7 +48,7 @@ def show(frame: Frame) -> None:
                 with panels[name]:
                     _nothing()
             return
-        trying, comparing = Trying(bench, tries), Comparing(frame, bench, tries)
+        trying, comparing = Trying(frame, bench, tries), Comparing(frame, bench, tries)
         with panels["scenario"]:
             trying.draw_scenario()
         with panels["compare"]:

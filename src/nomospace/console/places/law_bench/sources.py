@@ -30,12 +30,12 @@ class NoSuchFile(CallerError):
 def sources(console: Console) -> dict[str, str]:
     """Keys and names of the laws at hand: communities here first, then files."""
     found: dict[str, str] = {}
+    hashes: dict[str, None] = {}
     for host, service in console.services.items():
         for one in service.views.communities():
-            where = f" at {host}" if len(console.services) > 1 else ""
-            name = f"{one.name} · in force{where} · {one.law[:8]}"
-            if name not in found.values():
-                found[f"community/{host}/{one.law}"] = name
+            if one.law not in hashes:
+                hashes[one.law] = None
+                found[f"community/{host}/{one.law}"] = f"{one.name} · in force · {one.law[:8]}"
     if console.laws is not None:
         for path in sorted(console.laws.glob("*.law*")):
             if path.name.endswith((".law", ".law.py")):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import ui
 
+from nomospace.api.benching import recorded_events
 from nomospace.console.editor import Editor
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
 from nomospace.console.places.law_bench.state import FIRST_EVENTS, Bench
@@ -14,6 +15,9 @@ from nomospace.console.places.listing import Column, Listing, Row
 from nomospace.console.places.parts import Working, act
 from nomospace.console.stage import Bench as Tries
 from nomospace.errors import NomospaceError
+
+if TYPE_CHECKING:
+    from nomospace.console.frame import Frame
 
 COLUMNS: Final = (
     Column("number", "", "34px", "num"),
@@ -31,9 +35,11 @@ Step = Mapping[str, Any]
 class Trying:
     """A run of events, and the slider that goes through its steps."""
 
-    def __init__(self, bench: Bench, tries: Tries) -> None:
+    def __init__(self, frame: Frame, bench: Bench, tries: Tries) -> None:
+        self._frame = frame
         self._bench = bench
         self._tries = tries
+        self._editor: Any = None
         self._steps: Any = None
         self._slider: Any = None
         self._told: Any = None
@@ -48,7 +54,7 @@ class Trying:
             "One JSON object a line, in time order, as nomospace law run reads them; "
             "seconds are virtual."
         ).classes("quiet small")
-        editor = Editor(
+        self._editor = Editor(
             bench.events,
             label="The events to try the law on",
             keep="events",
@@ -57,7 +63,7 @@ class Trying:
             on_change=self._typed,
             on_submit=self._run,
         )
-        editor.classes("bench-editor")
+        self._editor.classes("bench-editor")
         with ui.element("div").classes("line-up"):
             run = act("Run", self._run, main=True, label="Run the events (Ctrl-Enter)")
             until = ui.number(
@@ -75,6 +81,19 @@ class Trying:
 
     def _typed(self, text: str) -> None:
         self._bench.events = text
+
+    def _fill(self) -> None:
+        """Put in what members of the law's community did last, where there are some."""
+        checked = self._bench.checked
+        for service in self._frame.console.services.values():
+            for one in service.views.communities():
+                if checked is not None and one.name == checked.name:
+                    text = recorded_events(service.views, one.law)
+                    if text:
+                        self._editor.put(text)
+                        self._bench.events = text
+                        return
+        ui.notify("No member of this law's community has sent anything lately.")
 
     def _until(self, event: Any) -> None:
         value = event.value

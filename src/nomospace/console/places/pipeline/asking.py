@@ -14,7 +14,7 @@ from nomospace.console.look import attributes, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
 from nomospace.console.places.law_bench.state import Bench
 from nomospace.console.places.meaning.state import EXAMPLE, Meaning
-from nomospace.console.places.parts import act, card_head, choice
+from nomospace.console.places.parts import act, card_head, choice, hosts_of
 from nomospace.console.runs import Run, Runs
 from nomospace.errors import NomospaceError
 
@@ -79,7 +79,7 @@ class Asking:
 
     def _draw_form(self) -> None:
         asked, pipeline = self._asked, self._pipeline
-        hosts = {name: name for name in pipeline.hosts()}
+        hosts = hosts_of(pipeline.hosts())
         asked.host = asked.host if asked.host in hosts else next(iter(hosts), "")
         engines = pipeline.engines(asked.kind)
         ready = {one.name: one.name for one in engines if one.ready}
@@ -191,9 +191,10 @@ class Asking:
     def _about(self) -> str:
         """What a run is called in the list."""
         asked = self._asked
+        where = hosts_of(self._pipeline.hosts()).get(asked.host, asked.host)
         if asked.kind == "match":
-            return f"{asked.host}: {asked.template}"
+            return f"{where}: {asked.template}"
         if asked.kind == "replay" and asked.law:
             names = {ON_BENCH: "the law on the bench", **sources(self._frame.console)}
-            return f"{asked.host}, under {names.get(asked.law, 'another law')}"
-        return f"{asked.host}, under the law in force" if asked.kind == "replay" else asked.host
+            return f"{where}, under {names.get(asked.law, 'another law')}"
+        return f"{where}, under the law in force" if asked.kind == "replay" else where
