@@ -107,7 +107,7 @@ def test_rulings_open_by_keyboard_and_do_not_move_under_the_pointer(
     ward: Site, open_page: Open
 ) -> None:
     ward.do(say, "ann@ward-1", "never(first)", "bob@ward-1")
-    page = opened(ward, open_page)
+    page = opened(ward, open_page)  # what was ruled before one looked is there too
     top = page.locator(RULINGS).first
     expect(top).to_contain_text("never(first)")
     top.hover()

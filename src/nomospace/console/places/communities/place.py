@@ -54,8 +54,8 @@ class Communities:
         """Draw it, and go on with the beats."""
         self._strip = ui.element("div").classes("strip").props('role=tablist aria-label="Laws"')
         self._middle = ui.element("div").classes("community")
+        self._frame.on_beat(self._beat)  # first: with it the latest rulings are there
         self._look(self._frame.asked.get("law", ""))
-        self._frame.on_beat(self._beat)
 
     def _beat(self, beat: Beat) -> None:
         if self._one is not None:

@@ -16,7 +16,7 @@ class Sparks:
     They begin with what the latest rulings tell, so a page that opens is not blank, and go on with
     the differences of what the host has counted, so they are exact however much is folded.
 
-    >>> sparks = Sparks([("R1", 58_500_000), ("R1", 59_000_000), ("R2", 1)], now=60_000_000)
+    >>> sparks = Sparks([("R1", 58_500_000), ("R1", 59_500_000), ("R2", 1)], now=60_000_000)
     >>> sparks.lines()["R1"][-3:]
     [0, 1, 1]
     >>> sparks.count({"R1": 5}); sparks.count({"R1": 9})
