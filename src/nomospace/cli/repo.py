@@ -104,7 +104,7 @@ def run_tests(context: typer.Context) -> None:
         a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
     ):
         # File by file, so that a file's tests share what it has started, and in the order that
-        # tests/conftest.py puts them in: what takes long begins first.
+        # tests/rounds.py puts them in: what takes long begins first.
         arguments = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments]
     # The tests start hundreds of processes: each would compile what it imports, all over again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}

@@ -1,0 +1,41 @@
+"""Who of several test processes runs what, and in which order.
+
+A file's tests stay together, since they share what the file starts, and all of `spark/` and of
+`browser/` are as one file: one process has Java, one has Chromium. These go first, then files with
+a test marked `slow`, then the others, so that nothing long begins when the other process is about
+to end.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+TOGETHER: Final = ("tests/spark/", "tests/browser/")
+"""Folders whose tests are all run by one process, which come first."""
+
+
+class Rounds(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out tests by what has to stay together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return whole(nodeid)
+
+
+def whole(nodeid: str) -> str:
+    """What a test is handed out with: its file, or a folder.
+
+    >>> whole("tests/unit/terms/test_text.py::test_a"), whole("tests/spark/test_match.py::test_b")
+    ('tests/unit/terms/test_text.py', 'tests/spark/')
+    """
+    return next((f for f in TOGETHER if nodeid.startswith(f)), nodeid.partition("::")[0])
+
+
+def put_long_first(items: list[pytest.Item]) -> None:
+    """Sort tests: folders that stay `TOGETHER`, files with a slow test, the others as they were."""
+    slow = dict.fromkeys(whole(item.nodeid) for item in items if item.get_closest_marker("slow"))
+    ranks = {name: rank for rank, name in enumerate(TOGETHER)}
+    long = dict.fromkeys(slow, len(TOGETHER)) | ranks
+    items.sort(key=lambda item: long.get(whole(item.nodeid), len(TOGETHER) + 1))
