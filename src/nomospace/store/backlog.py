@@ -181,15 +181,22 @@ class Backlog:
     def over(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
         """The tuples of the table, in their order, as they are with this backlog over them."""
         later = dict(self._puts)
-        for put in stored:
-            row = put.row
-            key = (put.space, row.writer, row.count)
-            if key in self._gone:
-                continue  # it may have come again, but then it is a later one
-            newer = later.pop(key, None)
-            yield put if newer is None else TuplePut(put.space, newer[1])
+        for put in self.still(stored):
+            later.pop((put.space, put.row.writer, put.row.count), None)
+            yield put
         for key, (_, row, _) in sorted(later.items(), key=lambda item: item[1][0]):
             yield TuplePut(key[0], row)
+
+    def still(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
+        """Those tuples of the table that are still there, as they are now.
+
+        One that has gone may have come again; then it is another, and later.
+        """
+        for put in stored:
+            key = (put.space, put.row.writer, put.row.count)
+            if key not in self._gone:
+                newer = self._puts.get(key)
+                yield put if newer is None else TuplePut(put.space, newer[1])
 
     def over_outbox(self, stored: Iterable[Kept]) -> Iterator[Kept]:
         """The pushes of the table, in their order, as they are with this backlog over them."""

@@ -191,7 +191,8 @@ class SqlStore(ABC):
                 except (Altered, BadRecord) as error:
                     raise self._tables.damaged("tuples", str(n), error) from None
                 found.append(TuplePut(space, row))
-        return found, n if len(found) == limit and n < self._bound else None
+        more = len(found) == limit and n < self._bound
+        return list(self._backlog.still(found)), n if more else None
 
     # -- writing -------------------------------------------------------------------------------
 

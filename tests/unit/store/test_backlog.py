@@ -99,6 +99,25 @@ def test_what_comes_and_goes_is_never_in_its_table(kind: str, engines: MakeEngin
 
 
 @pytest.mark.parametrize("kind", SQL)
+def test_a_host_that_loads_gets_what_is_still_there(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    store.commit([Step(tuple([put(n) for n in range(1, 7)]))], at=1)
+    store.begin(tuples=False)
+    first, after = store.rows(0, 2)
+    assert after is not None
+    altered = TuplePut("jobs", Row(("job", 40), "ann@x", 4, "ann@x", "ann@x"))
+    gone = [TupleGone("jobs", ("ann@x", n)) for n in (3, 5)]
+    store.commit([Step((*gone, altered, put(5), put(7)))], at=2)
+    rest, after = store.rows(after, 2)
+    assert after is not None
+    last, after = store.rows(after, 9)
+    assert after is None
+    assert [one.row.fields[1] for one in (*first, *rest, *last)] == [1, 2, 40, 6]
+
+
+@pytest.mark.parametrize("kind", SQL)
 def test_a_large_commit_is_not_written_twice(kind: str, engines: MakeEngine) -> None:
     engine = engines(kind)
     store = engine.open()
