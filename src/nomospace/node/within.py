@@ -28,6 +28,7 @@ from nomospace.space.asking import Ask
 from nomospace.store.journal import TupleRecord, decode_record
 from nomospace.terms import show
 from nomospace.terms.templates import Template
+from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -250,10 +251,15 @@ def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) ->
     return SpaceView(space.name, law, shared, agents[:LINES_MAX], *counts, ontology)
 
 
+def _asked(template: Template) -> str:
+    """A template as one would type it."""
+    return short(", ".join(map(show_pattern, template.term)))
+
+
 def _waiter(waiter: Waiter) -> WaiterView:
     return WaiterView(
         waiter.how,
-        short(show(waiter.template.term)),
+        _asked(waiter.template),
         waiter.at or "",
         waiter.dest or "",
         isinstance(waiter.ticket, tuple),
@@ -262,7 +268,7 @@ def _waiter(waiter: Waiter) -> WaiterView:
 
 def _reaction(reaction: Reaction) -> ReactionView:
     return ReactionView(
-        short(show(reaction.template.term)),
+        _asked(reaction.template),
         reaction.mode,
         reaction.listener is not None,
         reaction.enabled,

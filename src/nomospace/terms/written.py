@@ -28,18 +28,19 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
-from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, same, where
+from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, is_formal, same, where
 from nomospace.terms.match import resolve
 from nomospace.terms.predicate import FaultyPredicate
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.syntax import Listing, Node, Reader, Struct, Variable
-from nomospace.terms.text import from_node
+from nomospace.terms.text import from_node, show
 from nomospace.terms.tokens import Fault, fault, tokenize
 from nomospace.terms.values import FORMAL, Compound, Term, Var, check_size
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _RANGE: Final = re.compile(rf"({_QUOTED}|{_NUMBER})\.\.({_QUOTED}|{_NUMBER})")
+_VARIABLE: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _PROSE: Final = re.compile(r"[\w .,;!?&/-]+")
 _PIECE: Final = re.compile(
     rf"""(?P<hole>[A-Z_][A-Za-z0-9_]*:(?!-[^0-9])(?:{_QUOTED}|[A-Za-z0-9_.+-])*)
@@ -79,6 +80,49 @@ term("formal(any,same('X'))"))
           help: did you mean int?
     """
     return tuple([_read(text, f"pattern {i}", holes=True) for i, text in enumerate(texts, 1)])
+
+
+def show_pattern(pattern: Term) -> str:
+    """A pattern as one would type it; one with holes inside, or of no such text, as its term.
+
+    >>> [show_pattern(one) for one in read_patterns(["job", "_", "_:int", "_:1..10", "X", "_:Car"])]
+    ['job', '_', '_:int', '_:1..10', 'X', '_:Car']
+    """
+    if not is_formal(pattern):
+        return show(pattern)
+    kind, *more = pattern.args
+    wanted = more[0] if more else None
+    if isinstance(kind, Compound):
+        name = str(kind.args[0])
+        return (
+            f"_:{name}"
+            if not more and name[:1].isupper() and name.isidentifier()
+            else show(pattern)
+        )
+    if wanted is None:
+        return "_" if kind == "any" else f"_:{kind}"
+    if isinstance(wanted, str):
+        return f"_:{_quoted(wanted)}" if kind == "any" and _plain(wanted) else show(pattern)
+    if wanted.name == "same":
+        name = str(wanted.args[0])
+        if not _VARIABLE.fullmatch(name):
+            return show(pattern)
+        return name if kind == "any" else f"{name}:{kind}"
+    low, high = wanted.args
+    if between(low, high) != pattern or not (_plain(low) and _plain(high)):
+        return show(pattern)
+    return f"_:{_quoted(low)}..{_quoted(high)}"
+
+
+def _plain(value: Term) -> bool:
+    """Whether a value can stand behind the colon of a hole as it is."""
+    if isinstance(value, str):
+        return value.isprintable() and not set(value) & set("'\"\\")
+    return re.fullmatch(_NUMBER, show(value)) is not None
+
+
+def _quoted(value: Term) -> str:
+    return f"'{value}'" if isinstance(value, str) else show(value)
 
 
 def _read(text: str, name: str, *, holes: bool) -> Term:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from nomospace.terms import (
     ANY,
@@ -21,7 +22,7 @@ from nomospace.terms import (
     term,
     where,
 )
-from nomospace.terms.written import read_fields, read_patterns
+from nomospace.terms.written import read_fields, read_patterns, show_pattern
 from tests.unit.terms.strategies import TERMS
 
 HOLES = {
@@ -49,6 +50,28 @@ def test_a_hole_alone_and_inside(text: str) -> None:
     assert read_patterns([text]) == (hole,)
     assert read_patterns([f"room({text},x)"]) == (t.room(hole, "x"),)
     assert read_patterns([f"[1, {text}]"]) == ((1, hole),)
+
+
+@pytest.mark.parametrize("text", HOLES)
+def test_a_hole_is_shown_as_it_is_typed(text: str) -> None:
+    shown = show_pattern(HOLES[text])
+    assert read_patterns([shown]) == (HOLES[text],)
+    if "it's" not in text and text not in ("_:any", "_:-1e3..-1"):
+        assert shown == text
+
+
+_NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+_RANGES = st.one_of(st.tuples(_NUMBERS, _NUMBERS), st.tuples(st.text(), st.text()))
+FORMALS = st.one_of(
+    _RANGES.map(sorted).map(lambda ends: between(*ends)),
+    st.text(min_size=1).map(same_as),
+    st.text(min_size=1, max_size=9).map(a),
+)
+
+
+@given(FORMALS)
+def test_whatever_is_shown_of_a_pattern_asks_for_the_same(formal: Any) -> None:
+    assert read_patterns([show_pattern(formal)]) == (formal,)
 
 
 def test_each_hole_of_a_text_is_read_by_itself() -> None:
