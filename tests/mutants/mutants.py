@@ -9,5 +9,6 @@ from tests.mutants.meanings import MEANINGS
 from tests.mutants.routing import ROUTING
 from tests.mutants.rulings import RULINGS
 from tests.mutants.spaces import SPACES
+from tests.mutants.streams import STREAMS
 
-MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING)
+MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING, *STREAMS)

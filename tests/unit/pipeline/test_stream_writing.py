@@ -77,6 +77,33 @@ def test_killed_in_the_middle_and_written_again(
     served(tmp_path, work, jobs=0)
 
 
+def test_a_row_with_a_letter_is_left_at_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The law would let it pass by now; but a row has one fate, and this one is told already."""
+    law = tmp_path / "late.law"
+    law.write_text(
+        """\
+law(late).
+R1. sent(_, out([job, 1], _), _) :- seen@CS, do(forward).
+R2. sent(_, out([job, 2], _), _) :- do(+seen), do(forward).
+R3. sent(_, M, _) :- not(M = out(_, _)), do(forward).
+R4. arrived(_, _, _) :- do(deliver).
+"""
+    )
+    monkeypatch.setattr(writing, "_ABREAST", 1)
+    rows = [Keyed("s/1", ("job", 1)), Keyed("s/2", ("job", 2))]
+
+    def work(url: str) -> None:
+        target = Target(place=Place(url=url), space="answers", agent="clerk", law=str(law))
+        for _ in range(2):
+            assert target.write("s", 0, rows) == Settled(1, 1)
+            assert look(target) == ([2], [1])
+        assert target.write("s", 1, [Keyed("s/3", ("job", 1))]) == Settled(1, 0)
+
+    served(tmp_path, work, jobs=0)
+
+
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     law = tmp_path / "few.law"
     law.write_text(FEW)

@@ -1,0 +1,63 @@
+"""Deliberate bugs in streams: what is written twice, lost, or seen as new once more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+WRITING: Final = "tests/unit/pipeline/test_stream_writing.py"
+STATE: Final = "tests/unit/pipeline/test_stream_state.py"
+SOURCE: Final = "tests/unit/pipeline/test_stream_source.py"
+
+STREAMS: Final = (
+    Mutant(
+        "a law is asked again about what was written",
+        "host/governed.py",
+        "        if request.once and self._host.holding.has_written(",
+        "        if not op and self._host.holding.has_written(",
+        WRITING,
+    ),
+    Mutant(
+        "a row is written without its key",
+        "pipeline/stream/writing.py",
+        "            await space.out(*row.fields, once=row.key)",
+        "            await space.out(*row.fields)",
+        WRITING,
+    ),
+    Mutant(
+        "a row that has its letter is tried again",
+        "pipeline/stream/writing.py",
+        "        todo = [row for row in rows if row.key not in settled]",
+        "        todo = list(rows)",
+        WRITING,
+    ),
+    Mutant(
+        "a batch that is done again begins where it ended",
+        "pipeline/stream/state.py",
+        "        earlier = [number for number in self._numbers() if number < batch]",
+        "        earlier = [number for number in self._numbers() if number <= batch]",
+        STATE,
+    ),
+    Mutant(
+        "an end is forgotten before its tuple",
+        "pipeline/stream/state.py",
+        "                return not self._ever and not (all_of_it or one in begun)",
+        "                return False",
+        STATE,
+    ),
+    Mutant(
+        "a tuple that has moved is new",
+        "pipeline/stream/state.py",
+        "            mask.append(op != _MOVED or one not in known)",
+        "            mask.append(True)",
+        STATE,
+    ),
+    Mutant(
+        "a batch has all that there is",
+        "pipeline/stream/source.py",
+        "        most = limit.max_rows if isinstance(limit, ReadMaxRows) else RECORDS_MAX",
+        "        most = RECORDS_MAX",
+        SOURCE,
+    ),
+)
