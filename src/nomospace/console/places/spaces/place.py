@@ -33,7 +33,7 @@ LINES_MAX: Final = 50
 """How many waiters, or reactions, are shown."""
 COLUMNS: Final = (
     Column("tuple", "tuple", "minmax(0, 2.5fr)", "mono"),
-    Column("at", "held by", "minmax(0, 1fr)", "mono"),
+    Column("at", "held by", "minmax(0, 1.4fr)", "mono"),
     Column("to", "for", "minmax(0, 1fr)", "mono"),
     Column("written", "age", "76px", "span", "written before the records that were looked at"),
     Column("until", "lease", "118px", "span"),
