@@ -77,6 +77,11 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     alert = page.get_by_role("alert")
     expect(alert).to_have_text('✕events: line 1: "home" is missing; is "hoem" a slip for it?')
     expect(events).to_contain_text("hoem")
+    page.get_by_role("button", name="Fill in the latest messages").click()
+    expect(events).to_contain_text(f"hello({SENT - 1})")
+    page.get_by_role("button", name="Run the events").click()
+    expect(told).to_contain_text(f"1 of {SENT}")
+    expect(told).to_contain_text("refused by R2")
 
 
 def test_a_law_in_python_is_known_when_it_is_pasted(ward: Site, open_page: Open) -> None:

@@ -70,9 +70,10 @@ class Trying:
                 "until second", value=bench.until_s, min=0, max=UNTIL_S_MAX, on_change=self._until
             )
             until.props("dense outlined").classes("number")
-            ui.checkbox("each member alone", value=bench.isolated, on_change=self._isolated).props(
-                "dense"
-            ).tooltip("Forwarded messages arrive nowhere (--isolated)")
+            alone = ui.checkbox("each alone", value=bench.isolated, on_change=self._isolated)
+            alone.props("dense").tooltip("Forwarded messages arrive nowhere (--isolated)")
+            ui.space()
+            act("From the journal", self._fill, label="Fill in the latest messages of members")
         said = ui.element("div")
         self._working = Working(run, said)
         if bench.ran_fault is not None:
