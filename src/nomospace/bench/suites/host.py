@@ -165,41 +165,54 @@ class Bed:
 
 
 class Jobs:
-    """A space full of tuples, of which one after the other is taken by its key and replaced."""
+    """A space full of tuples, of which one after the other is taken by its key and replaced.
+
+    Which ones is drawn by lot between batches: what an echo does not need is not measured.
+    """
 
     def __init__(self, bed: Bed, url: str, many: int, *, durable: bool, name: str = "jobs") -> None:
         self._rng = Random(1)
         self._many = many
         self._keys = [f"{self._rng.getrandbits(48):x}" for _ in range(many)]
-        self._taken: list[str] = []
+        self._drawn: list[str] = []
+        self._missing = 0
         self._space = bed.run(self._fill(bed.connect(url), name, durable))
 
     async def _fill(self, host: Any, name: str, durable: bool) -> Any:
         space = await (await host.agent("worker")).space(name, shared=True, durable=durable)
         for start in range(0, self._many, LOAD_ROWS):
             await space.out_many([self._row(key) for key in self._keys[start : start + LOAD_ROWS]])
+        self._draw(4 * BATCH)
         return space
+
+    def _draw(self, count: int) -> None:
+        """Choose the next to be taken."""
+        keys, rng = self._keys, self._rng
+        for _ in range(count - len(self._drawn)):
+            place = rng.randrange(len(keys))
+            keys[place], keys[-1] = keys[-1], keys[place]
+            self._drawn.append(keys.pop())
 
     def _row(self, key: str) -> tuple[str, str, int]:
         return "job", key, len(key)
 
     async def take(self) -> None:
         """Take one by its content."""
-        keys = self._keys
-        place = self._rng.randrange(len(keys))
-        keys[place], keys[-1] = keys[-1], keys[place]
-        key = keys.pop()
-        self._taken.append(key)
+        if not self._drawn:
+            self._draw(1)
+        key = self._drawn.pop()
+        self._missing += 1
         found = await self._space.take("job", key, ANY)
         if found[1] != key:
             raise Bug(story=(f"`bench host` asked for {key} and got {found}",))
 
     async def refill(self) -> None:
         """Write as many again as were taken."""
-        fresh = [f"{self._rng.getrandbits(48):x}" for _ in self._taken]
-        self._taken.clear()
+        fresh = [f"{self._rng.getrandbits(48):x}" for _ in range(self._missing)]
+        self._missing = 0
         await self._space.out_many([self._row(key) for key in fresh])
         self._keys += fresh
+        self._draw(4 * BATCH)
 
     async def pair(self) -> None:
         """Write one and take another."""
@@ -207,7 +220,7 @@ class Jobs:
         await self._space.out("job", key, 5)
         self._keys.append(key)
         await self.take()
-        self._taken.clear()
+        self._missing = 0
 
 
 @bench("host", "a host over a connection: takes, in flight, durable, governed and signed messages")
