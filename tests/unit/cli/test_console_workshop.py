@@ -90,7 +90,7 @@ def with_a_host(
 ) -> None:
     async def go() -> None:
         async with Server(config("ward", folder, **more)) as server:
-            workshop = Workshop()
+            workshop = Workshop(folder)
             workshop.add(server)
             try:
                 await work(workshop, server)
@@ -177,14 +177,26 @@ def test_jobs_run_over_what_a_host_has_recorded(tmp_path: Path) -> None:
     with_a_host(work, tmp_path)
 
 
+LONG_CHILD = """
+import os, signal, sys, time
+
+def write_on(*_):
+    os.makedirs(sys.argv[sys.argv.index("--out") + 1])
+    sys.exit()
+
+signal.signal(signal.SIGTERM, write_on)
+print(os.getpid(), file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+"""A job that writes until its very end."""
+
+
 def test_a_job_that_is_left_is_ended_with_its_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nomospace.cli.console import pipeline
 
-    (tmp_path / "long_child.py").write_text(
-        "import os, sys, time\nprint(os.getpid(), file=sys.stderr, flush=True)\ntime.sleep(60)\n"
-    )
+    (tmp_path / "long_child.py").write_text(LONG_CHILD)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     real = run_child
 
@@ -202,9 +214,11 @@ def test_a_job_that_is_left_is_ended_with_its_process(
                 assert isinstance(step, Progress)
                 if step.words.isdigit():
                     process = int(step.words)
+                    workshop.close()  # as when the host ends while a job runs
                     break
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+        assert not list(tmp_path.glob("nomospace-console-*"))
 
     with_a_host(work, tmp_path)
 

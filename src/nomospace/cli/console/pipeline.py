@@ -70,6 +70,7 @@ class JobPipeline:
         self._root: Path | None = None
         self._count = 0
         self._running = 0
+        self._closed = False
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -111,12 +112,14 @@ class JobPipeline:
             yield Progress(1.0, "it failed", ended=True, failed=str(error))
         finally:
             self._running -= 1
+            if self._closed:  # its child has written until now
+                self.close()
 
     def close(self) -> None:
-        """Remove the folders of all runs."""
+        """Remove the folders of all runs; one that still runs removes them again when it ends."""
+        self._closed = True
         if self._root is not None:
             shutil.rmtree(self._root, ignore_errors=True)
-            self._root = None
 
     def _folder(self) -> Path:
         if self._root is None:

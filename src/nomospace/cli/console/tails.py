@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
+from urllib.parse import quote
 
 from nomospace.errors import CallerError
 from nomospace.store.interface import Entry
@@ -127,7 +128,7 @@ async def copy_journals(
     some = False
     (into / TAILS).mkdir()
     for done, server in enumerate(servers):
-        name = server.config.host.name
+        name = quote(server.config.host.name, safe="")
         sealed = server.config.journal.folder
         after = 0
         if sealed and (Path(sealed) / MANIFEST).is_file():

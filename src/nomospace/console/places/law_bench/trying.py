@@ -23,7 +23,7 @@ COLUMNS: Final = (
     Column("number", "", "34px", "num"),
     Column("at", "at", "74px", "num"),
     Column("verdict", "", "100px", "verdict"),
-    Column("home", "at whom", "minmax(80px, 1fr)", "mono"),
+    Column("home", "at whom", "minmax(104px, 1.2fr)", "mono"),
     Column("event", "event", "minmax(160px, 3fr)", "mono"),
     Column("rule", "rule", "44px", "mono"),
 )
