@@ -2,6 +2,8 @@
 // minute. Rules that never ruled are quiet. The words have the colours of what they do: what sends
 // is green, what ends or denies is red, what changes the state is amber, what obliges is violet.
 // Everything is shown as text; nothing here reads markup.
+import { when_ready } from "/console-static/ready.js";
+
 const LINES_MAX = 3000;
 const WORDS = {
   forwarded: "forward deliver multicast release",
@@ -52,7 +54,7 @@ export default {
       <div v-if="more" class="quiet">{{ more }} more lines are not shown</div>
     </div>`,
   props: { text: String, rules: Array, hits0: Object, lines0: Object },
-  emits: ["rule"],
+  emits: ["rule", "ready"],
   data() { return { hits: this.hits0 || {}, sparks: this.lines0 || {}, marked: "" }; },
   computed: {
     all() { return this.text.split("\n"); },
@@ -70,6 +72,7 @@ export default {
   mounted() {
     // What a law begins with is mostly a long comment; its rules are what one came for.
     const first = this.rules.length ? this.rules[0].line - 4 : 0;
+    when_ready(this);
     if (first > 12) this.$el.scrollTop = first * this.$el.querySelector(".lawline").offsetHeight;
   },
   methods: {

@@ -3,6 +3,8 @@
 // - While the pointer is over it nothing moves: what came meanwhile is counted, and shown after.
 // - Arrow keys, Home and End go through it; Enter opens what is marked.
 // Everything is shown as text; nothing here reads markup.
+import { when_ready } from "/console-static/ready.js";
+
 const span = (ms) => window.nomospace.time.span(ms * 1000);
 
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
@@ -41,7 +43,7 @@ export default {
     </div>`,
   props: { columns: Array, rows: Array, label: String, none: String, now: Number, note0: String,
            height: { type: Number, default: 28 }, most: { type: Number, default: 500 } },
-  emits: ["pick"],
+  emits: ["pick", "ready"],
   data() {
     return { shape: this.columns, lines: this.rows || [], note: this.note0 || "", top: 0, room: 400, active: null,
              held: false, later: null, offset: 0, clock: 0 };
@@ -51,6 +53,7 @@ export default {
     this.watching = new ResizeObserver(() => { this.room = this.$refs.body.clientHeight; });
     this.watching.observe(this.$refs.body);
     this.ticking = setInterval(() => { this.clock = Date.now() + this.offset; }, 1000);
+    when_ready(this);
   },
   beforeUnmount() { this.watching.disconnect(); clearInterval(this.ticking); },
   computed: {

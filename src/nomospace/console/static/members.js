@@ -1,5 +1,7 @@
 // The members of a community with their control states as chips. What changes is told member by
 // member, and a chip that is new is lit for a moment. Everything is shown as text.
+import { when_ready } from "/console-static/ready.js";
+
 const SHOWN_MAX = 300;
 
 export default {
@@ -22,12 +24,13 @@ export default {
       <div class="quiet listing-foot" role="status">{{ foot }}</div>
     </div>`,
   props: { members: Array, label: String },
-  emits: ["pick"],
+  emits: ["pick", "ready"],
   data() {
     const all = {};
     for (const one of this.members || []) all[one.id] = { ...one, fresh: [] };
     return { all, wanted: "" };
   },
+  mounted() { when_ready(this); },
   computed: {
     found() {
       const text = this.wanted.trim().toLowerCase();

@@ -1,5 +1,7 @@
 // What members owe, on a line from now to the last of them, and as a list, the soonest first.
 // The line is not even: the next minute has as much room as the next day. It counts down by itself.
+import { when_ready } from "/console-static/ready.js";
+
 const span = (ms) => window.nomospace.time.span(ms * 1000);
 
 const STOPS = [0, 10e3, 60e3, 600e3, 3600e3, 86400e3, 864000e3];
@@ -24,10 +26,13 @@ export default {
       <div v-else class="quiet listing-foot" role="status">{{ total > owed.length ? "the soonest " + owed.length + " of " + total : total + (total === 1 ? " obligation is" : " obligations are") + " pending" }}</div>
     </div>`,
   props: { first: Array, count: Number, now: Number },
-  emits: ["pick"],
+  emits: ["pick", "ready"],
   data() { return { owed: this.first || [], total: this.count || 0, offset: 0, clock: 0 }; },
   created() { this.set_clock(this.now); },
-  mounted() { this.ticking = setInterval(() => { this.clock = Date.now() + this.offset; }, 1000); },
+  mounted() {
+    this.ticking = setInterval(() => { this.clock = Date.now() + this.offset; }, 1000);
+    when_ready(this);
+  },
   beforeUnmount() { clearInterval(this.ticking); },
   computed: {
     far() { return Math.max(60e3, ...this.owed.map((one) => one.due / 1000 - this.clock)); },

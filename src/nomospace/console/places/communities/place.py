@@ -162,13 +162,27 @@ class Community:
             _head("Rulings", "open one to see why")
             self._list = Listing(
                 RULINGS,
-                [_row(one) for one in reversed(lately)],
+                self._latest(),
                 label="Rulings, the newest first",
                 none=NONE_YET,
                 now=now,
                 on_pick=self._open_ruling,
             )
         self._tell_counts()
+        self._tell_again()
+
+    def _tell_again(self) -> None:
+        """Have each part told all when it stands: what came before that it did not hear."""
+        views = self._frame.console.service.views
+        self._text.on("ready", lambda: self._text.tell(self._hits, self._sparks.lines()))
+        self._shown.on("ready", lambda: self._shown.tell(list(self._members.values()), []))
+        self._line.on("ready", lambda: self._line.tell(*self._owed, views.now))
+        self._list.on("ready", lambda: self._list.put(self._latest(), views.now))
+
+    def _latest(self) -> list[Row]:
+        """The latest rulings of the community, the newest first."""
+        latest = self._frame.console.pulse.latest
+        return [_row(one) for one in reversed(latest) if one.ruling.law == self._law]
 
     # -- live ------------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ class Room:
         self._law = mine.law
         self._drafts = drafts
         self._rulings: deque[Any] = deque(maxlen=RULINGS_MAX)
-        self._last = 0
+        self._last: int | None = None
+        """The last letter that is shown; none before the list stands."""
         with ui.element("div").classes("member-room"):
             with ui.element("section").classes("card member-card"):
                 card_head("Send")
@@ -69,15 +70,15 @@ class Room:
                 self._draw_leave()
             with ui.element("section").classes("card member-inbox"):
                 card_head("Inbox")
-                letters = self._letters()
                 self._inbox = Listing(
                     LETTERS,
-                    [_row(one) for one in reversed(letters)],
+                    [],
                     label="Letters, the newest first",
                     none="No letter yet. What the law delivers to you appears here.",
                     now=0,
                     on_pick=self._open,
                 )
+                self._inbox.on("ready", self._begin_mail)
         self.tell(mine)
 
     def _seat(self) -> Seat:
@@ -230,17 +231,19 @@ class Room:
 
     def mail(self) -> None:
         """Show letters that came since the last time."""
-        letters = self._letters()
-        if letters:
-            self._inbox.add([_row(one) for one in reversed(letters)], 0)
-
-    def _letters(self) -> list[Letter]:
+        if self._last is None:
+            return
         try:
             found = self._seat().inbox(self._law).since(self._last, LETTERS_MAX)
         except NomospaceError:  # it has moved on, or left: the next look shows that
-            return []
-        self._last = found[-1].number if found else self._last
-        return found
+            return
+        if found:
+            self._last = found[-1].number
+            self._inbox.add([_row(one) for one in reversed(found)], 0)
+
+    def _begin_mail(self) -> None:
+        self._last = 0
+        self.mail()
 
     def _open(self, id: str) -> None:
         """Answer a letter: whoever sent it is whom the next message goes to."""

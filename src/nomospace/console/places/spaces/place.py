@@ -146,6 +146,8 @@ class Spaces:
                 on_pick=self._open,
                 note=self._note(),
             )
+            # What came before it stood it did not hear.
+            self._listing.on("ready", partial(self._show_rows, at_once=False))
         self._show_sets()
         self._show_inside()
 
@@ -188,10 +190,13 @@ class Spaces:
         found = self._find()
         if found != self._found or at_once:
             self._found = found
-            columns = _columns(found.rows)
-            self._listing.put(found.rows, self._now, self._note(), at_once=at_once, columns=columns)
+            self._show_rows(at_once=at_once)
             self._show_sets()
         self._show_inside()
+
+    def _show_rows(self, *, at_once: bool = False) -> None:
+        rows = self._found.rows
+        self._listing.put(rows, self._now, self._note(), at_once=at_once, columns=_columns(rows))
 
     def _note(self) -> str:
         found = self._found
