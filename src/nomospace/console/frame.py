@@ -53,6 +53,9 @@ class Frame:
         self.asked: dict[str, str] = {}
         """What the address asks of a place, as in `/spaces?template=(job, _)`."""
         self._leave: list[Callable[[], None]] = []
+        self._tells: list[Callable[[Beat], None]] = []
+        self._ends: list[Callable[[], None]] = []
+        """What ends the hearing of each, while the window is there."""
         self._drawer: Any = None
         self._story: Any = None
         self._title: Any = None
@@ -68,15 +71,26 @@ class Frame:
 
         `tell` runs in the place's own slot, so it may change what the place shows.
         """
-        client = ui.context.client
         slot = ui.context.slot
 
         def telling(beat: Beat) -> None:
-            if client.has_socket_connection:
-                with slot:
-                    tell(beat)
+            with slot:
+                tell(beat)
 
-        self._leave.append(self.console.pulse.listen(telling))
+        self._tells.append(telling)
+        if ui.context.client.has_socket_connection:
+            self._ends.append(self.console.pulse.listen(telling))
+
+    def connected(self) -> None:
+        """The window is there, perhaps again: its place hears the pulse."""
+        self.away()
+        self._ends = [self.console.pulse.listen(tell) for tell in self._tells]
+
+    def away(self) -> None:
+        """The window is not there, and nothing is read for it: it may come back."""
+        ends, self._ends = self._ends, []
+        for end in ends:
+            end()
 
     def on_leave(self, leave: Callable[[], None]) -> None:
         """Have something done when the place is left, or the window closes."""
@@ -84,6 +98,8 @@ class Frame:
 
     def leave(self) -> None:
         """The place is left: nothing is told to it any more."""
+        self._tells.clear()
+        self.away()
         leaving, self._leave = self._leave, []
         for leave in leaving:
             leave()

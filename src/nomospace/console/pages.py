@@ -85,6 +85,9 @@ def mount(app: FastAPI, console: Console) -> None:
         client = ui.context.client
         state = client.request.scope["state"]
         frame = Frame(console, state["principal"], state["token"])
+        client.on_connect(frame.connected)
+        # Of two sockets of a window the old one may end after the new one has begun.
+        client.on_disconnect(lambda: None if client.has_socket_connection else frame.away())
         client.on_delete(frame.leave)
         ui.add_head_html(head)
         # The place itself is the page's main part, and not what the layout has around it.

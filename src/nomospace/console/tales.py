@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 RULINGS_MAX: Final = 12
 """How many rulings of an agent, or after a ruling, a story shows."""
-LOOKED_MAX: Final = 1_000
+LOOKED_MAX: Final = 600
 """How many records it looks through for them."""
 STATE_MAX: Final = 40
 LINE_MAX: Final = 200

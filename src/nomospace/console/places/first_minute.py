@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 CHART_S: Final = 1.0
 """How often the chart of the rogue is drawn anew."""
 SAMPLES_MAX: Final = 120
+FOLLOWED_MAX: Final = 3
+"""How many messages that followed the assistant are shown."""
+EXPERTS: Final = "Laymen's alarms go to experts of that kind."
 AWAY: Final = "nomospace_first_minute"
 """The cookie of a browser that has put the card away."""
 SEEN: Final = (
@@ -119,6 +122,7 @@ class FirstMinute:
         self._alarm.said.clear()
         with self._alarm.said:
             ui.label(deed.words)
+            ui.label(EXPERTS).classes("quiet")
             self._lead(deed, "Why")
         self._frame.open("ruling", deed.host, deed.record)
 
@@ -143,6 +147,9 @@ class FirstMinute:
 
     async def _follow(self) -> None:
         followed = await self._hospital.message_assistant()
+        shown = list(self._followed)
+        for old in shown[: len(shown) + 1 - FOLLOWED_MAX]:
+            old.delete()
         with self._followed, ui.element("div").props("data-hops").classes("num"):
             hops = f"{followed.hops} hop{'s' * (followed.hops != 1)}"
             ui.label(f"{' → '.join(followed.path)}: {hops}")

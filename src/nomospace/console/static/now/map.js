@@ -1,5 +1,6 @@
 // The map: hosts as rooms on the ground of their group, agents as signs, messages as pulses.
-// Something moves only when something moved; with reduced motion a line is shown instead.
+// Something moves only when something moved; with reduced motion a line is shown instead. What runs
+// along a line is drawn on a canvas of its own: the rooms and signs below are not painted for it.
 // A floor is { rooms: [{ name, title, engaged, agents: [[id, name, role]], more }], links: [[a, b]] }.
 import { HEAD, rooms, seats } from "/console-static/now/layout.js";
 
@@ -8,7 +9,8 @@ const TRAVEL_MS = 700;
 const TRACE_MS = 5000;
 const BADGE_MS = 2200;
 const AWAY_MS = 3000;
-const TRACES_MAX = 80;
+const TRACES_MAX = 60;
+const PULSES_MAX = 16; // of one beat: more could not be told apart
 const RECEIVERS_MAX = 12;
 const SIGNS = { forwarded: "→", refused: "✕", held: "⏸", obligation: "⏳" };
 // A sign of the icon face for each role; whoever has no role is a plain agent.
@@ -42,13 +44,13 @@ export default {
             <rect :x="room.x" :y="room.y" :width="room.w" height="${HEAD}" rx="9"></rect>
             <text class="map-title-text" :x="room.x + 12" :y="room.y + 20">{{ room.title }}</text>
             <text class="map-title-rate num" :x="room.x + room.w - 10" :y="room.y + 20" text-anchor="end"><tspan
-              class="refused" v-if="room.refused">✕ {{ room.refused }}/s  </tspan>{{ room.said }}</text>
+              class="refused" v-if="refused(room)">✕ {{ refused(room) }}/s&nbsp; </tspan>{{ said(room) }}</text>
           </g>
           <text v-if="room.hidden" class="map-more" :x="room.x + room.w - 10" :y="room.y + room.h - 8" text-anchor="end">and {{ room.hidden }} more</text>
           <text v-if="!room.count" class="map-more" :x="room.x + room.w / 2" :y="room.y + room.h / 2 + 10" text-anchor="middle">no agents yet</text>
         </g>
         <g ref="pulses"></g>
-        <g v-for="agent in agents" :key="agent.id" class="map-agent" :class="[agent.role, { named: agent.named, leaving: agent.until }]" role="button"
+        <g v-for="agent in agents" :key="agent.id" v-memo="[agent, at === 'agent ' + agent.id]" class="map-agent" :class="[agent.role, { named: agent.named, leaving: agent.until }]" role="button"
           :style="{ transform: 'translate(' + agent.x + 'px,' + agent.y + 'px)' }"
           :tabindex="at === 'agent ' + agent.id ? 0 : -1" :data-item="'agent ' + agent.id" data-pick="agent"
           :data-id="agent.id" :data-host="agent.host" :data-role="agent.role" :aria-label="agent.id + (agent.role ? ', ' + agent.role : '') + ', at ' + agent.room"
@@ -59,6 +61,7 @@ export default {
         </g>
         <g ref="badges"></g>
       </svg>
+      <canvas ref="dots" class="map-dots" :width="width" :height="height" aria-hidden="true"></canvas>
       <div class="map-key quiet" aria-hidden="true">
         <span v-for="(sign, word) in signs" :key="word" :class="word">{{ sign }} <span class="quiet">{{ word }}</span></span>
         <span v-for="role in roles" :key="role"><span class="material-icons map-key-icon">{{ icon(role) }}</span> {{ role }}</span>
@@ -70,6 +73,8 @@ export default {
   created() {
     this.badges = new Map();
     this.traces = [];
+    this.running = [];
+    this.drawable = 0;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   },
   mounted() {
@@ -93,7 +98,6 @@ export default {
       return this.floor.rooms.map((room, index) => {
         const place = places[index];
         const { cell, places: free } = seats(room.agents.length, place);
-        const rate = this.rates[room.name] || [0, 0];
         return {
           ...room,
           ...place,
@@ -101,8 +105,6 @@ export default {
           seats: free,
           count: room.agents.length + room.more,
           hidden: room.more + room.agents.length - free.length,
-          refused: rate[1] >= 0.5 ? Math.round(rate[1]).toLocaleString("en") : "",
-          said: rate[0] >= 0.05 ? `${rate[0] >= 10 ? Math.round(rate[0]).toLocaleString("en") : rate[0].toFixed(1)} messages/s` : "",
         };
       });
     },
@@ -163,6 +165,15 @@ export default {
     },
   },
   methods: {
+    refused(room) {
+      const rate = this.rates[room.name]?.[1] || 0;
+      return rate >= 0.5 ? Math.round(rate).toLocaleString("en") : "";
+    },
+    said(room) {
+      const rate = this.rates[room.name]?.[0] || 0;
+      if (rate < 0.05) return "";
+      return `${rate >= 10 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1)} messages/s`;
+    },
     icon(role) {
       return ICONS[role] || "person";
     },
@@ -186,7 +197,9 @@ export default {
     },
     beat(rulings, rates, now) {
       this.rates = rates;
+      this.fade();
       if (document.hidden) return;
+      this.drawable = PULSES_MAX;
       for (const one of rulings) {
         const delay = Math.max(0, Math.min(250, (one[2] - now) / 1000 + 250));
         setTimeout(() => this.show(one), delay);
@@ -206,31 +219,50 @@ export default {
       }
     },
     pulse(from, to, pick) {
+      if (this.drawable <= 0) return;
+      this.drawable -= 1;
       const group = document.createElementNS(SVG, "g");
       group.setAttribute("class", `map-pulse ${pick.verdict}`);
       this.mark(group, pick);
       for (const name of ["map-hit", "map-trace"]) {
         const line = document.createElementNS(SVG, "line");
         line.setAttribute("class", name);
-        line.setAttribute("x1", from.x);
-        line.setAttribute("y1", from.y);
-        line.setAttribute("x2", to.x);
-        line.setAttribute("y2", to.y);
+        for (const [key, place] of [[1, from], [2, to]]) {
+          line.setAttribute(`x${key}`, place.x);
+          line.setAttribute(`y${key}`, place.y);
+        }
         group.append(line);
       }
       this.$refs.pulses.append(group);
-      this.traces.push(group);
-      if (this.traces.length > TRACES_MAX) this.traces.shift().remove();
-      if (!this.calm.matches) {
-        const dot = document.createElementNS(SVG, "circle");
-        dot.setAttribute("class", "map-dot");
-        dot.setAttribute("r", 4.5);
-        group.append(dot);
-        const places = [from, to].map((place) => ({ transform: `translate(${place.x}px, ${place.y}px)` }));
-        dot.animate(places, { duration: TRAVEL_MS, easing: "ease-in-out", fill: "forwards" }).onfinish = () => dot.remove();
-        group.lastChild.previousSibling.animate([{ opacity: 0.55 }, { opacity: 0 }], { duration: TRACE_MS });
+      this.traces.push({ group, since: performance.now() });
+      if (this.traces.length > TRACES_MAX) this.traces.shift().group.remove();
+      if (this.calm.matches) return;
+      const colour = getComputedStyle(group).color;
+      this.running.push({ from, to, colour, since: performance.now() });
+      if (this.running.length === 1) requestAnimationFrame(() => this.run());
+    },
+    // The lines pale in two steps and go, once a beat: a smooth fading would paint all of the map.
+    fade() {
+      const now = performance.now();
+      while (this.traces.length && now - this.traces[0].since > TRACE_MS) this.traces.shift().group.remove();
+      for (const { group, since } of this.traces) group.classList.toggle("old", now - since > TRACE_MS / 3);
+    },
+    run() {
+      const canvas = this.$refs.dots;
+      if (!canvas) return;
+      const now = performance.now();
+      const pen = canvas.getContext("2d");
+      pen.clearRect(0, 0, canvas.width, canvas.height);
+      this.running = this.running.filter((one) => now - one.since < TRAVEL_MS);
+      for (const { from, to, colour, since } of this.running) {
+        const part = (now - since) / TRAVEL_MS;
+        const way = part * part * (3 - 2 * part);
+        pen.beginPath();
+        pen.arc(from.x + (to.x - from.x) * way, from.y + (to.y - from.y) * way, 4.5, 0, 7);
+        pen.fillStyle = colour;
+        pen.fill();
       }
-      setTimeout(() => group.remove(), TRACE_MS);
+      if (this.running.length) requestAnimationFrame(() => this.run());
     },
     badge(from, pick) {
       const key = `${from.id} ${pick.verdict}`;
@@ -266,6 +298,7 @@ export default {
     },
     clear() {
       this.traces = [];
+      this.running = [];
       this.badges.clear();
       this.$refs.pulses?.replaceChildren();
       this.$refs.badges?.replaceChildren();
