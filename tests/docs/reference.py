@@ -115,6 +115,8 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     for name, value in inspect.getmembers(kind):
         if name.startswith("_") or not (callable(value) or isinstance(value, property)):
             continue
+        if getattr(value, "__name__", name) != name:
+            continue  # a function of another room, which is put there when that room is read
         if (getattr(value, "__doc__", None) or "") and _own(kind, name):
             yield name, value
 
