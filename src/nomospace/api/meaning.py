@@ -49,9 +49,7 @@ class TooMuchToPlay(CallerError):
     limit: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.what} more than {self.limit:,}, which is too much here; use `nomospace match`"
-        )
+        return f"{self.what}: over {self.limit:,}, which is too much here; use `nomospace match`"
 
 
 @dataclass(frozen=True, slots=True)
