@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from nomospace import Ontology, obj
+from nomospace.law import load
 from nomospace.meaning import OntologyClass
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
@@ -16,6 +17,11 @@ NASTY = "<img src=x onerror=alert(1)>"
 ROWS = ".spaces-table .listing-row"
 FOOT = ".spaces-table .listing-foot"
 MANY = 10_000
+RULED = """law(ruled).
+R1. sent(_, out(Fields), _) :- not(Fields = [secret|_]), do(forward).
+    % No secrets here.
+R2. arrived(_, _, _) :- do(deliver).
+"""
 
 
 async def begin(servers: Servers) -> None:
@@ -30,6 +36,9 @@ async def begin(servers: Servers) -> None:
     sales = await ann.space("sales", shared=True, ontology=cars)
     await sales.out(obj("Van", "v1"), obj("Tax", "x"))
     await sales.out(obj("Van", "v1"), obj("Loan", "y"))
+    law = load(RULED)
+    await ann.adopt(law)
+    await ann.space("ruled", shared=True, law=law)
     many = await ann.space("many", shared=True)
     await many.out_many([("one", number) for number in range(MANY)])
 
@@ -113,6 +122,18 @@ def test_a_tuple_that_lies_there_says_where(ward: Site, open_page: Open) -> None
     expect(story).to_contain_text("jobs on ward-1")
     expect(story).to_contain_text(NASTY)
     assert story.locator("img").count() == 0
+
+
+def test_a_law_refuses_what_is_written_and_says_why(ward: Site, open_page: Open) -> None:
+    page = opened(ward, open_page, "ruled")
+    page.get_by_label("Fields").fill("secret, 1")
+    page.get_by_role("button", name="Write").click()
+    fault = page.locator("[data-said] [role=alert]")
+    expect(fault).to_contain_text("visitor@ward-1 has not adopted law")
+    page.get_by_label("As the agent").fill("ann@ward-1")
+    page.get_by_role("button", name="Write").click()
+    expect(fault).to_contain_text("No secrets here.")
+    expect(page.get_by_label("Fields")).to_have_value("secret, 1")
 
 
 def test_who_is_there_is_a_space_that_nobody_writes_to(ward: Site, open_page: Open) -> None:

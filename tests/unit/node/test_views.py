@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nomospace import ANY, Ontology, a, obj
+from nomospace import ANY, Ontology, a, between, obj
 from nomospace.control.membership import TooOld
 from nomospace.law import load
 from nomospace.meaning import OntologyClass
@@ -217,6 +217,19 @@ def test_a_template_chooses_tuples_and_says_whether_these_are_all() -> None:
         assert (misplaced.holder, misplaced.dest) == ("ann@ward", "bob@ward")
         assert misplaced.expires > misplaced.written_at > 0 == misplaced.lent_until
         assert lent.lent_until > views.now
+
+    on_a_host(work)
+
+
+def test_a_template_is_tried_on_so_many_tuples_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomospace.node.within.TRIES_MAX", 3)
+
+    async def work(server: Server, views: Views) -> None:
+        jobs = await (await server.host.agent("ann")).space("jobs", shared=True)
+        await jobs.out_many([("job", number) for number in range(5)])
+        found = views.tuples("jobs", template=(ANY, between(2, 9)))
+        assert [one.fields[1] for one in found.tuples] == ["2"]
+        assert not found.whole
 
     on_a_host(work)
 

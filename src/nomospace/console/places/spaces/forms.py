@@ -17,6 +17,7 @@ from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
+    from nomospace.api.service import Seat
     from nomospace.console.frame import Frame
     from nomospace.console.places.spaces.gathered import Entry
 
@@ -31,7 +32,7 @@ class Forms:
         self._frame = frame
         self._template = template
         self._changed = changed
-        self._space = ""
+        self._space = self._law = ""
         console, viewer, drafts = frame.console, frame.viewer, kept(frame, Drafts)
         with ui.element("section").classes("card spaces-form") as self._card:
             self._agent = Typed(
@@ -62,7 +63,7 @@ class Forms:
 
     def space(self, entry: Entry) -> None:
         """The space that the forms are about; some cannot be written to from here."""
-        self._space = entry.which.name
+        self._space, self._law = entry.which.name, entry.law
         self._card.set_visibility(entry.writable)
         self._said.clear()
 
@@ -87,13 +88,19 @@ class Forms:
             fields = typed_fields(self._fields.value)
             if not fields:
                 raise BadField(where="the tuple", why="has no fields yet")
-            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._agent.value)
-            opened = await seat.space(self._space)
+            seat, opened = await self._open()
             ttl = _seconds(self._ttl.value)
             await opened.out(*fields, to=self._to.value.strip() or None, ttl=ttl)
             return f"{seat.id} wrote ({words_of(fields)})"
 
         await self._do(write)
+
+    async def _open(self) -> tuple[Seat, Any]:
+        """The agent, and the space as it has it: under the law that the space is under here."""
+        console, agent = self._frame.console, self._agent.value.strip()
+        seat = acting.seat_of(console, self._frame.viewer, agent)
+        law = await acting.service_of(console, agent).law(law=self._law) if self._law else None
+        return seat, await seat.space(self._space, law=law)
 
     async def _read(self) -> None:
         await self._find(take=False)
@@ -106,7 +113,7 @@ class Forms:
             template = typed_template(self._template.value)
             if not template:
                 raise BadField(where="the template", why="is empty, and would match no tuple")
-            seat = acting.seat_of(self._frame.console, self._frame.viewer, self._agent.value)
+            seat, _ = await self._open()
             wait_s = WAIT_S if self._wait.value else 0.0
             found = await seat.find(self._space, template, take=take, wait_s=wait_s)
             if found is None:

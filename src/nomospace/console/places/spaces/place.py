@@ -202,7 +202,7 @@ class Spaces:
         found = self._found
         count = len(found.rows)
         if found.whole and not self._template:
-            return f"{count:,} tuples"
+            return f"{count:,} tuple{'s' * (count != 1)}"
         more = "" if found.whole else f", the oldest {ROWS_MAX}; type more of the template"
         words = f"{count:,} of {found.total:,} tuples"
         return f"{words} match{more}" if self._template else f"{words} are shown{more}"
