@@ -46,11 +46,10 @@ class Hand:
         space, resident = self.space, self._resident
         if not space.quiet:
             return None
-        space.check_room(1)
-        resident.count += 1
-        agent = resident.id
-        record = Record(fields, agent, resident.count, agent, agent)
+        agent, count = resident.id, resident.count + 1
+        record = Record(fields, agent, count, agent, agent)
         space.put(record, now=0)  # the time matters to those who wait, and nobody does
+        resident.count = count
         if not self._durable:
             return record, None
         record.kept = True
