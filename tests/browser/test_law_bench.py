@@ -1,6 +1,7 @@
 """The law bench: a law is written with checks, tried in virtual time, compared, and adopted."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -9,12 +10,14 @@ from nomospace.console.places.law_bench.state import FIRST_LAW
 from nomospace.law import load
 from tests.browser.conftest import Open
 from tests.browser.site import Site, site
-from tests.browser.workshop import SENT, begin, laws_of
+from tests.browser.workshop import SENT, begin, laws_of, take_pictures
 
 BENCH = "main[aria-label='Law bench']"
 EDITOR = ".bench-law .cm-content"
 LAX = "law(quota).\nR1. sent(X, M, Y) :- do(forward).\nR4. arrived(X, M, Y) :- do(deliver)."
 PYTHON = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(forward)\n'
+TRIAL_MS = 30_000
+"""How long a child process may take on a busy machine."""
 HASH = load(FIRST_LAW).hash
 
 
@@ -53,17 +56,18 @@ def test_errors_are_told_with_their_caret_as_one_types(ward: Site, open_page: Op
 
 
 def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
-    ward: Site, open_page: Open
+    ward: Site, open_page: Open, pictures: Path
 ) -> None:
-    page = open_page(ward, "/bench")
+    page = open_page(ward, "/bench", height=940)
     page.get_by_role("button", name="Run the events").click()
     told = page.locator(".bench-told:visible")
-    expect(told).to_contain_text("1 of 10")
+    expect(told).to_contain_text("1 of 10", timeout=TRIAL_MS)
     expect(told).to_contain_text("forwarded by R1")
     expect(told.locator("[data-change=gone]")).to_have_text("− slot")
     expect(told).to_contain_text("in 1 h 00 min")
     page.get_by_role("option").filter(has_text="help").click()
     expect(told).to_contain_text("refused by R2")
+    take_pictures(page, pictures, "law-bench")
     page.get_by_role("button", name="The step after").click()
     expect(told).to_contain_text("at 3600 s")
     expect(told.locator("[data-change=new]")).to_have_text("+ slot")
@@ -74,13 +78,13 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     page.keyboard.press("Control+Home")
     page.keyboard.insert_text('{"at": 0, "hoem": "ann@ward", "event": "quit"}\n')
     page.keyboard.press("Control+Enter")
-    alert = page.get_by_role("alert")
-    expect(alert).to_have_text('✕events: line 1: "home" is missing; is "hoem" a slip for it?')
+    slip = '✕events: line 1: "home" is missing; is "hoem" a slip for it?'
+    expect(page.get_by_role("alert")).to_have_text(slip, timeout=TRIAL_MS)
     expect(events).to_contain_text("hoem")
     page.get_by_role("button", name="Fill in the latest messages").click()
     expect(events).to_contain_text(f"hello({SENT - 1})")
     page.get_by_role("button", name="Run the events").click()
-    expect(told).to_contain_text(f"1 of {SENT}")
+    expect(told).to_contain_text(f"1 of {SENT}", timeout=TRIAL_MS)
     expect(told).to_contain_text("refused by R2")
 
 
@@ -90,7 +94,8 @@ def test_a_law_in_python_is_known_when_it_is_pasted(ward: Site, open_page: Open)
     expect(page.get_by_label("Language")).to_have_value("Python (.law.py)")
     expect(page.get_by_role("status").first).to_contain_text("law open, 1 rule")
     page.get_by_role("button", name="Run the events").click()
-    expect(page.locator(".bench-told:visible")).to_contain_text("forwarded by all_pass")
+    told = page.locator(".bench-told:visible")
+    expect(told).to_contain_text("forwarded by all_pass", timeout=TRIAL_MS)
 
 
 def test_a_draft_is_compared_with_what_was_in_force(ward: Site, open_page: Open) -> None:
@@ -99,7 +104,7 @@ def test_a_draft_is_compared_with_what_was_in_force(ward: Site, open_page: Open)
     page.get_by_role("tab", name="Compare").click()
     page.get_by_role("button", name="Compare", exact=True).click()
     found = page.get_by_role("region", name="What differs")
-    expect(found).to_contain_text(f"{SENT} differ, of 1 member", timeout=30_000)
+    expect(found).to_contain_text(f"{SENT} differ, of 1 member", timeout=TRIAL_MS)
     told = found.locator(".bench-told")
     expect(told).to_contain_text("sent('ann@ward-1',hello(0),'bob@ward-1')")
     expect(told).to_contain_text("imposeObligation(slot,1,hour)")

@@ -1,13 +1,14 @@
 """Meaning: the ontology as a tree that folds, and a playground that shows what joins answers."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
 from tests.browser.site import Site, site
-from tests.browser.workshop import begin
+from tests.browser.workshop import begin, take_pictures
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +38,16 @@ def test_the_tree_folds_by_keyboard_and_computed_properties_are_dotted(
     expect(tree.locator("[data-class=SportsCar]")).to_be_visible()
 
 
-def test_answers_are_joined_by_the_object_they_share(ward: Site, open_page: Open) -> None:
+def test_answers_are_joined_by_the_object_they_share(
+    ward: Site, open_page: Open, pictures: Path
+) -> None:
     page = open_page(ward, "/meaning")
     answer = page.locator(".answer")
     expect(answer).to_have_attribute("data-kind", "correlation")
     expect(answer).to_contain_text("t1 and t2 share SportsCar A")
     expect(answer.locator("path.join-shared")).to_have_count(1)
+    expect(page.locator("path.onto-needs")).to_have_count(2)
+    take_pictures(page, pictures, "meaning-answers")
     page.get_by_role("button", name="a computed property").click()
     expect(answer).to_contain_text("duration 15")
     expect(answer.locator("path.join-tied")).to_have_count(1)

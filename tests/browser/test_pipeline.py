@@ -1,6 +1,7 @@
 """The pipeline: a replay and an audit are started, watched and read; one is cancelled."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Open
 from tests.browser.site import Site, site
 from tests.browser.test_law_bench import LAX, type_law
-from tests.browser.workshop import SENT, begin
+from tests.browser.workshop import SENT, begin, take_pictures
 
 RUN_MS = 60_000
 """How long a job may take on a busy machine."""
@@ -20,8 +21,10 @@ def ward() -> Iterator[Site]:
         yield found
 
 
-def test_a_replay_and_an_audit_are_watched_and_read(ward: Site, open_page: Open) -> None:
-    page = open_page(ward, "/bench")
+def test_a_replay_and_an_audit_are_watched_and_read(
+    ward: Site, open_page: Open, pictures: Path
+) -> None:
+    page = open_page(ward, "/bench", height=1100)
     type_law(page, LAX, anew=True)
     page.get_by_role("link", name="Pipeline").click()
     start = page.get_by_role("button", name="Start")
@@ -45,6 +48,7 @@ def test_a_replay_and_an_audit_are_watched_and_read(ward: Site, open_page: Open)
     page_read = report.frame_locator("iframe").get_by_role("heading", name="What happened")
     expect(page_read).to_be_visible()
     expect(report.frame_locator("iframe").locator("svg").first).to_be_visible()
+    take_pictures(page, pictures, "pipeline-report")
     frame = report.locator("iframe")
     assert frame.get_attribute("sandbox") == "", "a report may run nothing"
 

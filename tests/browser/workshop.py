@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from playwright.sync_api import Page
+
 from nomospace.cli.console import Workshop
 from nomospace.client.ontologies import load_ontology
 from nomospace.console.places.law_bench.state import FIRST_LAW
@@ -29,6 +31,17 @@ async def begin(servers: Servers) -> Stages:
     workshop = Workshop(Path(server.config.host.store).parent)
     workshop.add(server)
     return Stages(bench=workshop.bench, pipeline=workshop.pipeline)
+
+
+def take_pictures(page: Page, folder: Path, name: str) -> None:
+    """A page as it is, light and dark."""
+    for look, body in (("light", ".body--light"), ("dark", ".body--dark")):
+        page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+        page.wait_for_selector(f"body{body}", state="attached")
+        picture = folder / f"{name}-{look}.png"
+        page.screenshot(path=picture, animations="disabled")
+        assert picture.stat().st_size > 20_000
+    page.emulate_media(color_scheme="light")
 
 
 async def laws_of(servers: Servers, agent: str) -> list[str]:
