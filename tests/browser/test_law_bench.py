@@ -70,6 +70,7 @@ def test_events_run_in_virtual_time_and_the_slider_goes_through_them(
     take_pictures(page, pictures, "law-bench")
     page.get_by_role("button", name="The step after").click()
     expect(told).to_contain_text("at 3600 s")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("obligationDue(slot)")
     expect(told.locator("[data-change=new]")).to_have_text("+ slot")
     page.get_by_text("Why", exact=True).click()
     expect(told).to_contain_text("R3: fired")

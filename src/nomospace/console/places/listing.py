@@ -73,3 +73,7 @@ class Listing(Element, component=STATIC / "listing.js"):
     def add(self, rows: Sequence[Row], now: int, note: str = "") -> None:
         """Put new lines on top, the newest first."""
         self.run_method("add", list(rows[:ROWS_MAX]), now, note)
+
+    def choose(self, id: str) -> None:
+        """Mark a line, and have it seen."""
+        self.run_method("mark", id)

@@ -1,7 +1,7 @@
 // A list that shows only the lines one can see, however many it has.
 // - `put` shows other lines; `add` puts new ones on top, and lets the oldest go.
 // - While the pointer is over it nothing moves: what came meanwhile is counted, and shown after.
-// - Arrow keys, Home and End go through it; Enter opens what is marked.
+// - Arrow keys, Home and End go through it; Enter opens what is marked. `mark` marks a line too.
 // Everything is shown as text; nothing here reads markup.
 import { when_ready } from "/console-static/ready.js";
 
@@ -124,11 +124,17 @@ export default {
       if (event.key === "Enter" && at >= 0) { event.preventDefault(); this.pick(this.active); return; }
       if (to === undefined || !this.lines.length) return;
       event.preventDefault();
-      const next = Math.min(this.lines.length - 1, Math.max(0, to));
-      this.active = this.lines[next].id;
+      this.mark_at(Math.min(this.lines.length - 1, Math.max(0, to)));
+    },
+    mark(id) {
+      const at = this.lines.findIndex((row) => row.id === id);
+      if (at >= 0 && id !== this.active) this.mark_at(at);
+    },
+    mark_at(at) {
+      this.active = this.lines[at].id;
       const body = this.$refs.body;
-      if (next * this.height < body.scrollTop) body.scrollTop = next * this.height;
-      else if ((next + 1) * this.height > body.scrollTop + this.room) body.scrollTop = (next + 1) * this.height - this.room;
+      if (at * this.height < body.scrollTop) body.scrollTop = at * this.height;
+      else if ((at + 1) * this.height > body.scrollTop + this.room) body.scrollTop = (at + 1) * this.height - this.room;
     },
   },
 };

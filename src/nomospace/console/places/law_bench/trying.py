@@ -11,7 +11,7 @@ from nomospace.api.benching import recorded_events
 from nomospace.console.editor import Editor
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
 from nomospace.console.places.law_bench.state import FIRST_EVENTS, Bench
-from nomospace.console.places.listing import Column, Listing, Row
+from nomospace.console.places.listing import ROWS_MAX, Column, Listing, Row
 from nomospace.console.places.parts import Working, act
 from nomospace.console.stage import Bench as Tries
 from nomospace.errors import NomospaceError
@@ -28,6 +28,8 @@ COLUMNS: Final = (
     Column("rule", "rule", "44px", "mono"),
 )
 UNTIL_S_MAX: Final = 1e9
+MARKERS_MAX: Final = 60
+"""Up to so many steps the slider has a mark for each."""
 
 Step = Mapping[str, Any]
 
@@ -42,6 +44,7 @@ class Trying:
         self._editor: Any = None
         self._steps: Any = None
         self._slider: Any = None
+        self._listing: Any = None
         self._told: Any = None
         self._working: Any = None
 
@@ -151,14 +154,16 @@ class Trying:
             self._bench.step = min(self._bench.step, len(steps) - 1)
             self._draw_slider(len(steps))
             with ui.element("div").classes("bench-split"):
-                Listing(
+                self._listing = Listing(
                     COLUMNS,
-                    [_row(number, step) for number, step in enumerate(steps)],
+                    [_row(number, step) for number, step in enumerate(steps[:ROWS_MAX])],
                     label="Steps of the run",
                     none="",
                     now=0,
                     on_pick=lambda id: self._go(int(id)),
-                ).classes("bench-list")
+                    note=_more(len(steps)),
+                )
+                self._listing.classes("bench-list")
                 self._told = ui.element("div").classes("bench-told").props("aria-live=polite")
             self._tell()
 
@@ -170,8 +175,8 @@ class Trying:
                 max=max(2, count),
                 value=self._bench.step + 1,
                 on_change=lambda event: self._go(int(event.value) - 1),
-            ).props('label markers snap aria-label="Step"' if count <= 60 else "label snap")
-            attributes(self._slider, data_steps=str(count))
+            ).props("label markers snap" if count <= MARKERS_MAX else "label snap")
+            attributes(self._slider, aria_label="Step", data_steps=str(count))
             act("→", lambda: self._go(self._bench.step + 1), label="The step after")
 
     def _go(self, step: int) -> None:
@@ -181,6 +186,7 @@ class Trying:
         if step != self._bench.step:
             self._bench.step = step
             self._slider.set_value(step + 1)
+            self._listing.choose(str(step))
             self._tell()
 
     def _tell(self) -> None:
@@ -209,6 +215,17 @@ class Trying:
 
 class _Said(Exception):
     """Words of a child process, shown as they are."""
+
+
+def _more(count: int) -> str:
+    """What the list leaves out.
+
+    >>> _more(3), _more(1_200)
+    ('', 'the first 500 of 1,200 steps; the slider has them all')
+    """
+    if count <= ROWS_MAX:
+        return ""
+    return f"the first {ROWS_MAX:,} of {count:,} steps; the slider has them all"
 
 
 def _row(number: int, step: Step) -> Row:
