@@ -1,18 +1,14 @@
 """What stays while places change: the rail, the command box, light and dark, the stories."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from nomospace.console.pages import PLACES
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 from tests.browser.ward import HOSTS, LAW, begin
-
-OPERATORS = [path for path, place in PLACES.items() if place.operator]
 
 
 @pytest.fixture(scope="module")
@@ -167,18 +163,3 @@ def test_a_duty_has_a_story(ward: Site, window: Page) -> None:
     window.goto(f"{ward.url}/communities?story=obligation/ward-1/{duty}")
     expect(window.locator(".story-body .term").first).to_have_text("handle")
     expect(window.locator("time[data-at]").first).to_contain_text("in ")
-
-
-# -- pictures --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pictures_of_places(ward: Site, open_page: Open, pictures: Path, dark: bool) -> None:
-    look = "dark" if dark else "light"
-    page = open_page(ward, "/communities", dark=dark)
-    for path in OPERATORS[1:]:
-        page.click(f"[data-place='{path}']")
-        page.wait_for_selector(f"main[aria-label='{PLACES[path].title}']")
-        picture = pictures / f"{path.strip('/')}-{look}.png"
-        page.screenshot(path=picture)
-        assert picture.stat().st_size > 10_000

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -228,15 +227,3 @@ def test_what_is_done_in_vain_is_said_in_place(page: Page, ward: Site) -> None:
 
 async def break_alarm(servers: Servers) -> None:
     hospital_of(servers).broken = True
-
-
-# -- pictures --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pictures_of_now(ward: Site, open_page: Open, pictures: Path, dark: bool) -> None:
-    page = open_page(ward, "/now", dark=dark)
-    page.wait_for_selector(".map-pulse", state="attached")
-    picture = pictures / f"now-{'dark' if dark else 'light'}.png"
-    page.screenshot(path=picture)
-    assert picture.stat().st_size > 20_000

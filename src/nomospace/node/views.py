@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from nomospace.control import TooOld
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
 from nomospace.node.operating import Operating
+from nomospace.node.past import member_before
 from nomospace.node.viewed import (
     AgentView,
     CommunityView,
@@ -329,8 +331,9 @@ class Views:
     def why(self, record: int) -> WhyView:
         """Why a ruling is as it is, all of it, by the number of its record in the journal.
 
-        Raises `NotSeen` for a record that is none, or of a member that is gone, and `TooOld` for a
-        ruling that its member cannot tell of from memory.
+        What its member cannot tell from memory, or is not here any more to tell, the journal does
+        (`past`). Raises `NotSeen` for a record that is none, and `TooOld`, or `NotSeen` for the
+        member, where the journal does not go back far enough.
         """
         keeper = self._server.host.keeper
         entries = [] if keeper is None or record < 1 else keeper.store.journal(record - 1, 1)
@@ -338,12 +341,23 @@ class Views:
         if not isinstance(found, EventRecord) or entries[0].seq != record or not found.community:
             mend = "ask for the rulings to see their records"
             raise NotSeen(what="ruling with the record", name=str(record), mend=mend)
-        ruling = found.ruling
+        view, ruling = _ruling(record, found), found.ruling
         member = self._core.governing.find(ruling.home, ruling.law)
-        if member is None:
-            mend = "it has moved or quit; replay the journal to see why"
-            raise NotSeen(what="member", name=ruling.home, mend=mend)
-        return _why(_ruling(record, found), explain(member, ruling, disclose="all"))
+        late: TooOld | None = None
+        if member is not None:
+            try:
+                return _why(view, explain(member, ruling, disclose="all"))
+            except TooOld as error:
+                late = error
+        law, past = self._server.host.law(ruling.law), None
+        if law is not None and keeper is not None:
+            past = member_before(keeper.store, law, record, ruling)
+        if past is not None:
+            return _why(view, explain(past, ruling, disclose="all"))
+        if late is not None:
+            raise late
+        mend = "it has moved or quit, and the journal does not go back to it"
+        raise NotSeen(what="member", name=ruling.home, mend=mend)
 
 
 def _limit(limit: int) -> int:

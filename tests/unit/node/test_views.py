@@ -156,17 +156,35 @@ def test_why_tells_which_goal_failed_by_the_record_of_a_ruling() -> None:
     on_a_host(work)
 
 
-def test_why_says_what_is_no_ruling_and_what_is_too_old() -> None:
+def test_why_says_what_is_no_ruling_and_what_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(server: Server, views: Views) -> None:
         await hummers(server, views)
         for record in (0, -1, 10**9):
             with pytest.raises(NotSeen, match="no ruling"):
                 views.why(record)
-        (first, *_) = views.rulings(limit=1_000).rulings
-        ann = server.host.core.governing.members()[0]
-        ann._history.clear()
+        (*_, last) = views.rulings(limit=1_000).rulings
+        member = server.host.core.governing.find(last.home, last.law)
+        assert member is not None
+        member._history.clear()
+        monkeypatch.setattr("nomospace.node.past.RECORDS_MAX", 0)
         with pytest.raises(TooOld):
-            views.why(first.record)
+            views.why(last.record)
+
+    on_a_host(work)
+
+
+def test_why_is_told_from_the_journal_when_it_is_forgotten_or_the_member_is_gone() -> None:
+    async def work(server: Server, views: Views) -> None:
+        await hummers(server, views)
+        rulings = [one for one in views.rulings(limit=1_000).rulings if one.community]
+        told = [views.why(one.record) for one in rulings]
+        members = server.host.core.governing._members
+        for member in members.values():
+            member._history.clear()
+        assert [views.why(one.record) for one in rulings] == told
+        members.clear()
+        assert [views.why(one.record) for one in rulings] == told
+        assert any(one.held for one in rulings), "a state that changed was put together again"
 
     on_a_host(work)
 

@@ -1,0 +1,116 @@
+"""The first minute with the real thing: `nomospace up`, its hospital, and a browser.
+
+With `NOMOSPACE_PICTURES=1` this makes the pictures of the documents, of every place.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from nomospace.console.pages import PLACES
+from tests.browser.conftest import Open
+from tests.browser.site import END_S, Site
+
+BEGIN_MS = 30_000
+"""How long people may take to come in, on a machine that does other things too."""
+REFUSED_S = re.compile(r"refused [1-9][\d,]{2,} times a second")
+
+
+class Up(Site):
+    """The command at work: its address has a token for one login in it."""
+
+    def link(self, path: str = "/") -> str:
+        return f"{self.url}{path}{'&' if '?' in path else '?'}token={self.token}"
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    data = tmp_path_factory.mktemp("up")
+    command = "-m nomospace.cli up --no-browser --port 0 --for 120 --data".split()
+    process = subprocess.Popen(
+        [sys.executable, *command, str(data)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            address = re.search(r"(http://\S+?)/\?token=", line)
+            if address:
+                break
+        else:
+            pytest.fail("it printed no address")
+        token = (data / "token").read_text("utf-8").strip()
+        yield Up(address[1], token, process.pid, None)  # type: ignore[arg-type]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=END_S)
+    assert process.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def page(hospital: Up, open_lasting: Open) -> Page:
+    page = open_lasting(hospital, "/now")
+    page.wait_for_selector("[data-role=rogue]", timeout=BEGIN_MS)
+    return page
+
+
+def test_alarms_go_through_by_themselves(page: Page) -> None:
+    assert page.locator(".map-title").count() == 3
+    assert page.locator("[data-role=mediator]").count() == 1
+    page.locator(".ruling:has-text('notify(')").first.wait_for()
+    page.locator(".map-pulse.forwarded").first.wait_for(state="attached")
+
+
+def test_a_layman_raises_an_alarm_and_its_why_opens(page: Page) -> None:
+    page.click("[data-try=alarm]")
+    expect(page.locator("[data-said=alarm]")).to_contain_text("a layman, raised")
+    story = page.locator(".story-body")
+    expect(story).to_contain_text("forwarded by R3")
+    expect(story).to_contain_text("S=layman")
+    expect(story).to_contain_text("status(layman)")
+    page.keyboard.press("Escape")
+
+
+def test_the_rogue_dies_at_its_own_edge_while_the_informer_goes_on(page: Page) -> None:
+    page.click("[data-try=rogue]")
+    chart = page.locator(".duel")
+    expect(chart).to_have_attribute("aria-label", REFUSED_S, timeout=BEGIN_MS)
+    expect(chart).to_have_attribute("aria-label", re.compile(r"takes [\d.,]+ milliseconds"))
+    expect(page.locator(".map-badge.refused")).to_contain_text("✕")
+    expect(page.locator("[data-folded]")).to_contain_text("folded")
+    page.locator(".rulings-list").hover()  # so that it holds still
+    page.locator(".ruling.refused:has-text('rolf')").first.click()
+    story = page.locator(".story-body")
+    expect(story).to_contain_text("refused: no rule lets it through")
+    expect(story).to_contain_text("not(blocked")
+    page.keyboard.press("Escape")
+    page.click("[data-try=rogue]")
+    expect(page.locator("[data-try=rogue]")).to_contain_text("on")
+
+
+def test_a_message_follows_the_assistant_in_two_hops_and_then_one(page: Page) -> None:
+    page.click("[data-try=assistant]")
+    page.click("[data-try=message]")
+    expect(page.locator("[data-hops]").first).to_contain_text("2 hops")
+    page.click("[data-try=message]")
+    expect(page.locator("[data-hops]").nth(1)).to_contain_text("1 hop")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_place_shows_itself(
+    hospital: Up, open_page: Open, pictures: Path, dark: bool
+) -> None:
+    page = open_page(hospital, "/now", dark=dark)
+    for path, place in PLACES.items():
+        page.click(f"[data-place='{path}']")
+        page.wait_for_selector(f"main[aria-label='{place.title}']")
+        if os.environ.get("NOMOSPACE_PICTURES"):
+            page.wait_for_timeout(4_000)  # for something to be seen
+            look = "dark" if dark else "light"
+            page.screenshot(path=pictures / f"{path.strip('/')}-{look}.png")
