@@ -157,8 +157,6 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     assert sorted(str(answer[5]) for answer in answers) == sorted(
         str(answer.fields[1]) for answer in expected
     )
-    assert run_stream(plan, known, question, spark=spark).answers == 0
-    assert len(found(host, "answers", "answer", ANY, ANY, ANY, ANY, ANY, ANY)) == 8
 
 
 def test_the_data_source_reads_and_writes(spark: Any, host: str, tmp_path: Path) -> None:
