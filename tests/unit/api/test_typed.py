@@ -1,7 +1,7 @@
 """What people type into one box: fields apart, carets in the whole text, no other errors."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nomospace.api.forms import TEXT_MAX
@@ -64,6 +64,7 @@ def test_a_comma_too_many_is_a_slip_and_so_is_a_text_without_end() -> None:
             read("a" * (TEXT_MAX + 1))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_whatever_is_typed_is_read_or_said_to_be_wrong(text: str) -> None:
     for read in (typed_fields, typed_template, typed_message):
@@ -79,6 +80,7 @@ PLAIN = st.one_of(st.integers(), st.booleans(), st.text(max_size=8))
 FIELDS = st.one_of(PLAIN, st.lists(PLAIN, max_size=3).map(tuple))
 
 
+@settings(deadline=None)
 @given(st.lists(FIELDS, min_size=1, max_size=4))
 def test_what_is_shown_can_be_typed_again(fields: list[object]) -> None:
     assert typed_fields(words_of(fields)) == tuple(fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nomospace.terms import (
@@ -69,6 +69,7 @@ FORMALS = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(FORMALS)
 def test_whatever_is_shown_of_a_pattern_asks_for_the_same(formal: Any) -> None:
     assert read_patterns([show_pattern(formal)]) == (formal,)
