@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -29,6 +29,9 @@ from nomospace.meaning.sql.tables import Database, Tables
 from nomospace.meaning.sql.values import Params
 from nomospace.pipeline.archive import ENDS, Part, merged, tables_of
 from nomospace.wire.values import unpack_term
+
+STATEMENT_S: Final = 3_600.0
+"""How long a database may work on one statement."""
 
 
 class Bounds(NamedTuple):

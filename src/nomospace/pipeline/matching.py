@@ -29,13 +29,11 @@ from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row, Table
 from nomospace.meaning.sql.tables import DatabaseFailed
 from nomospace.pipeline.archive import ARROW, ENDS, SPARK, Part, columns_of, spark_schema
-from nomospace.pipeline.asking import Bounds, ask_parts
+from nomospace.pipeline.asking import STATEMENT_S, Bounds, ask_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STATEMENT_S: Final = 3_600.0
-"""How long Spark may work on one statement."""
 TOP_MAX: Final = 10_000
 """The largest limit for which Spark keeps the first rows in memory; for more it sorts them all."""
 _KEPT: Final = "found_"

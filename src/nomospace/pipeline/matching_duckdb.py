@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Table
 from nomospace.pipeline.archive import ENDS, columns_of
-from nomospace.pipeline.asking import Bounds
+from nomospace.pipeline.asking import STATEMENT_S, Bounds
 from nomospace.store.matching_duckdb import DuckdbDatabase
 
 _DUCK: Final = {TEXT: "VARCHAR", NUMBER: "DOUBLE", WHOLE: "BIGINT", BYTES: "BLOB"}
@@ -18,8 +18,12 @@ _DUCK: Final = {TEXT: "VARCHAR", NUMBER: "DOUBLE", WHOLE: "BIGINT", BYTES: "BLOB
 class DuckdbReader(DuckdbDatabase):
     """A `DuckdbDatabase` whose tables may be views over files of an archive.
 
-    DuckDB does not look at the checksums of pages: an archive that may be damaged is for Spark.
+    DuckDB does not look at the checksums of pages: an archive that may be damaged is for Spark. A
+    statement may take as long as there.
     """
+
+    def __init__(self) -> None:
+        super().__init__(statement_s=STATEMENT_S)
 
     def have(self, table: Table, files: Sequence[str], bounds: Bounds) -> None:
         """Have the rows of files that are within bounds as a table."""

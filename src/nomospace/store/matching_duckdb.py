@@ -27,11 +27,12 @@ class DuckdbDatabase:
 
     dialect = DIALECTS["duckdb"]
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, *, statement_s: float = STATEMENT_S) -> None:
         config: dict[str, Any] = {"memory_limit": MEMORY}
         if threads is not None:
             config["threads"] = threads
         self._connection = duckdb.connect(":memory:", config=config)
+        self._statement_s = statement_s
         self._until = math.inf
         self._closed = Event()
         self._watcher = Thread(target=self._watch, name="duckdb-watch", daemon=True)
@@ -45,7 +46,7 @@ class DuckdbDatabase:
 
     @contextmanager
     def _told(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        self._until = monotonic() + STATEMENT_S
+        self._until = monotonic() + self._statement_s
         try:
             yield self._connection
         except duckdb.Error as error:
