@@ -1,0 +1,98 @@
+"""The command box, and stories for those who may see them."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from nomospace.api.published import (
+    CommunityView,
+    HostView,
+    Principal,
+    RuleView,
+    SpaceView,
+    TopologyView,
+)
+from nomospace.console import stories
+from nomospace.console.console import Console
+from nomospace.console.finding import EACH_MAX, find
+from nomospace.console.stories import Address
+from nomospace.node.clients import NotAnOperator
+
+LAW = "ab" * 32
+
+
+class FakeViews:
+    """What the command box looks through."""
+
+    def topology(self) -> TopologyView:
+        agents = tuple([f"ann{number}@ward" for number in range(20)])
+        hosts = (HostView("ward", True, False, agents, 20), HostView("icu", False, True, (), 0))
+        return TopologyView("ward", "", 1, 1, False, hosts)
+
+    def spaces(self) -> tuple[SpaceView, ...]:
+        return (SpaceView("jobs", "", True, (), 10_000, 0, 0, 0, ""),)
+
+    def communities(self) -> tuple[CommunityView, ...]:
+        return (CommunityView(LAW, "alarms", 3, 10, 0),)
+
+    def rules(self, law: str) -> tuple[RuleView, ...]:
+        assert law == LAW
+        return (RuleView("R1", "sent", 1, "", 0, 2), RuleView("R12", "arrived", 3, "", 0, 4))
+
+
+def fake() -> Console:
+    service = SimpleNamespace(views=FakeViews(), operator=operator)
+    found = SimpleNamespace(services={"ward": service}, service=service, name="ward")
+    return cast(Console, found)
+
+
+def operator(principal: Principal) -> None:
+    if not principal.operator:
+        raise NotAnOperator(proved=principal.name)
+
+
+@pytest.mark.parametrize(
+    ("text", "hits"),
+    [
+        ("jobs", [("space", "/spaces?space=jobs")]),
+        ("R1", [("rule", f"rule/ward/{LAW}%3AR1"), ("rule", f"rule/ward/{LAW}%3AR12")]),
+        ("alarms", [("law", f"law/ward/{LAW}")]),
+        (LAW[:6], [("law", f"law/ward/{LAW}")]),
+        (" ann@ward#17 ", [("tuple", "tuple/ward/ann%40ward%2317")]),
+        ("(alarm, ?x)", [("template", "/spaces?template=%28alarm%2C%20%3Fx%29")]),
+        ("123", [("ruling", "ruling/ward/123")]),
+        ("bench", [("place", "/bench")]),
+        ("no such thing", []),
+    ],
+)
+def test_what_is_typed_leads_somewhere(text: str, hits: list[tuple[str, str]]) -> None:
+    assert [(one.kind, str(one.to)) for one in find(fake(), text)] == hits
+
+
+def test_of_each_kind_there_are_a_few() -> None:
+    found = find(fake(), "ann")
+    assert [one.kind for one in found] == ["agent"] * EACH_MAX
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_operator", "said"),
+    [("secret", True, "told"), ("secret", False, "needs"), ("nothing", True, "no such story")],
+)
+def test_stories_are_for_operators(
+    monkeypatch: pytest.MonkeyPatch, kind: str, is_operator: bool, said: str
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(stories, "_tellers", {})
+    monkeypatch.setattr(stories, "fault", lambda error: shown.append(f"needs: {error}"))
+    monkeypatch.setattr(stories, "empty", lambda what, how: shown.append(what))
+
+    @stories.story("secret", "Secret")
+    def tell(frame: Any, host: str, id: str) -> None:
+        shown.append("told")
+
+    viewer = Principal("somebody", operator=is_operator)
+    frame = cast(Any, SimpleNamespace(console=fake(), viewer=viewer))
+    stories.tell(frame, Address(kind, "ward", "1"))
+    assert len(shown) == 1
+    assert said in shown[0]
