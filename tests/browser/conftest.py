@@ -29,9 +29,13 @@ Open = Callable[..., Page]
 """Opens a window: `open(site, "/now")`, logged in unless told `token=False`."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A Chromium, until the last test has ended."""
+    """A Chromium, until the last test of this folder has ended.
+
+    Playwright has an event loop running in this thread meanwhile: tests elsewhere that want one
+    of their own could not run in the same process.
+    """
     path = found()
     if path is None:
         get()

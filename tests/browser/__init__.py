@@ -1,0 +1,1 @@
+"""The console in a real Chromium; one for the folder, ended with its last test (`conftest`)."""
