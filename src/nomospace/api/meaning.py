@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from nomospace.api.matching import SET_MAX, TUPLES_MAX
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import Answer
 from nomospace.meaning.assign import Made, Served, tied
@@ -32,8 +33,6 @@ CLASSES_MAX: Final = 1_000
 """How many classes are shown; `OntologyView.count` says how many there are."""
 TEXT_CHARS_MAX: Final = 200_000
 """The longest ontology, and the longest text of tuples."""
-TUPLES_MAX: Final = 200
-SET_MAX: Final = 4
 ANSWERS_MAX: Final = 100
 KnownOntology: TypeAlias = Ontology
 """An ontology that was read: pages keep it between questions, and look at its view."""

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from nomospace.api.matching import TUPLES_MAX
 from nomospace.api.meaning import (
     TEXT_CHARS_MAX,
-    TUPLES_MAX,
     TooMuchToPlay,
     play,
     read_text,
