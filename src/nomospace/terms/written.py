@@ -94,11 +94,8 @@ def show_pattern(pattern: Term) -> str:
     wanted = more[0] if more else None
     if isinstance(kind, Compound):
         name = str(kind.args[0])
-        return (
-            f"_:{name}"
-            if not more and name[:1].isupper() and name.isidentifier()
-            else show(pattern)
-        )
+        typed = name.isascii() and name.isidentifier() and name[:1].isupper()
+        return f"_:{name}" if typed and not more else show(pattern)
     if wanted is None:
         return "_" if kind == "any" else f"_:{kind}"
     if isinstance(wanted, str):
