@@ -6,9 +6,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from playwright.sync_api import expect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
+from nomospace.api.guard import SESSION_ENDED
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 
@@ -109,6 +110,20 @@ def test_logging_out_ends_every_window_of_the_session(ward: Site, open_page: Ope
         assert window.evaluate("window.socket.connected") is False
     page.get_by_role("link", name="Log in").click()
     page.wait_for_selector("#token")
+
+
+def test_logging_out_closes_the_sockets_of_programs_too(ward: Site) -> None:
+    url = f"{ward.url.replace('http', 'ws', 1)}/v1/ws?agent=ann@ward-1"
+    with httpx.Client() as web:
+        web.post(f"{ward.url}/v1/session", json={"token": ward.token})
+        own = {"origin": ward.url}
+        cookie = f"nomospace_session={web.cookies['nomospace_session']}"
+        with connect(url, additional_headers={"cookie": cookie, **own}) as line:
+            assert web.delete(f"{ward.url}/v1/session", headers=own).status_code == 204
+            with pytest.raises(ConnectionClosedError) as ended:
+                line.recv(timeout=10)
+            assert ended.value.rcvd is not None
+            assert ended.value.rcvd.code == SESSION_ENDED
 
 
 async def take_back(servers: Servers) -> None:
