@@ -27,7 +27,7 @@ LIMITS = {
     "agents whose load an audit tells": found.AGENTS_MAX,
     "steps that an audit cuts time into": found.STEPS_MAX,
     "classes of tuples that are laid out in one go": laying.CLASSES_MAX,
-    "seconds that Spark may take for one statement of a match": int(asking.STATEMENT_S),
+    "seconds that one statement of a match may take": int(asking.STATEMENT_S),
     "rows that a stream writes back in one batch": writing.ROWS_MAX,
     "rows of one batch that a law may refuse": writing.REFUSED_MAX,
     "seconds for a host, and its law, to let one row through": int(writing.ROW_S),
