@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nicegui import app as pages_app
 from nicegui import ui
+from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.tales  # noqa: F401 (its stories register themselves)
 from nomospace.console.frame import Entry, Frame
@@ -119,6 +120,8 @@ def mount(app: FastAPI, console: Console) -> None:
         message_history_length=200,
         show_welcome_message=False,
         tailwind=False,
+        # Most who look sit at the same machine: packing tighter would take longer than sending.
+        gzip_middleware_factory=lambda app: GZipMiddleware(app, compresslevel=1),
     )
 
 
@@ -142,9 +145,14 @@ def _showing(frame: Frame, place: Place) -> Callable[..., None]:
 
 
 def _head(static: Path) -> Iterator[str]:
-    """Every style sheet of the console, its own first, and what the frame does in the browser."""
-    yield f"<style>{style_sheet()}</style>"
+    """What every page begins with: all style sheets, the console's own first, and its script.
+
+    The sheets are put into the page, and what Now imports is asked for at once: a page that asks
+    for few things one after the other is there soon.
+    """
     sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
-    for sheet in sheets:
-        yield f'<link rel="stylesheet" href="/console-static/{sheet.name}">'
+    rules = "\n".join([style_sheet(), *[sheet.read_text("utf-8") for sheet in sheets]])
+    yield f"<style>{rules}</style>"
     yield '<script src="/console-static/console.js"></script>'
+    for module in sorted(static.glob("now/*.js")):
+        yield f'<link rel="modulepreload" href="/console-static/now/{module.name}">'
