@@ -192,7 +192,7 @@ class Frame:
             with button.classes("rail-host").on("click", lambda: self.open("host", name, name)):
                 self._well = ui.label().classes("rail-well")
                 ui.label(name).classes("rail-host-name")
-            self._dots = ui.element("div").classes("dots").props('role=list aria-label="Group"')
+            self._dots = ui.element("div").classes("dots").props('role=group aria-label="Group"')
             ui.element("button").classes("rail-clock num").props(
                 'id="rail-clock" type=button title="Switch between local time and UTC" '
                 'aria-label="Switch between local time and UTC"'
@@ -208,11 +208,13 @@ class Frame:
 
     def _refresh(self) -> None:
         facts = self.console.facts()
-        well, group = bool(facts["well"]), tuple(facts["group"])
-        self._well.set_text("●" if well else "✕")
-        self._well.classes(replace=f"rail-well {'forwarded' if well else 'refused'}")
+        # Who is in the group is for those who may see the host; its name and health are for all.
+        well, group = bool(facts["well"]), tuple(facts["group"]) if self.viewer.operator else ()
         said = "is well" if well else "takes no steps: its store is in trouble"
-        attributes(self._well, title=said, aria_label=said, role="img")
+        if self._well.props.get("title") != said:
+            self._well.set_text("●" if well else "✕")
+            self._well.classes(replace=f"rail-well {'forwarded' if well else 'refused'}")
+            attributes(self._well, title=said, aria_label=said, role="img")
         if group != self._group:
             self._group = group
             self._draw_dots(group)

@@ -192,6 +192,10 @@
   };
 
   window.nomospace = { time, look, story, host, typing };
+  document.addEventListener("keydown", (event) => {
+    // Where there is a command box, it listens for this key.
+    if (event.key === "Escape" && !window.nomospace.palette) document.querySelector(".story-close")?.click();
+  });
   document.addEventListener("DOMContentLoaded", () => {
     host.watch();
     setInterval(() => {

@@ -30,6 +30,7 @@ export default {
     return { open: false, text: "", found: [], at: 0, waiting: false, said: "", number: 0 };
   },
   mounted() {
+    window.nomospace.palette = true;
     this.keys = (event) => this.key(event);
     document.addEventListener("keydown", this.keys);
   },
