@@ -15,6 +15,7 @@ import itertools
 import sys
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.ontology import Ontology
@@ -29,13 +30,17 @@ from tests.models.matching import Found
 from tests.servers import shared_postgres
 
 
+STATEMENT_S: Final = 600.0
+"""On a busy machine a case takes long; it is not the time that is tried here."""
+
+
 @cache
 def _database(kind: str) -> Database:
     made: Database
     if kind == "sqlite":
         made = SqliteDatabase()
     elif kind == "duckdb":
-        made = DuckdbDatabase(threads=1)
+        made = DuckdbDatabase(threads=1, statement_s=STATEMENT_S)
     else:
         made = PostgresDatabase(shared_postgres().url)
     atexit.register(made.close)
