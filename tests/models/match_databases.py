@@ -29,7 +29,6 @@ from tests.models.match_cases import ENGINES, Case, case, differs, found, shrunk
 from tests.models.matching import Found
 from tests.servers import shared_postgres
 
-
 STATEMENT_S: Final = 600.0
 """On a busy machine a case takes long; it is not the time that is tried here."""
 
