@@ -186,6 +186,8 @@
       try {
         await fetch("/v1/session", { method: "DELETE" });
       } finally {
+        // Whoever sits down next must not find what was typed here.
+        try { sessionStorage.clear(); } catch { /* the browser keeps none */ }
         this.end("You are logged out", "Nothing of this host is shown any more.");
       }
     },
