@@ -67,6 +67,8 @@ def test_an_ontology_of_ones_own_is_read_as_it_is_typed(ward: Site, open_page: O
     expect(page.get_by_role("tree").locator("[data-class=CarInsurance]")).to_have_count(0)
     which.click()
     page.get_by_role("option", name="one of your own").click()
+    # Only when its list is gone has the choice given the keyboard back.
+    expect(page.get_by_role("listbox")).to_have_count(0)
     text = page.get_by_label("The text of the ontology").last
     text.click()
     page.keyboard.press("Control+a")

@@ -261,7 +261,9 @@ def load_source(source: Source) -> CompiledLaw:
         raise Faulty(source=source, diagnostics=tuple(found))
     hash = law_hash(tree)
     compiled = _cache.get(hash)
-    if compiled is None or compiled.tree.source.text != source.text:
+    known = None if compiled is None else compiled.tree.source
+    # The name too: messages give it, and one text may stand in several files.
+    if compiled is None or known is None or (known.text, known.name) != (source.text, source.name):
         compiled = CompiledLaw(tree, hash, tuple(found))
         if len(_cache) >= CACHE_MAX:
             del _cache[next(iter(_cache))]

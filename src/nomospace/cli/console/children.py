@@ -152,4 +152,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_S):
                 await process.wait()
+                # What is left in its pipes is read, so that they are closed and not forgotten.
+                for pipe in (process.stdout, process.stderr):
+                    while pipe is not None and await pipe.read(LINE_BYTES_MAX):
+                        pass
                 return
