@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,11 +37,13 @@ class Part:
 
     def __init__(self, name: str, module: str, *arguments: str) -> None:
         self.name = name
+        # A file, not a pipe: nobody would read a pipe, and a process that logs much would stand.
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (open as long as it lives)
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._said,
             text=True,
         )
 
@@ -49,9 +52,14 @@ class Part:
         assert self._process.stdout is not None, "it was asked for"
         line = self._process.stdout.readline()
         if not line:
-            _, said = self._process.communicate(timeout=END_S)
-            raise PartFailed(part=self.name, said=said[-2_000:])
+            self._process.communicate(timeout=END_S)
+            raise PartFailed(part=self.name, said=self.said()[-2_000:])
         return msgspec.json.decode(line)
+
+    def said(self) -> str:
+        """What it has logged."""
+        self._said.seek(0)
+        return self._said.read()
 
     def say(self, line: str) -> None:
         """Tell it something."""
@@ -64,6 +72,7 @@ class Part:
         if self._process.poll() is None:
             self._process.kill()
         self._process.communicate()
+        self._said.close()
 
 
 @contextmanager
