@@ -82,7 +82,7 @@ def test_the_rogue_dies_at_its_own_edge_while_the_informer_goes_on(page: Page) -
     chart = page.locator(".duel")
     expect(chart).to_have_attribute("aria-label", REFUSED_S, timeout=BEGIN_MS)
     expect(chart).to_have_attribute("aria-label", re.compile(r"takes [\d.,]+ milliseconds"))
-    expect(page.locator(".map-badge.refused")).to_contain_text("✕")
+    expect(page.locator(".map-badge.refused").first).to_contain_text("✕")
     expect(page.locator("[data-folded]")).to_contain_text("folded")
     page.locator(".rulings-list").hover()  # so that it holds still
     page.locator(".ruling.refused:has-text('rolf')").first.click()
