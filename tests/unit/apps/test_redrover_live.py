@@ -90,6 +90,8 @@ def test_nobody_is_sent_off_the_field() -> None:
     async def story(field: Field) -> None:
         field.steer("ann", (-5.0, 1e9))
         assert field.view("ann").steered_to == (0.0, 80.0)
+        field.steer("ann", (float("nan"), 1.0))
+        assert field.view("ann").steered_to == (0.0, 80.0), "that is no place"
         field.steer("ann", None)
         assert field.view("ann").steered_to is None
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
+from nomospace.apps.working import Tasks
 from nomospace.client import Membership, Program, program
 from nomospace.console.stage import Deed, Followed
 from nomospace.errors import CallerError, Unavailable
@@ -189,7 +189,7 @@ class Assistants:
         """`hosts` are named like `SITES`."""
         self._hosts = hosts
         self._desks: dict[str, Membership] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = Tasks()
         self._notes = 0
         self._places: dict[str, deque[str]] = {
             person: deque([home], maxlen=PLACES_MAX) for person, home in PEOPLE.items()
@@ -209,8 +209,8 @@ class Assistants:
                 state = Errand(f"{person}@{home}", home)
                 await hosts.host(home).launch(PROGRAM, name=name, state=state)
                 await self._adopted(home, assistant)
-            self._spawn(self._listen(person), f"desk of {person}")
-        self._spawn(self._work(), "experts")
+            self._tasks.spawn(self._listen(person), f"desk of {person}")
+        self._tasks.spawn(self._work(), "experts")
 
     async def _adopted(self, home: str, assistant: str) -> None:
         """Wait until an assistant is under the law: before, nobody may write to it."""
@@ -221,13 +221,7 @@ class Assistants:
 
     async def stop(self) -> None:
         """Everybody stops listening."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        self._tasks.append(asyncio.get_running_loop().create_task(work, name=name))
+        await self._tasks.stop()
 
     async def _listen(self, person: str) -> None:
         """Hear what assistants report."""

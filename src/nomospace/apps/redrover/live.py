@@ -11,9 +11,8 @@ A game ends when a team has gathered around the rivals' flag; another begins whe
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from math import dist
+from math import dist, isfinite
 from random import Random
 from typing import Any, ClassVar, Final
 
@@ -22,6 +21,7 @@ from nomospace.apps.redrover.ground import SEES_M, SPEED_MAX, Body, Ground, Plac
 from nomospace.apps.redrover.player import Player
 from nomospace.apps.redrover.world import RIVALS, SIZE_M, TEAMS
 from nomospace.apps.venue import Device, Venue
+from nomospace.apps.working import Tasks
 from nomospace.errors import CallerError
 from nomospace.sim.requests import Position
 
@@ -90,7 +90,7 @@ class Field:
         self._players: dict[str, Player] = {}
         self._devices: dict[str, Device] = {}
         self._away: dict[str, None] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = Tasks()
         self._linked: dict[tuple[str, str], bool] = {}
         self._beginning = asyncio.Lock()
         self.game = 0
@@ -119,19 +119,13 @@ class Field:
         for team, names in TEAMS.items():
             for name in names:
                 self._players[name].team_of([self._players[mate].id for mate in TEAMS[team]])
-        loop = asyncio.get_running_loop()
-        self._tasks.append(loop.create_task(self._walk(), name="redrover: walking"))
+        self._tasks.spawn(self._walk(), "redrover: walking")
         for name, player in self._players.items():
-            self._tasks.append(loop.create_task(player.play(), name=f"redrover: {name}"))
+            self._tasks.spawn(player.play(), f"redrover: {name}")
 
     async def stop(self) -> None:
         """End the game, and its hosts."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await self._tasks.stop()
         for device in list(self._devices.values()):
             await self._venue.close(device.name)
         self._players.clear()
@@ -192,8 +186,13 @@ class Field:
         return found
 
     def steer(self, name: str, to: Place | None) -> None:
-        """Send a player somewhere on the field; `None` leaves it to itself again."""
+        """Send a player somewhere on the field; `None` leaves it to itself again.
+
+        What is no place on any field is not gone to.
+        """
         player = self._player(name)
+        if to is not None and not all(map(isfinite, to)):
+            return
         if to is not None:
             to = (
                 min(max(float(to[0]), 0.0), self._ground.width),
