@@ -101,7 +101,7 @@ def chip(text: str) -> ui.label:
     return ui.label(text).classes("chip mono")
 
 
-def doorway(text: str, go: Callable[[], None], *, label: str = "") -> ui.element:
+def doorway(text: str, go: Callable[[], object], *, label: str = "") -> ui.element:
     """Something to be clicked that leads to a story: a real button that looks like a link."""
     button = ui.element("button").classes("doorway mono").props("type=button")
     if label:

@@ -117,6 +117,25 @@ async def sealed_by(config: Config, folder: Path) -> None:
                 await asyncio.sleep(0.05)
 
 
+def test_a_host_seals_again_and_again_in_one_life(tmp_path: Path) -> None:
+    segments = tmp_path / "segments"
+
+    async def program() -> None:
+        config = config_of(tmp_path, "ward", segments)
+        async with Server(config) as server, asyncio.timeout(60):
+            keeper = server.host.keeper
+            assert keeper is not None
+            jobs = await (await server.host.agent("ann")).space("jobs")
+            for count in (1, 2, 3):
+                await jobs.out("job", count)
+                wanted = keeper.store.last_record
+                while read_manifest(segments).last < wanted:
+                    await asyncio.sleep(0.05)
+        assert len(read_manifest(segments).segments) >= 3
+
+    asyncio.run(program())
+
+
 def test_a_folder_that_cannot_be_written_into_is_told_before_anything_starts(
     tmp_path: Path,
 ) -> None:

@@ -141,7 +141,7 @@ class FirstMinute:
         self._sent.said.clear()
         with self._sent.said:
             ui.label(f"It is in {to.title} now. A message to where it was:")
-            follow = doorway("Send one", partial(self._do, "assistant", self._follow))  # type: ignore[arg-type]
+            follow = doorway("Send one", partial(self._do, "assistant", self._follow))
             attributes(follow, data_try="message")
             self._followed = ui.element("div").classes("first-followed")
 
