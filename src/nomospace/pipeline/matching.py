@@ -84,13 +84,18 @@ class SparkDatabase:
         return list(zip(*columns, strict=True))
 
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
-        """Add rows to a view, in one go."""
+        """Add rows to a view, in one go.
+
+        What one process had at hand is small beside an archive: whatever is joined with it stays
+        where it is, and every worker gets a copy.
+        """
         arrays = [
             pa.array([row[at] for row in rows], ARROW[kind]) for at, (_, kind) in enumerate(columns)
         ]
         chunk = pa.table(arrays, names=[name for name, _ in columns])
         with self._told() as spark:
-            self._add(table, spark.createDataFrame(chunk))
+            whole = spark.table(table).union(spark.createDataFrame(chunk))
+            whole.hint("broadcast").createOrReplaceTempView(table)
 
     def close(self) -> None:
         """Let go of what is kept; twice is harmless."""

@@ -107,16 +107,15 @@ class _Builder:
     def _place(self) -> None:
         """An atom for every place of a hub, and for every need that no hub serves."""
         for number, hub in enumerate(self.network.hubs):
-            places: dict[int, Atom] = {}
-            for node in hub.nodes:
-                places[node] = self._atom(node, Wanted((hub.class_name,)), None)
-            served = places[hub.nodes[0]]
-            for need in self.network.needs:
-                if need.hub == number:
-                    assert isinstance(need.asks, ClassField)
-                    assert served.wanted is not None
-                    served.wanted.asks.append(need.asks)
-                    self.of_need[need.number] = served
+            served = [need for need in self.network.needs if need.hub == number]
+            asks = [need.asks for need in served if isinstance(need.asks, ClassField)]
+            # One look at the hub's object would do; but who looks at each place joins fewer rows.
+            places = {
+                node: self._atom(node, Wanted((hub.class_name,), list(asks)), None)
+                for node in hub.nodes
+            }
+            for need in served:
+                self.of_need[need.number] = places[hub.nodes[0]]
             self.of_hub.append(places)
         for need in self.network.needs:
             if need.hub is None:
