@@ -29,6 +29,10 @@ class Dialect(NamedTuple):
     views: bool = False
     """Whether tables are views: nothing is put into one but queries, which whoever runs the
     statements adds to it."""
+    fences: bool = False
+    """Whether the layers of a query must be kept apart. Where the database would move conditions
+    down through them, it writes the values of a layer into the next one at every mention, and
+    planning takes seconds for what runs in milliseconds."""
 
 
 _TYPES: Final = {kind: exp.DataType.build(kind) for kind in (BYTES, NUMBER, TEXT, WHOLE)}
@@ -36,7 +40,7 @@ _TYPES: Final = {kind: exp.DataType.build(kind) for kind in (BYTES, NUMBER, TEXT
 DIALECTS: Final = {
     "sqlite": Dialect("sqlite"),
     "postgres": Dialect("postgres", collation="C"),
-    "duckdb": Dialect("duckdb", indexes=False),
+    "duckdb": Dialect("duckdb", indexes=False, fences=True),
     "spark": Dialect("spark", indexes=False, views=True),
 }
 """The databases that answer questions."""
@@ -129,9 +133,18 @@ def prepared(statement: exp.Expr, dialect: Dialect, params: Params) -> Statement
     """A statement ready to be run, with those values that it names."""
     used = {str(node.this): None for node in statement.find_all(exp.Placeholder)}
     given = {name: params.values[name] for name in used}
+    if dialect.fences:
+        _fence(statement)
     if dialect.views and isinstance(statement, exp.Insert):
         return Statement(rendered(statement.expression, dialect), given, statement.this.name)
     return Statement(rendered(statement, dialect), given)
+
+
+def _fence(statement: exp.Expr) -> None:
+    """Keep the layers that stand on a join apart; the join itself has nothing to be moved."""
+    for layered in statement.find_all(exp.With):
+        for layer in layered.expressions[1:]:
+            layer.set("materialized", True)
 
 
 def _collated(dialect: Dialect) -> list[exp.ColumnConstraint]:
