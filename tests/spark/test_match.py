@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.facts import Fact, Facts
@@ -15,7 +16,7 @@ from nomospace.meaning.question import Question, parse_template
 from nomospace.meaning.sql.dialects import Statement
 from nomospace.meaning.sql.tables import DatabaseFailed
 from nomospace.pipeline.jobs.compact import run_compact
-from nomospace.pipeline.jobs.match import run_match
+from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.matching import SparkDatabase
 from nomospace.terms import obj
 from tests.models.match_cases import case
@@ -48,16 +49,26 @@ def test_moments_spaces_and_what_is_not_compacted(spark: Any, tmp_path: Path) ->
     question = parse_template("(Car where price < 9, Tax, Loan)", CARS)
     folders = [journal]
     for at, ever, there in ((None, False, (1, 3)), (25, False, (1, 2)), (None, True, (1, 2, 3))):
-        found = run_match(
-            folders, CARS, question, archive=archive, at=at, ever=ever, space="cars", spark=spark
-        )
         expected = in_memory({count: facts[count] for count in there}, CARS, question)
         assert expected
-        assert said(found) == expected
+        for engine in (MatchEngine.DUCKDB, MatchEngine.SPARK)[: 1 if ever else 2]:
+            found = run_match(
+                folders,
+                CARS,
+                question,
+                archive=archive,
+                at=at,
+                ever=ever,
+                space="cars",
+                engine=engine,
+                spark=spark,
+            )
+            assert said(found) == expected
         if folders:  # from here on the archive has all, in two parts
             assert run_compact(folders, CARS, archive, spark=spark).tuples == 1
             folders = []
-    assert spark.range(3).count() == 3  # the caller's session is left open
+    assert spark.range(3).count() == 3  # the caller's session is left open, and the active one
+    assert SparkSession.getActiveSession() is spark
     assert "tuples" not in [table.name for table in spark.catalog.listTables()]
 
 

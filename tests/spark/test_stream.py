@@ -20,9 +20,10 @@ from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.jobs.stream import Plan, run_stream
-from nomospace.pipeline.stream.answering import Engine
+from nomospace.pipeline.stream.answering import Answering, Engine
 from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.source import register
+from nomospace.pipeline.stream.state import Memory, ids
 from nomospace.pipeline.stream.writing import Target
 from nomospace.terms import obj
 from nomospace.terms.templates import ANY
@@ -140,7 +141,6 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
         target=Target(place=Place(url=host), space="answers", agent="clerk"),
         checkpoint=checkpoint,
         trigger="available-now",
-        engine=Engine.SPARK,
     )
     said: list[str] = []
     question = parse_template(TEMPLATE, known, limit=1_000_000)
@@ -152,11 +152,20 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     ]
     expected = Matcher(question, Facts.of(facts, known)).all().items
     answers = found(host, "answers", "answer", str, list, str, ANY, ANY, ANY)
-    ids = [answer[2] for answer in answers]
-    assert len(ids) == len(set(ids)) == len(expected) == 8, said
+    told = [answer[2] for answer in answers]
+    assert len(told) == len(set(told)) == len(expected) == 8, said
     assert sorted(str(answer[5]) for answer in answers) == sorted(
         str(answer.fields[1]) for answer in expected
     )
+    memory = Memory(checkpoint / "state")
+    state = memory.before(100)
+    new = ids(memory.table(state.chunks))
+    on_spark, here = (
+        Answering(memory, known, question, engine=engine).answers(state, new, spark)
+        for engine in (Engine.SPARK, Engine.MEMORY)
+    )
+    assert [one.to_data() for one in on_spark.items] == [one.to_data() for one in here.items]
+    assert len(here.items) == 8
 
 
 def test_the_data_source_reads_and_writes(spark: Any, host: str, tmp_path: Path) -> None:

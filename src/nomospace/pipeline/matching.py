@@ -52,6 +52,7 @@ class SparkDatabase:
     def __init__(
         self, spark: SparkSession, *, owned: bool = False, statement_s: float = STATEMENT_S
     ) -> None:
+        self._caller = spark
         self._spark = spark.newSession()
         self._spark.conf.set("spark.sql.execution.topKSortFallbackThreshold", str(TOP_MAX))
         self._owned = owned
@@ -96,6 +97,8 @@ class SparkDatabase:
         with self._told() as spark:
             whole = spark.table(table).union(spark.createDataFrame(chunk))
             whole.hint("broadcast").createOrReplaceTempView(table)
+            # The session that last made rows is the active one, which is for the caller to say.
+            self._caller.createDataFrame([], "nothing int")
 
     def close(self) -> None:
         """Let go of what is kept; twice is harmless."""
