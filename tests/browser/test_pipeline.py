@@ -41,7 +41,7 @@ def test_a_replay_and_an_audit_are_watched_and_read(
     second = page.locator("[data-run='2']")
     expect(second).to_have_attribute("data-state", "done", timeout=RUN_MS)
     report = page.get_by_role("region", name="Report")
-    expect(report).to_contain_text(f"{SENT} of 1 members")
+    expect(report).to_contain_text(f"{SENT} for 1 of")
     expect(report).to_contain_text("First divergences")
     expect(first).to_have_attribute("data-state", "done", timeout=RUN_MS)
     first.get_by_role("button").first.click()

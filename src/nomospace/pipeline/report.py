@@ -166,7 +166,7 @@ def render(report: Report) -> str:
         f"  {report.engine}, {report.took_s:.1f} s, {rate:,.0f} rulings/s",
         "",
         f"  same       {report.same:>12,}",
-        f"  changed    {report.changed:>12,}  of {report.diverged:,} members",
+        f"  changed    {report.changed:>12,}  for {report.diverged:,} of {report.members:,} members",
     ]
     lines += [f"    {count:>12,}  {_WORDS[kind]}" for kind, count in report.kinds.items()]
     for name, before, now in (

@@ -13,7 +13,7 @@ import pytest
 
 from nomospace import laws
 from nomospace.cli import main
-from nomospace.control import Membership, Record, Tick, arrived, sent
+from nomospace.control import Membership, Record, Ruling, Tick, arrived, sent
 from nomospace.law import load
 from nomospace.pipeline.audit.changes import changes_of
 from nomospace.pipeline.audit.found import STEPS_MAX, Found, step_width
@@ -135,6 +135,18 @@ def test_a_refusal_that_sends_a_notice_is_one(tmp_path: Path) -> None:
     told = [(row["rule"], row["about"], row["refused"]) for row in found.tables["reasons"]]
     assert told == [("", "steal", 1), ("R5", "rude", 1)]
     assert "ruled by R5, which forwards nothing" in render(found)
+
+
+def test_what_hosts_note_of_agents_under_no_law_is_no_ruling(tmp_path: Path) -> None:
+    write_duties(tmp_path / "j")
+    noted = JournalWriter(tmp_path / "notes", "inn", Limits(rows=100))
+    noted._names[""] = ""
+    event = sent("bob@inn", "hello", "ann@bank")
+    noted.ruling(Ruling(1, 5, "bob@inn", "", event, None, (), ()))
+    noted.close()
+    alone = run_audit(tmp_path / "j", engine=DUCK)
+    both = run_audit([tmp_path / "j", tmp_path / "notes"], engine=DUCK)
+    assert both.tables == alone.tables
 
 
 def test_a_part_of_the_time(tmp_path: Path) -> None:

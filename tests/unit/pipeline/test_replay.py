@@ -257,7 +257,7 @@ def test_the_command(
     assert "first divergences" in text
     assert "now refused" in text
     assert main(common) == 0
-    assert "changed               0  of 0 members" in capsys.readouterr().out
+    assert "changed               0  for 0 of" in capsys.readouterr().out
 
 
 def test_the_command_says_no_when_a_ruling_is_not_reproduced(
@@ -276,7 +276,7 @@ def test_the_command_says_no_when_a_ruling_is_not_reproduced(
     facts["segments"][2]["bytes"]["events"] = path.stat().st_size
     manifest.write_text(json.dumps(facts))
     assert main(["pipeline", "replay", str(folder), "--engine", "process"]) == 1
-    assert "changed               1  of 1 members" in capsys.readouterr().out
+    assert "changed               1  for 1 of" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -100,11 +100,13 @@ CHOSEN: Final = Question(
     "chosen",
     """
     SELECT * FROM events
-    WHERE (:since IS NULL OR "at" >= MAKE_TIMESTAMPTZ(:since))
+    WHERE community <> ''
+      AND (:since IS NULL OR "at" >= MAKE_TIMESTAMPTZ(:since))
       AND (:until IS NULL OR "at" < MAKE_TIMESTAMPTZ(:until))
       AND (:community IS NULL OR community = :community)
     """,
 )
+"""Hosts also note what befell agents under no law; those are no rulings of a community."""
 
 STIRRING: Final = Question(
     "stirring",

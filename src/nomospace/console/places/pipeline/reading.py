@@ -51,7 +51,8 @@ def _draw_replay(found: Mapping[str, Any]) -> None:
     with fact("the same"):
         ui.label(f"{found['same']:,}").classes("num")
     with fact("changed"):
-        ui.label(f"{found['changed']:,} of {found['diverged']:,} members").classes("num")
+        whose = f"for {found['diverged']:,} of {found['members']:,} members"
+        ui.label(f"{found['changed']:,} {whose}").classes("num")
         for kind, count in found["kinds"].items():
             ui.label(f"{count:,} {KINDS.get(kind, kind)}").classes("quiet")
     for name in ("forwarded", "refused"):
