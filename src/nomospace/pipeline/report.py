@@ -161,12 +161,13 @@ def _natural(rule: str) -> list[tuple[int, str]]:
 def render(report: Report) -> str:
     """The report for people."""
     rate = report.events / report.took_s if report.took_s else 0.0
+    whose = f"for {report.diverged:,} of {report.members:,} members"
     lines = [
         f"{report.events:,} rulings of {report.members:,} members under {report.law}",
         f"  {report.engine}, {report.took_s:.1f} s, {rate:,.0f} rulings/s",
         "",
         f"  same       {report.same:>12,}",
-        f"  changed    {report.changed:>12,}  for {report.diverged:,} of {report.members:,} members",
+        f"  changed    {report.changed:>12,}  {whose}",
     ]
     lines += [f"    {count:>12,}  {_WORDS[kind]}" for kind, count in report.kinds.items()]
     for name, before, now in (
