@@ -25,6 +25,7 @@ HOLDING: Final = "host/holding.py"
 LENDING: Final = "host/lending.py"
 REACTING: Final = "host/reacting.py"
 SEEKING: Final = "host/seeking.py"
+CLAIMING: Final = "host/claiming.py"
 SERVING: Final = "host/serving.py"
 SYSTEM: Final = "host/system.py"
 GOVERNED: Final = "host/governed.py"
@@ -370,7 +371,7 @@ SPACES: Final = (
     ),
     Mutant(
         "a tuple that comes for a take that is over is not sent back",
-        SEEKING,
+        CLAIMING,
         """            for row in what.rows:
                 host.group.give(peer, Returned(what.space, what.law, row))
             return
@@ -392,9 +393,9 @@ SPACES: Final = (
         SEEKING,
         """            self._host.holding.forget(name, record)
             self._host.trace(TAKEN, name, record, one.agent)
-            self._close(one)
+            self.close(one)
 """,
-        """            self._close(one)
+        """            self.close(one)
 """,
         FEDERATION,
     ),

@@ -158,7 +158,7 @@ def test_a_look_into_a_governed_space(group: Group) -> None:
             await box.out(t.msg("hush"), t["from"]("ann2@icu"), t.to("dan@icu"))
             async with group.engaged("eve2") as eve:
                 found: list[Any] = []
-                eve.host.core.seeking.hear_shown = (  # type: ignore[method-assign]
+                eve.host.core.claiming.hear_shown = (  # type: ignore[method-assign]
                     lambda peer, body: found.append(body)
                 )
                 pattern = term("[msg(formal(any)), from(formal(any)), to('dan@icu')]")

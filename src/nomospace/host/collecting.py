@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import record_of
-from nomospace.host.seeking import Op, ask_of, gathered_of
+from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.wide import Reflection, Wide
 from nomospace.protocols.spaces import (
     Denied,
@@ -298,7 +298,7 @@ class Collecting:
         attempt = Attempt(self._number(), wide, one, found)
         self._attempts[one.number] = attempt
         wide.reserve(found.ids)
-        self._host.seeking.occupy(one, found.ids[0])
+        self._host.claiming.occupy(one, found.ids[0])
         self._advance(attempt)
 
     def _advance(self, attempt: Attempt) -> None:
@@ -381,7 +381,7 @@ class Collecting:
     def _give_up(self, attempt: Attempt) -> None:
         """Not all can be had: give back what has come, and let the operation wait on."""
         self._undo(attempt)
-        self._host.seeking.resume_wait(attempt.one)
+        self._host.claiming.resume_wait(attempt.one)
 
     def _undo(self, attempt: Attempt) -> None:
         """Put what is in escrow back where its holders are."""

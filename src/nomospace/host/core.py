@@ -5,8 +5,8 @@ in one `Persist` before everything that others may see, so a crash finds each st
 done. The parts of a host each have a file; they share the step under way through `Step`:
 
 - `holding`: agents, their interface spaces, the host-level spaces, where a tuple belongs;
-- `seeking`: reads and takes of its agents, here and across the group;
-- `serving`: the same for the agents of other hosts;
+- `seeking`: reads and takes of its agents, here and across the group; `claiming`: what other hosts
+  give for them; `serving`: the same for the agents of other hosts;
 - `lending`: leases;
 - `reacting`: reactions, strong and weak;
 - `speaking`: the ontologies that its spaces speak;
@@ -67,6 +67,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Change, Durable, ProgramKept
+from nomospace.host.claiming import Claiming
 from nomospace.host.collecting import Collecting
 from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
@@ -190,6 +191,7 @@ class Host:
         self.speaking = Speaking(self)
         self.holding = Holding(self)
         self.seeking = Seeking(self)
+        self.claiming = Claiming(self)
         self.serving = Serving(self)
         self.collecting = Collecting(self)
         self.mirroring = Mirroring(self)

@@ -30,8 +30,8 @@ from nomospace.terms.values import same
 if TYPE_CHECKING:
     from nomospace.host.core import Host
     from nomospace.host.holding import Level
+    from nomospace.host.operations import Op
     from nomospace.host.reacting import Registered
-    from nomospace.host.seeking import Op
 
 OUTSTANDING_MAX: Final = 100_000
 """How many operations of one agent on one governed space may be without an answer."""

@@ -489,7 +489,7 @@ class Group:
                 for row in what.rows if isinstance(what, Given) else (what.row,):
                     self.give(peer, Returned(what.space, what.law, row))
             elif isinstance(what, Given):
-                self._host.seeking.given(peer, what)
+                self._host.claiming.given(peer, what)
             elif isinstance(what, Migrated):
                 self._host.holding.migrated(peer, what)
             elif isinstance(what, Returned):
@@ -512,11 +512,11 @@ _HEAR: Final[dict[type, Any]] = {
     Watch: lambda host, peer, body: host.serving.hear_watch(peer, body),
     Unwatch: lambda host, peer, body: host.serving.hear_unwatch(peer, body),
     Ask: lambda host, peer, body: host.serving.hear_ask(peer, body),
-    Shown: lambda host, peer, body: host.seeking.hear_shown(peer, body),
-    Offer: lambda host, peer, body: host.seeking.hear_offer(peer, body),
+    Shown: lambda host, peer, body: host.claiming.hear_shown(peer, body),
+    Offer: lambda host, peer, body: host.claiming.hear_offer(peer, body),
     Claim: lambda host, peer, body: host.serving.hear_claim(peer, body),
-    Denied: lambda host, peer, body: host.seeking.hear_denied(peer, body),
-    Lent: lambda host, peer, body: host.seeking.hear_lent(peer, body),
+    Denied: lambda host, peer, body: host.claiming.hear_denied(peer, body),
+    Lent: lambda host, peer, body: host.claiming.hear_lent(peer, body),
     Settled: lambda host, peer, body: host.lending.hear_settled(peer, body),
     Closed: lambda host, peer, body: host.lending.hear_closed(body),
     Mirror: lambda host, peer, body: host.mirroring.hear_mirror(peer, body),

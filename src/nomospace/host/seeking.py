@@ -7,14 +7,9 @@ that shares the space (LIME 4.2, Figure 8):
     asking host                      host with a match
     ----------- Watch ------------>  a waiter of kind OFFER
     <---------- Offer -------------  there is one; it stays free
-    ----------- Claim ------------>  still there?
-    <-- Transfer(Given) / Denied --  removed and given in one step; or: somebody was quicker
 
-Claims go out one at a time; further offers are kept, and while a claim is out the waiter here
-sleeps, so that no tuple is taken in vain. Should the operation be over when its tuple comes (it was
-called off, or contact broke and it was served elsewhere), the tuple goes back as a transfer.
-
-Where several tuples may answer together, they may lie on several hosts: see `collecting`.
+What becomes of offers is said in `claiming`. Where several tuples may answer together, they may lie
+on several hosts: see `collecting`.
 
 A place in `Op.sites` is a host's name; this host is one of them.
 """
@@ -23,14 +18,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
-from nomospace.host.composing import apart, composed
-from nomospace.host.effects import TAKEN, Found, Member
-from nomospace.host.holding import Interface, Resident, record_of, row_of
+from nomospace.host.effects import TAKEN, Found
+from nomospace.host.holding import Interface, Resident
 from nomospace.host.index import Index
+from nomospace.host.operations import (
+    Op,
+    agent_at,
+    ask_of,
+    check_sets,
+    chosen,
+    found_of,
+    gathered_of,
+)
 from nomospace.host.problems import (
     AgentLeft,
     Busy,
@@ -40,27 +43,10 @@ from nomospace.host.problems import (
     NotAnAgent,
     PrivateSpace,
     ReadOnly,
-    TooMuch,
 )
 from nomospace.host.system import SYSTEM
-from nomospace.meaning.question import BadQuestion
-from nomospace.protocols.spaces import Ask as AskMessage
-from nomospace.protocols.spaces import (
-    Claim,
-    Denied,
-    Given,
-    Id,
-    Key,
-    Lent,
-    Offer,
-    Returned,
-    Row,
-    Settled,
-    Shown,
-    Unwatch,
-    Watch,
-)
-from nomospace.space import OFFER, Ask, Gathered, Gathering, Record, Space
+from nomospace.protocols.spaces import Key, Unwatch, Watch
+from nomospace.space import OFFER, Gathered, Gathering, Record, Space
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 from nomospace.terms import Term
@@ -70,57 +56,6 @@ if TYPE_CHECKING:
 
 OPEN_MAX: Final = 1_000_000
 """How many operations of its agents may wait at a host."""
-
-
-class Op:
-    """An operation of an agent here that waits, or that another host was asked for.
-
-    `message` is its term, for a governed space. `number` names it in this life of the host; the
-    caller's `op` is answered, unless that is 0.
-    """
-
-    __slots__ = (
-        "agent",
-        "asked",
-        "claim",
-        "law",
-        "message",
-        "number",
-        "offers",
-        "op",
-        "seek",
-        "sites",
-    )
-
-    def __init__(
-        self, number: int, op: int, agent: str, law: str, seek: Seek, message: Term = None
-    ) -> None:
-        self.number = number
-        self.op = op
-        self.agent = agent
-        self.law = law
-        self.seek = seek
-        self.message = message
-        self.sites: dict[str, None] = {}
-        self.offers: deque[tuple[str, Id]] = deque()
-        self.claim: tuple[str, Id] | None = None
-        self.asked = ""
-
-    @property
-    def takes(self) -> bool:
-        """Whether it removes what it finds."""
-        return self.seek.how in TAKING
-
-    def concerns(self, peer: str) -> bool:
-        """Whether a peer was asked: what others answer is no answer."""
-        if peer in self.sites or self.asked == peer:
-            return True
-        return self.claim is not None and self.claim[0] == peer
-
-    @property
-    def spreads(self) -> bool:
-        """Whether it waits wherever in the group there may be a match."""
-        return self.seek.how in WAITING and self.seek.space != SYSTEM
 
 
 class Seeking:
@@ -166,7 +101,7 @@ class Seeking:
             if seek.how in WAITING:
                 raise PrivateSpace(space=seek.space)
             if self._site(seek.at or host.name) != host.name:
-                self._nothing(Op(0, op, resident.id, interface.law, seek, message))
+                self.nothing(Op(0, op, resident.id, interface.law, seek, message))
                 return
             self._begin_in(op, resident.id, seek, interface.private, message, interface.law)
             return
@@ -178,9 +113,11 @@ class Seeking:
             space = host.holding.levels[seek.space].space
             self._begin_in(op, resident.id, seek, space, message, interface.law)
         elif site in self._sites(seek, interface.law):
-            self._ask(site, Op(self._number(), op, resident.id, interface.law, seek, message))
+            self._host.claiming.ask(
+                site, Op(self._number(), op, resident.id, interface.law, seek, message)
+            )
         else:
-            self._nothing(Op(0, op, resident.id, interface.law, seek, message))
+            self.nothing(Op(0, op, resident.id, interface.law, seek, message))
 
     def _number(self) -> int:
         self._next_number += 1
@@ -216,13 +153,13 @@ class Seeking:
             self._serve(one, space, [], [gathering])
         elif seek.how in WAITING:  # only in the system space
             one.number = self._number()
-            self._open(one)
+            self.open(one)
             one.sites[self._host.name] = None
             space.wait(one.number, template, READ_WAITER, at=at, dest=dest)
         else:
-            self._nothing(one)
+            self.nothing(one)
 
-    def _try(self, one: Op, space: Space) -> bool:
+    def attempt(self, one: Op, space: Space) -> bool:
         """Answer an operation with what there is at this host: one tuple, else several together."""
         seek, now = one.seek, self._host.now
         at, dest = agent_at(seek.at), seek.dest or None
@@ -250,7 +187,7 @@ class Seeking:
                 "sets-cut", space=seek.space, template=repr(seek.template), complete=complete
             )
 
-    def _open(self, one: Op) -> None:
+    def open(self, one: Op) -> None:
         if len(self._ops) >= OPEN_MAX:
             raise Busy(what="waiting operations of this host", limit=OPEN_MAX)
         self._ops[one.number] = one
@@ -266,9 +203,9 @@ class Seeking:
         one = Op(self._number(), op, agent, law, seek, message)
         host = self._host
         here = host.name in self._sites(seek, law)
-        if here and self._try(one, host.holding.levels[seek.space].space):
+        if here and self.attempt(one, host.holding.levels[seek.space].space):
             return
-        self._open(one)
+        self.open(one)
         self._spread(one)
 
     def _site(self, at: str) -> str:
@@ -302,7 +239,7 @@ class Seeking:
                 host.fail(op, Cancelled())
             return held
         if not one.law or host.governed.cancelling(one):
-            self._close(one)
+            self.close(one)
         else:
             del self._by_call[agent, op]
         if one.law:
@@ -315,7 +252,7 @@ class Seeking:
         """Take the waiting operations of an agent that moves out; they go on where it comes to."""
         packed: list[Waiting] = []
         for one in self._of_agent.of(agent):
-            self._close(one)
+            self.close(one)
             if one.asked:
                 self._host.governed.forget(one)
                 self._host.fail(one.op, AgentLeft(agent=agent))
@@ -338,7 +275,7 @@ class Seeking:
     def end(self, agent: str) -> None:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""
         for one in self._of_agent.of(agent):
-            self._close(one)
+            self.close(one)
             if one.law:
                 self._host.governed.forget(one)
             self._host.fail(one.op, AgentLeft(agent=agent))
@@ -347,7 +284,7 @@ class Seeking:
         """A space was parted: what waits on it would wait for ever."""
         for one in self._of_agent.of(agent):
             if one.seek.space == space:
-                self._close(one)
+                self.close(one)
                 if one.law:
                     self._host.governed.forget(one)
                 self._host.fail(one.op, PrivateSpace(space=space))
@@ -379,7 +316,7 @@ class Seeking:
             self._leave(one, site)
         if one.claim is not None and one.claim[0] not in (host.name, *one.sites):
             # Nobody there will answer the claim; a tuple already under way goes back by itself.
-            self._claim_next(one)
+            self._host.claiming.claim_next(one)
             if one.number not in self._ops:
                 return
         for site in wanted:
@@ -387,8 +324,8 @@ class Seeking:
                 continue
             if site == host.name:
                 space = host.holding.levels[seek.space].space
-                if one.claim is None and self._try(one, space):
-                    self._close(one)
+                if one.claim is None and self.attempt(one, space):
+                    self.close(one)
                     return
                 one.sites[site] = None
                 at, dest = agent_at(seek.at), seek.dest or None
@@ -401,7 +338,7 @@ class Seeking:
                 host.group.tell(
                     site,
                     Watch(
-                        self._key(one),
+                        self.key(one),
                         seek.space,
                         one.law,
                         one.agent,
@@ -423,24 +360,24 @@ class Seeking:
             return READ_WAITER
         return TAKE_WAITER if not one.law and not one.seek.lease_us else OFFER
 
-    def _key(self, one: Op) -> Key:
+    def key(self, one: Op) -> Key:
         return (self._host.life, one.number, 0)
 
     def _leave(self, one: Op, site: str) -> None:
         """Wait no longer at a place."""
         one.sites.pop(site, None)
         if site == self._host.name:
-            self._waiting_space(one).cancel(one.number)
+            self.waiting_space(one).cancel(one.number)
         else:
             one.offers = deque([offer for offer in one.offers if offer[0] != site])
-            self._host.group.tell(site, Unwatch(self._key(one)))
+            self._host.group.tell(site, Unwatch(self.key(one)))
 
-    def _waiting_space(self, one: Op) -> Space:
+    def waiting_space(self, one: Op) -> Space:
         if one.seek.space == SYSTEM:
             return self._host.system.space
         return self._host.holding.levels[one.seek.space].space
 
-    def _close(self, one: Op) -> None:
+    def close(self, one: Op) -> None:
         """The operation is over: nobody looks for it any more."""
         self._ops.pop(one.number, None)
         self._of_agent.drop(one.agent, one.number)
@@ -467,13 +404,13 @@ class Seeking:
         if kind is TAKE_WAITER:
             self._host.holding.forget(name, record)
             self._host.trace(TAKEN, name, record, one.agent)
-            self._close(one)
-            self._host.answer(one.op, self._found(one, record))
+            self.close(one)
+            self._host.answer(one.op, self.found(one, record))
         elif kind is READ_WAITER:
-            self._close(one)
-            self._host.answer(one.op, self._found(one, record))
+            self.close(one)
+            self._host.answer(one.op, self.found(one, record))
         elif space.get(record.id) is record and self._serve(one, space, [record]):
-            self._close(one)
+            self.close(one)
         else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)
 
@@ -489,12 +426,12 @@ class Seeking:
                 for record in records:
                     self._host.holding.forget(name, record)
                     self._host.trace(TAKEN, name, record, one.agent)
-            self._close(one)
+            self.close(one)
             self._host.answer(one.op, found)
         elif all(space.get(record.id) is record for record in records) and self._serve(
             one, space, [], [outcome.gathering]
         ):
-            self._close(one)
+            self.close(one)
         else:
             self._look_again(one, space)
 
@@ -502,8 +439,8 @@ class Seeking:
         """Wait on, unless there is another tuple: it may have come while this one was looked at."""
         if one.number not in self._ops or self._host.name not in one.sites or one.claim:
             return
-        if not one.law and self._try(one, space):
-            self._close(one)
+        if not one.law and self.attempt(one, space):
+            self.close(one)
         else:
             space.rearm(one.number)
 
@@ -521,7 +458,7 @@ class Seeking:
         host, seek = self._host, one.seek
         if one.law and host.governing.find(one.agent, one.law) is None:
             return False  # it has quit its community: nobody there could be given the tuple
-        founds = tuple([self._found(one, record) for record in records])
+        founds = tuple([self.found(one, record) for record in records])
         if sets:
             pairs = chosen(space, records, sets, takes=one.takes)
             founds += tuple([gathered_of(*pair) for pair in pairs])
@@ -541,7 +478,7 @@ class Seeking:
                     ]
                 )
                 founds = tuple(
-                    [self._found(one, r, lease) for r, lease in zip(records, leases, strict=True)]
+                    [self.found(one, r, lease) for r, lease in zip(records, leases, strict=True)]
                 )
             else:
                 for record in records:
@@ -556,7 +493,7 @@ class Seeking:
             host.answer(one.op, founds[0])
         return True
 
-    def _found(self, one: Op, record: Record, lease: str = "") -> Found:
+    def found(self, one: Op, record: Record, lease: str = "") -> Found:
         """A tuple as its finder gets it, with how it answers where that needs words."""
         if not one.seek.template.meant:
             return found_of(record, lease)
@@ -571,47 +508,20 @@ class Seeking:
         interface = resident.spaces.get(seek.space) if resident is not None else None
         return "" if interface is None else interface.private.why(seek.template, record.fields)
 
-    def _nothing(self, one: Op) -> None:
+    def nothing(self, one: Op) -> None:
         """There is no match where an operation that does not wait has looked."""
         if one.law:
             self._host.governed.nothing(one)
         else:
             self._host.answer(one.op, () if one.seek.how in BULK else None)
 
-    # -- asking another host ---------------------------------------------------------------
-
-    def _ask(self, site: str, one: Op) -> None:
-        host, seek, sets = self._host, one.seek, one.seek.sets
-        if one.law and host.group.doubts(site, one.law):
-            self._nothing(one)
-            return
-        if not host.group.has_room(site):
-            raise Busy(what=f"what waits for host {site}", limit=100_000)
-        one.asked = site
-        self._open(one)
-        host.group.tell(
-            site,
-            AskMessage(
-                self._key(one),
-                seek.space,
-                one.law,
-                one.agent,
-                one.takes,
-                seek.how in BULK,
-                seek.template.term,
-                seek.at if "@" in seek.at else "",
-                seek.dest,
-                seek.lease_us,
-                one.message,
-                None if sets is None or one.law else (sets.correlate, sets.key, sets.max_set),
-            ),
-        )
+    # -- what others do to it --------------------------------------------------------------
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: what it was asked for is in doubt, what waits goes on."""
         for one in list(self._ops.values()):
             if one.asked == peer:
-                self._close(one)
+                self.close(one)
                 if one.law:
                     self._host.governed.forget(one)
                 self._host.fail(one.op, ContactLost(peer=peer))
@@ -619,225 +529,23 @@ class Seeking:
             one.sites.pop(peer, None)
             one.offers = deque([offer for offer in one.offers if offer[0] != peer])
             if one.claim is not None and one.claim[0] == peer:
-                self._claim_next(one)
-
-    def hear_shown(self, peer: str, body: Shown) -> None:
-        """A peer shows what it found, or that it found nothing."""
-        one = self._op(body.key)
-        if one is None or not one.concerns(peer):
-            return
-        one.sites.pop(peer, None)
-        self._close(one)
-        founds, _ = self._told(one, body.rows, body.sets)
-        if body.why:
-            self._host.fail(one.op, TooMuch(host=peer, why=body.why))
-        elif one.law:
-            self._host.governed.deliver(one, body.message, founds)
-        elif one.seek.how in BULK:
-            self._host.answer(one.op, founds)
-        else:
-            self._host.answer(one.op, founds[0] if founds else None)
-
-    def _op(self, key: Key) -> Op | None:
-        life, number, _ = key
-        return self._ops.get(int(number)) if life == self._host.life else None
-
-    def hear_offer(self, peer: str, body: Offer) -> None:
-        """A peer has a tuple for a waiting take."""
-        one = self._op(body.key)
-        if one is None or peer not in one.sites:
-            return
-        one.offers.append((peer, body.id))
-        if one.claim is None:
-            self._claim_next(one)
-
-    def occupy(self, one: Op, id: Id) -> None:
-        """A set is collected for an operation: like a claim of this host's, nothing goes beside."""
-        one.claim = (self._host.name, id)
-        if self._host.name in one.sites:
-            self._waiting_space(one).hush(one.number)
+                self._host.claiming.claim_next(one)
 
     def conclude(self, one: Op, found: Found) -> None:
         """Answer an operation with a set of tuples that lie on several hosts."""
-        self._close(one)
+        self.close(one)
         self._host.answer(one.op, found)
+
+    def goes_on(self, one: Op) -> bool:
+        """Whether an operation is not over."""
+        return one.number in self._ops
 
     def refuse(self, one: Op, error: NomospaceError) -> None:
         """End an operation that cannot be carried out any further."""
-        self._close(one)
+        self.close(one)
         self._host.fail(one.op, error)
 
-    def resume_wait(self, one: Op) -> None:
-        """Nothing came of what an operation was busy with: it waits on, if it is not over."""
-        if one.number in self._ops:
-            self._claim_next(one)
-
-    def _claim_next(self, one: Op) -> None:
-        """Claim the next offer; without one, wait here again."""
-        host = self._host
-        one.claim = None
-        here = host.name in one.sites
-        if one.offers:
-            one.claim = peer, id = one.offers.popleft()
-            if here:
-                self._waiting_space(one).hush(one.number)
-            host.group.tell(peer, Claim(self._key(one), id))
-            return
-        if one.seek.sets is not None:
-            host.collecting.look_again(one)
-        if not here:
-            return
-        space = self._waiting_space(one)
-        if self._try(one, space):
-            self._close(one)
-        else:
-            space.rearm(one.number)
-
-    def hear_denied(self, peer: str, body: Denied) -> None:
-        """Another agent was quicker; the wait goes on."""
-        if body.key[2]:
-            self._host.collecting.denied(peer, body)
-            return
-        one = self._op(body.key)
-        if one is not None and one.claim == (peer, tuple(body.id)):
-            self._claim_next(one)
-
-    def given(self, peer: str, what: Given) -> None:
-        """Tuples come for a take; back they go when it is over."""
-        host = self._host
-        if what.key[2]:
-            host.collecting.given(peer, what)
-            return
-        one = self._op(what.key)
-        wanted = (
-            one is not None
-            and one.takes
-            and (one.asked == peer or (one.claim is not None and one.claim[0] == peer))
-            and (not one.law or host.governing.find(one.agent, one.law) is not None)
-        )
-        if one is None or not wanted:
-            for row in what.rows:
-                host.group.give(peer, Returned(what.space, what.law, row))
-            return
-        one.sites.pop(peer, None)
-        self._close(one)
-        founds, unread = self._told(one, what.rows, what.sets)
-        for row in unread:
-            host.group.give(peer, Returned(what.space, what.law, row))
-        if one.law:
-            host.governed.deliver(one, what.message, founds)
-        elif one.seek.how in BULK:
-            host.answer(one.op, founds)
-        else:
-            host.answer(one.op, founds[0] if founds else None)
-
-    def _told(
-        self, one: Op, rows: tuple[Row, ...], sizes: tuple[int, ...]
-    ) -> tuple[tuple[Found, ...], list[Row]]:
-        """What a peer found, as its finder gets it; and the tuples of sets that answer nothing."""
-        singles, sets = apart([record_of(row) for row in rows], sizes)
-        founds = [self._found(one, record) for record in singles]
-        unread: list[Row] = []
-        if sets and one.seek.sets is not None:
-            ontology = self._waiting_space(one).ontology
-            read = composed(ontology, ask_of(one.seek), sets)
-            for gathering, its in zip(read, sets, strict=True):
-                if gathering is None:
-                    unread += [row_of(record) for record in its]
-                else:
-                    by_id = {record.id: record for record in its}
-                    founds.append(gathered_of(gathering, [by_id[id] for id in gathering.ids]))
-        return tuple(founds), unread
-
-    def hear_lent(self, peer: str, body: Lent) -> None:
-        """Tuples come under a lease; what is not wanted any more is given back."""
-        host = self._host
-        one = self._op(body.key)
-        if one is None or not one.concerns(peer):
-            for lease in body.leases:
-                host.group.tell(peer, Settled(None, lease, False))
-            return
-        one.sites.pop(peer, None)
-        self._close(one)
-        founds = tuple(
-            [
-                self._found(one, record_of(row), lease)
-                for row, lease in zip(body.rows, body.leases, strict=True)
-            ]
-        )
-        if one.law:
-            for found in founds:
-                host.lending.borrowed(one.agent, found)
-            host.governed.deliver(one, body.message, founds)
-        else:
-            host.answer(one.op, founds if one.seek.how in BULK else founds[0])
-
-
-def agent_at(at: str) -> str | None:
-    """The holder that a place asks for; none for a whole host or the whole group."""
-    return at if "@" in at else None
-
-
-def check_sets(seek: Seek) -> None:
-    """Raise `BadQuestion` for what cannot be asked of several tuples together."""
-    if not seek.template.meant:
-        raise BadQuestion(
-            what="correlate", why="only a template that names classes is answered by several tuples"
-        )
-    if seek.lease_us:
-        raise BadQuestion(
-            what="lease", why="it is on one tuple; take for good, or do not correlate"
-        )
-    if seek.dest or "@" in seek.at:
-        raise BadQuestion(
-            what="at or dest", why="the tuples of a set may have different holders; leave them out"
-        )
-    ask_of(seek).question()
-
-
-def ask_of(seek: Seek) -> Ask:
-    """What an operation asks of several tuples together."""
-    assert seek.sets is not None
-    return Ask(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
-
-
-Chosen: TypeAlias = tuple[Gathering, tuple[Record, ...]]
-
-
-def _in(space: Space, gathering: Gathering) -> Chosen:
-    found = [space.get(id) for id in gathering.ids]
-    return gathering, tuple([record for record in found if record is not None])
-
-
-def chosen(
-    space: Space, records: list[Record], sets: Sequence[Gathering], *, takes: bool
-) -> list[Chosen]:
-    """Sets with their tuples; for a take those that can be had one after the other.
-
-    A tuple that is gone, alone or in a set, is in no later one.
-    """
-    if not takes:
-        return [_in(space, one) for one in sets]
-    gone = {record.id: None for record in records}
-    found: list[Chosen] = []
-    for one in sets:
-        if not any(id in gone for id in one.ids):
-            gone.update(dict.fromkeys(one.ids))
-            found.append(_in(space, one))
-    return found
-
-
-def gathered_of(gathering: Gathering, records: Sequence[Record]) -> Found:
-    """Several tuples together, as their finder gets them."""
-    first = records[0]
-    members = tuple([Member(one.fields, one.writer, one.count, one.cur) for one in records])
-    return Found(
-        gathering.fields, first.writer, first.count, first.cur, 0, "", gathering.why, members
-    )
-
-
-def found_of(record: Record, lease: str = "", why: str = "") -> Found:
-    """A tuple as its finder gets it."""
-    return Found(
-        record.fields, record.writer, record.count, record.cur, record.deliveries, lease, why
-    )
+    def known(self, key: Key) -> Op | None:
+        """The operation that a key of this host's names, if it is not over."""
+        life, number, _ = key
+        return self._ops.get(int(number)) if life == self._host.life else None

@@ -1,4 +1,4 @@
-"""What a host does for the operations of other hosts' agents (see `seeking` for the other end).
+"""What a host does for the operations of other hosts' agents; `claiming` is the other end.
 
 A waiting operation is watched for with a waiter of kind `OFFER`: it is told of a match, the tuple
 stays free, and the watch sleeps until the claim comes. Giving is one step: the tuple leaves the
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import row_of
-from nomospace.host.seeking import chosen, found_of
+from nomospace.host.operations import chosen, found_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,

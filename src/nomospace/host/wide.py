@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nomospace.host.seeking import Op
+from nomospace.host.operations import Op
 from nomospace.protocols.spaces import Key
 from nomospace.space import Record, Space, TupleId
 from nomospace.terms import encode

@@ -309,7 +309,7 @@ def test_a_set_that_is_none_by_this_hosts_reading_goes_back(
 ) -> None:
     net.out(BOB, *insured("y"))
     net.out(BOB, *financed("y"))
-    monkeypatch.setattr("nomospace.host.seeking.composed", lambda _, __, sets: [None] * len(sets))
+    monkeypatch.setattr("nomospace.host.claiming.composed", lambda _, __, sets: [None] * len(sets))
     seek = Seek("jobs", "take_nowait", Template.of(WANTED), "b", sets=Sets())
     assert net.ask(ANN, seek) is None
     net.run(1)

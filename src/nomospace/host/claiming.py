@@ -1,0 +1,219 @@
+"""What passes between hosts for the reads and takes of this host's agents, as they see it.
+
+An operation that does not wait is asked of one other host, and over when that answers. For one that
+waits there come offers (`seeking` says how), of which one at a time is claimed:
+
+    asking host                      host with a match
+    <---------- Offer -------------  there is one; it stays free
+    ----------- Claim ------------>  still there?
+    <-- Transfer(Given) / Denied --  removed and given in one step; or: somebody was quicker
+
+Further offers are kept, and while a claim is out the waiter here sleeps, so that no tuple is taken
+in vain. Should the operation be over when its tuple comes (it was called off, or contact broke and
+it was served elsewhere), the tuple goes back as a transfer. `serving` is the other end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nomospace.host.calls import BULK
+from nomospace.host.composing import apart, composed
+from nomospace.host.effects import Found
+from nomospace.host.holding import record_of, row_of
+from nomospace.host.operations import Op, ask_of, gathered_of
+from nomospace.host.problems import Busy, TooMuch
+from nomospace.protocols.spaces import (
+    Ask,
+    Claim,
+    Denied,
+    Given,
+    Id,
+    Lent,
+    Offer,
+    Returned,
+    Row,
+    Settled,
+    Shown,
+)
+from nomospace.terms import Term
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+
+
+class Claiming:
+    """What other hosts are asked for, offer and give."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def ask(self, site: str, one: Op) -> None:
+        """Ask another host for what it has now; the operation is over when it answers."""
+        host, seeking = self._host, self._host.seeking
+        seek, sets = one.seek, one.seek.sets
+        if one.law and host.group.doubts(site, one.law):
+            seeking.nothing(one)
+            return
+        if not host.group.has_room(site):
+            raise Busy(what=f"what waits for host {site}", limit=100_000)
+        one.asked = site
+        seeking.open(one)
+        host.group.tell(
+            site,
+            Ask(
+                seeking.key(one),
+                seek.space,
+                one.law,
+                one.agent,
+                one.takes,
+                seek.how in BULK,
+                seek.template.term,
+                seek.at if "@" in seek.at else "",
+                seek.dest,
+                seek.lease_us,
+                one.message,
+                None if sets is None or one.law else (sets.correlate, sets.key, sets.max_set),
+            ),
+        )
+
+    def hear_shown(self, peer: str, body: Shown) -> None:
+        """A peer shows what it found, or that it found nothing."""
+        seeking = self._host.seeking
+        one = seeking.known(body.key)
+        if one is None or not one.concerns(peer):
+            return
+        one.sites.pop(peer, None)
+        seeking.close(one)
+        founds, _ = self._told(one, body.rows, body.sets)
+        if body.why:
+            self._host.fail(one.op, TooMuch(host=peer, why=body.why))
+        else:
+            self._answer(one, body.message, founds)
+
+    def hear_offer(self, peer: str, body: Offer) -> None:
+        """A peer has a tuple for a waiting take."""
+        seeking = self._host.seeking
+        one = seeking.known(body.key)
+        if one is None or peer not in one.sites:
+            return
+        one.offers.append((peer, body.id))
+        if one.claim is None:
+            self.claim_next(one)
+
+    def occupy(self, one: Op, id: Id) -> None:
+        """A set is collected for an operation: like a claim of this host's, nothing goes beside."""
+        seeking = self._host.seeking
+        one.claim = (self._host.name, id)
+        if self._host.name in one.sites:
+            seeking.waiting_space(one).hush(one.number)
+
+    def resume_wait(self, one: Op) -> None:
+        """Nothing came of what an operation was busy with: it waits on, if it is not over."""
+        if self._host.seeking.goes_on(one):
+            self.claim_next(one)
+
+    def claim_next(self, one: Op) -> None:
+        """Claim the next offer; without one, wait here again."""
+        host, seeking = self._host, self._host.seeking
+        one.claim = None
+        here = host.name in one.sites
+        if one.offers:
+            one.claim = peer, id = one.offers.popleft()
+            if here:
+                seeking.waiting_space(one).hush(one.number)
+            host.group.tell(peer, Claim(seeking.key(one), id))
+            return
+        if one.seek.sets is not None:
+            host.collecting.look_again(one)
+        if not here:
+            return
+        space = seeking.waiting_space(one)
+        if seeking.attempt(one, space):
+            seeking.close(one)
+        else:
+            space.rearm(one.number)
+
+    def hear_denied(self, peer: str, body: Denied) -> None:
+        """Another agent was quicker; the wait goes on."""
+        seeking = self._host.seeking
+        if body.key[2]:
+            self._host.collecting.denied(peer, body)
+            return
+        one = seeking.known(body.key)
+        if one is not None and one.claim == (peer, tuple(body.id)):
+            self.claim_next(one)
+
+    def given(self, peer: str, what: Given) -> None:
+        """Tuples come for a take; back they go when it is over."""
+        host, seeking = self._host, self._host.seeking
+        if what.key[2]:
+            host.collecting.given(peer, what)
+            return
+        one = seeking.known(what.key)
+        wanted = (
+            one is not None
+            and one.takes
+            and (one.asked == peer or (one.claim is not None and one.claim[0] == peer))
+            and (not one.law or host.governing.find(one.agent, one.law) is not None)
+        )
+        if one is None or not wanted:
+            for row in what.rows:
+                host.group.give(peer, Returned(what.space, what.law, row))
+            return
+        one.sites.pop(peer, None)
+        seeking.close(one)
+        founds, unread = self._told(one, what.rows, what.sets)
+        for row in unread:
+            host.group.give(peer, Returned(what.space, what.law, row))
+        self._answer(one, what.message, founds)
+
+    def _told(
+        self, one: Op, rows: tuple[Row, ...], sizes: tuple[int, ...]
+    ) -> tuple[tuple[Found, ...], list[Row]]:
+        """What a peer found, as its finder gets it; and the tuples of sets that answer nothing."""
+        seeking = self._host.seeking
+        singles, sets = apart([record_of(row) for row in rows], sizes)
+        founds = [seeking.found(one, record) for record in singles]
+        unread: list[Row] = []
+        if sets and one.seek.sets is not None:
+            ontology = seeking.waiting_space(one).ontology
+            read = composed(ontology, ask_of(one.seek), sets)
+            for gathering, its in zip(read, sets, strict=True):
+                if gathering is None:
+                    unread += [row_of(record) for record in its]
+                else:
+                    by_id = {record.id: record for record in its}
+                    founds.append(gathered_of(gathering, [by_id[id] for id in gathering.ids]))
+        return tuple(founds), unread
+
+    def hear_lent(self, peer: str, body: Lent) -> None:
+        """Tuples come under a lease; what is not wanted any more is given back."""
+        host, seeking = self._host, self._host.seeking
+        one = seeking.known(body.key)
+        if one is None or not one.concerns(peer):
+            for lease in body.leases:
+                host.group.tell(peer, Settled(None, lease, False))
+            return
+        one.sites.pop(peer, None)
+        seeking.close(one)
+        founds = tuple(
+            [
+                seeking.found(one, record_of(row), lease)
+                for row, lease in zip(body.rows, body.leases, strict=True)
+            ]
+        )
+        if one.law:
+            for found in founds:
+                host.lending.borrowed(one.agent, found)
+        self._answer(one, body.message, founds)
+
+    def _answer(self, one: Op, message: Term, founds: tuple[Found, ...]) -> None:
+        """Tell an agent what was found elsewhere; under a law its controller does."""
+        host = self._host
+        if one.law:
+            host.governed.deliver(one, message, founds)
+        elif one.seek.how in BULK:
+            host.answer(one.op, founds)
+        else:
+            host.answer(one.op, founds[0] if founds else None)

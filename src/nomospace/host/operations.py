@@ -1,0 +1,140 @@
+"""An operation that goes on for a while, and what it asks and finds, as data.
+
+`seeking` carries operations out, `claiming` and `serving` let hosts do so for each other, and
+`collecting` puts sets together whose tuples lie on several.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from nomospace.host.calls import TAKING, WAITING, Seek
+from nomospace.host.effects import Found, Member
+from nomospace.host.system import SYSTEM
+from nomospace.meaning.question import BadQuestion
+from nomospace.protocols.spaces import Id
+from nomospace.space import Ask, Gathering, Record, Space
+from nomospace.terms import Term
+
+
+class Op:
+    """An operation of an agent here that waits, or that another host was asked for.
+
+    `message` is its term, for a governed space. `number` names it in this life of the host; the
+    caller's `op` is answered, unless that is 0.
+    """
+
+    __slots__ = (
+        "agent",
+        "asked",
+        "claim",
+        "law",
+        "message",
+        "number",
+        "offers",
+        "op",
+        "seek",
+        "sites",
+    )
+
+    def __init__(
+        self, number: int, op: int, agent: str, law: str, seek: Seek, message: Term = None
+    ) -> None:
+        self.number = number
+        self.op = op
+        self.agent = agent
+        self.law = law
+        self.seek = seek
+        self.message = message
+        self.sites: dict[str, None] = {}
+        self.offers: deque[tuple[str, Id]] = deque()
+        self.claim: tuple[str, Id] | None = None
+        self.asked = ""
+
+    @property
+    def takes(self) -> bool:
+        """Whether it removes what it finds."""
+        return self.seek.how in TAKING
+
+    def concerns(self, peer: str) -> bool:
+        """Whether a peer was asked: what others answer is no answer."""
+        if peer in self.sites or self.asked == peer:
+            return True
+        return self.claim is not None and self.claim[0] == peer
+
+    @property
+    def spreads(self) -> bool:
+        """Whether it waits wherever in the group there may be a match."""
+        return self.seek.how in WAITING and self.seek.space != SYSTEM
+
+
+def agent_at(at: str) -> str | None:
+    """The holder that a place asks for; none for a whole host or the whole group."""
+    return at if "@" in at else None
+
+
+def check_sets(seek: Seek) -> None:
+    """Raise `BadQuestion` for what cannot be asked of several tuples together."""
+    if not seek.template.meant:
+        raise BadQuestion(
+            what="correlate", why="only a template that names classes is answered by several tuples"
+        )
+    if seek.lease_us:
+        raise BadQuestion(
+            what="lease", why="it is on one tuple; take for good, or do not correlate"
+        )
+    if seek.dest or "@" in seek.at:
+        raise BadQuestion(
+            what="at or dest", why="the tuples of a set may have different holders; leave them out"
+        )
+    ask_of(seek).question()
+
+
+def ask_of(seek: Seek) -> Ask:
+    """What an operation asks of several tuples together."""
+    assert seek.sets is not None
+    return Ask(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
+
+
+Chosen: TypeAlias = tuple[Gathering, tuple[Record, ...]]
+
+
+def _in(space: Space, gathering: Gathering) -> Chosen:
+    found = [space.get(id) for id in gathering.ids]
+    return gathering, tuple([record for record in found if record is not None])
+
+
+def chosen(
+    space: Space, records: list[Record], sets: Sequence[Gathering], *, takes: bool
+) -> list[Chosen]:
+    """Sets with their tuples; for a take those that can be had one after the other.
+
+    A tuple that is gone, alone or in a set, is in no later one.
+    """
+    if not takes:
+        return [_in(space, one) for one in sets]
+    gone = {record.id: None for record in records}
+    found: list[Chosen] = []
+    for one in sets:
+        if not any(id in gone for id in one.ids):
+            gone.update(dict.fromkeys(one.ids))
+            found.append(_in(space, one))
+    return found
+
+
+def gathered_of(gathering: Gathering, records: Sequence[Record]) -> Found:
+    """Several tuples together, as their finder gets them."""
+    first = records[0]
+    members = tuple([Member(one.fields, one.writer, one.count, one.cur) for one in records])
+    return Found(
+        gathering.fields, first.writer, first.count, first.cur, 0, "", gathering.why, members
+    )
+
+
+def found_of(record: Record, lease: str = "", why: str = "") -> Found:
+    """A tuple as its finder gets it."""
+    return Found(
+        record.fields, record.writer, record.count, record.cur, record.deliveries, lease, why
+    )
