@@ -78,7 +78,18 @@ class Arrival:
     connection is lost.
     """
 
-    __slots__ = ("_listener", "certificate", "due", "host", "ip", "kind", "proved", "sock", "task")
+    __slots__ = (
+        "_listener",
+        "certificate",
+        "due",
+        "host",
+        "ip",
+        "kind",
+        "proved",
+        "shaking",
+        "sock",
+        "task",
+    )
 
     def __init__(self, listener: Listener, sock: socket.socket, ip: str, due: float) -> None:
         self._listener = listener
@@ -93,6 +104,8 @@ class Arrival:
         self.proved = False
         self.sock: socket.socket | asyncio.Transport = sock
         self.task: asyncio.Task[None] | None = None
+        self.shaking = False
+        """Whether the task has begun: from then on its transport answers for the socket."""
 
     def proven(self) -> None:
         """It has said something sensible: it is no stranger any more."""
@@ -307,6 +320,7 @@ class Listener:
             arrival.task = self._loop.create_task(self._shake_hands(arrival, sock))
 
     async def _shake_hands(self, arrival: Arrival, sock: socket.socket) -> None:
+        arrival.shaking = True
         identity = self._identity
         timeout = None if identity is None else self._limits.stranger_s
         try:
@@ -383,7 +397,7 @@ class Listener:
         if isinstance(held, socket.socket):
             if arrival.task is not None:
                 arrival.task.cancel()  # the transport under way closes the socket
-            else:
+            if not arrival.shaking:
                 self._loop.remove_reader(held.fileno())
                 held.close()
         else:

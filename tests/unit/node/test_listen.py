@@ -271,6 +271,27 @@ def test_connections_are_counted_by_address_and_in_all() -> None:
     run_real(program())
 
 
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_who_is_dropped_before_its_handshake_begins_is_closed(loop: str) -> None:
+    """A task that is cancelled before its first step never runs: nobody else has the socket."""
+
+    async def program() -> None:
+        async with Port() as port:
+            first, dropped = port.listener._first, list[socket.socket]()
+
+            def drop(arrival: Arrival, sock: socket.socket) -> None:
+                first(arrival, sock)
+                dropped.append(sock)
+                arrival.refuse("dropped")
+
+            port.listener._first = drop  # type: ignore[method-assign]
+            assert await port.ask(CLIENT_PREFACE) in (b"", b"reset")
+            await until(lambda: port.listener.connections == 0)
+            assert [sock.fileno() for sock in dropped] == [-1]
+
+    run_real(program(), loop=loop)
+
+
 def test_a_port_that_cannot_be_had() -> None:
     async def program() -> None:
         async with Port() as port:
