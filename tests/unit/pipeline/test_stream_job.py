@@ -13,8 +13,9 @@ import pytest
 from nomospace.cli import main
 from nomospace.client import dialling
 from nomospace.meaning.question import parse_template
-from nomospace.pipeline.jobs.stream import BadCheckpoint, Plan, _alone, _told_to_end, run_stream
+from nomospace.pipeline.jobs.stream import Plan, _alone, _told_to_end, run_stream
 from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.stream.state import BadCheckpoint
 from nomospace.pipeline.stream.writing import Target
 from tests.servers import free_port
 from tests.unit.pipeline.live import served

@@ -9,7 +9,15 @@ import pyarrow as pa
 import pytest
 
 from nomospace.pipeline.stream import state as states
-from nomospace.pipeline.stream.state import ROWS, Id, Memory, State, StateTooLarge, present
+from nomospace.pipeline.stream.state import (
+    ROWS,
+    BadCheckpoint,
+    Id,
+    Memory,
+    State,
+    StateTooLarge,
+    present,
+)
 
 Row = tuple[int, int, str]
 """When, which tuple, and what befell it."""
@@ -94,3 +102,21 @@ def test_a_state_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(StateTooLarge, match="would keep 4 rows"):
         memory.after(1, table([(3, 3, "written"), (4, 4, "written")]))
     assert memory.before(1).rows == 2
+
+
+def test_files_that_are_damaged_or_gone_are_named(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    state, _ = memory.after(0, table([(1, 1, "written"), (2, 2, "written")]))
+    chunk = tmp_path / state.chunks[0].name
+    whole = chunk.read_bytes()
+    for data in (whole[:-40], whole[:20] + bytes([whole[20] ^ 255]) + whole[21:], b""):
+        chunk.write_bytes(data)
+        with pytest.raises(BadCheckpoint, match=rf"{chunk.name} cannot be read .*; put it back"):
+            memory.after(1, table([(3, 3, "written")]))
+    chunk.unlink()
+    with pytest.raises(BadCheckpoint, match="cannot be read"):
+        memory.after(1, table([(3, 3, "written")]))
+    chunk.write_bytes(whole)
+    (tmp_path / "batch-00000000.json").write_text('{"batch": "first"}')
+    with pytest.raises(BadCheckpoint, match=r"batch-00000000\.json cannot be read .*int"):
+        memory.after(1, table([(3, 3, "written")]))

@@ -42,7 +42,7 @@ from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_sessi
 from nomospace.pipeline.segments import ddl
 from nomospace.pipeline.stream.answering import Answering, Engine, as_row
 from nomospace.pipeline.stream.place import Place
-from nomospace.pipeline.stream.state import ROWS, Memory, lasting
+from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory, lasting
 from nomospace.pipeline.stream.tail import Bounds, Tail
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
 from nomospace.wire.segments import TABLES
@@ -59,18 +59,6 @@ LOOK_S: Final = 0.5
 IDENTITY: Final = "stream.json"
 _BEFORE: Final = (".lock", "stream.part")
 """What may be in a checkpoint whose first run has hardly begun."""
-
-
-@dataclass(eq=False, kw_only=True)
-class BadCheckpoint(CallerError):
-    """A checkpoint cannot be used for a stream."""
-
-    code: ClassVar[str] = "pipeline.bad-checkpoint"
-    folder: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"the checkpoint {self.folder} cannot be used: {self.why}"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -50,6 +50,18 @@ Id = tuple[str, int]
 
 
 @dataclass(eq=False, kw_only=True)
+class BadCheckpoint(CallerError):
+    """A checkpoint cannot be used for a stream."""
+
+    code: ClassVar[str] = "pipeline.bad-checkpoint"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the checkpoint {self.folder} cannot be used: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
 class StateTooLarge(CallerError):
     """A stream has seen more tuples than it can keep."""
 
@@ -93,17 +105,18 @@ class Memory:
         folder.mkdir(parents=True, exist_ok=True)
 
     def before(self, batch: int) -> State:
-        """The state that a batch begins with."""
+        """The state that a batch begins with; raises `BadCheckpoint` where it cannot be read."""
         earlier = [number for number in self._numbers() if number < batch]
         if not earlier:
             return State()
-        data = self._manifest(max(earlier)).read_bytes()
-        return msgspec.json.decode(data, type=State)
+        place = self._manifest(max(earlier))
+        with self._named(place):
+            return msgspec.json.decode(place.read_bytes(), type=State)
 
     def after(self, batch: int, rows: pa.Table) -> tuple[State, list[Id]]:
         """The state after a batch with these rows (of `ROWS`), and the tuples that are new in it.
 
-        Doing a batch again is harmless. Raises `StateTooLarge`.
+        Doing a batch again is harmless. Raises `StateTooLarge` and `BadCheckpoint`.
         """
         state = self.before(batch)
         rows = self._unknown(state, rows)
@@ -119,11 +132,25 @@ class Memory:
         return grown, new
 
     def table(self, chunks: Sequence[Chunk]) -> pa.Table:
-        """The rows of chunks, in the order they came."""
-        read = [pq.read_table(self.folder / chunk.name, schema=ROWS) for chunk in chunks]
+        """The rows of chunks, in the order they came; raises `BadCheckpoint`."""
+        read: list[pa.Table] = []
+        for chunk in chunks:
+            place = self.folder / chunk.name
+            with self._named(place):
+                read.append(pq.read_table(place, schema=ROWS, page_checksum_verification=True))
         return pa.concat_tables(read) if read else ROWS.empty_table()
 
     # -- inside ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _named(self, place: Path) -> Iterator[None]:
+        """A file that is gone or damaged by its name: what the stream had seen is not guessed."""
+        try:
+            yield
+        except (OSError, ValueError) as error:  # Arrow's errors and msgspec's are among these
+            why = f"{place.name} cannot be read ({str(error).splitlines()[0]})"
+            again = "put it back, or begin anew in an empty folder"
+            raise BadCheckpoint(folder=str(self.folder), why=f"{why}; {again}") from None
 
     def _unknown(self, state: State, rows: pa.Table) -> pa.Table:
         """Rows without the tuples that have only moved, and were known before."""
