@@ -33,6 +33,7 @@ from typing import Final
 import pytest
 
 from tests.nursery import end_with_parent
+from tests.ports import free_port
 
 START_S: Final = 30.0
 """How long a server may take to answer: these machines are shared."""
@@ -238,14 +239,6 @@ def shared_nats() -> NatsServer:
 def postgres() -> str:
     """The URL of an empty database, on a server that the whole process shares."""
     return shared_postgres().fresh()
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on just now."""
-    with closing(socket.socket()) as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def _postgres_bin() -> Path:

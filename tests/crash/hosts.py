@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from tests.parity.processes import Files, Process, Stores
+from tests.ports import free_port
 from tests.real.trust import Trust
-from tests.servers import free_port, shared_nats
+from tests.servers import shared_nats
 
 NAMES: Final = ("ward", "icu", "lab")
 TRANSPORTS: Final = ("tcp", "tls", "nats")

@@ -19,8 +19,8 @@ from typing import Any, Final, Protocol
 from nomospace.client import Agent
 from nomospace.client.remote import connect
 from tests import nursery
+from tests.ports import free_port
 from tests.proxy import Proxy
-from tests.servers import free_port
 from tests.sites import QUICK
 
 READY_S: Final = 30.0

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from nomospace.client.remote import RemoteHost, connect
 from tests.parity.processes import Process
+from tests.ports import free_port
 from tests.real.trust import Trust
-from tests.servers import free_port
 from tests.sites import run_real
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.parity.processes import NOWHERE
+from tests.ports import free_port
 from tests.proxy import Proxy
 from tests.real.hosts import RealHost, end, start
 from tests.real.trust import Trust
-from tests.servers import free_port
 
 PLACES = {"ward": "127.0.0.2", "icu": "127.0.0.3", "lab": "127.0.0.4"}
 

@@ -15,6 +15,7 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question, parse_template
 from nomospace.meaning.sql.dialects import Statement
 from nomospace.meaning.sql.tables import DatabaseFailed
+from nomospace.pipeline.java import cache_folder
 from nomospace.pipeline.jobs.compact import run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.matching import SparkDatabase
@@ -90,6 +91,13 @@ def test_generated_cases(spark: Any, tmp_path: Path, seed: int) -> None:
     journal = seal(tmp_path / "j", [told[:half], told[half:]])
     found = run_match([journal], made.ontology, made.question, spark=spark)
     assert said(found) == in_memory(facts, made.ontology, made.question)
+
+
+def test_no_folder_is_left_where_one_works(spark: Any) -> None:
+    """Spark makes its warehouse when tables are first named, beside whoever calls it if let."""
+    spark.createDataFrame([(1,)], "one int").createOrReplaceTempView("some")
+    assert spark.table("some").count() == 1
+    assert str(cache_folder()) in spark.conf.get("spark.sql.warehouse.dir")
 
 
 def test_what_spark_does_not_take_is_told(spark: Any) -> None:

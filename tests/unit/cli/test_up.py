@@ -21,6 +21,7 @@ import pytest
 from nomospace.cli import BAD_INPUT, main
 from nomospace.cli.demos import DEMOS
 from nomospace.cli.up import PORT, _free_port, _held
+from tests.ports import free_port
 
 START = [sys.executable, "-m", "nomospace.cli", "up", "--no-browser"]
 END_S = 30
@@ -157,7 +158,5 @@ def test_fresh_forgets_what_hosts_kept_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_free_port_is_the_one_asked_for() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     assert _free_port(port) == port

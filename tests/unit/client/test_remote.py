@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.admin import Where, WhereLine
 from nomospace.wire.calls import StaysAtHome
+from tests.ports import free_port
 from tests.serving import Proxy, ServedHost, serve
 
 ECHO = load("""
@@ -546,7 +546,7 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
             await until(lambda: not host.served.all)
             assert not disk.begin().outbox
 
-        port = _free_port()
+        port = free_port()
         found["url"] = f"nomos+plain://127.0.0.1:{port}"
         async with asyncio.timeout(20):
             await life(port, first)
@@ -557,7 +557,7 @@ def test_a_killed_host_loses_and_doubles_nothing_that_it_had_written_down() -> N
 
 def test_a_word_on_a_lease_is_in_doubt_when_its_answer_dies_with_the_host() -> None:
     async def play() -> None:
-        net, disk, port = ns.Network(), MemoryStore(), _free_port()
+        net, disk, port = ns.Network(), MemoryStore(), free_port()
         net.connect("ward", "icu")
         async with ServedHost("icu", network=net) as icu:
             theirs = await (await icu.agent("clerk")).space("jobs", shared=True)
@@ -744,10 +744,3 @@ def test_a_client_follows_its_agent_to_another_host(known: bool) -> None:
             await play()
 
     asyncio.run(bounded())
-
-
-def _free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port

@@ -11,7 +11,7 @@ import pytest
 
 from nomospace.node import discover as module
 from nomospace.node.discover import Announcement, CannotDiscover, Discovery
-from tests.servers import free_port
+from tests.ports import free_port
 from tests.sites import run_real, site, until
 
 LOOPBACK = "127.0.0.1"

@@ -17,7 +17,7 @@ from nomospace.pipeline.jobs.stream import Plan, _alone, _told_to_end, run_strea
 from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.state import BadCheckpoint
 from nomospace.pipeline.stream.writing import Target
-from tests.servers import free_port
+from tests.ports import free_port
 from tests.unit.pipeline.live import served
 from tests.unit.pipeline.told import CARS
 

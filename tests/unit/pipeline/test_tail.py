@@ -13,7 +13,7 @@ from nomospace.pipeline.stream.tail import OtherTail, RecordsGone, Tail
 from nomospace.pipeline.stream.writing import Keyed, Settled, Target
 from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.segments import TABLES
-from tests.servers import free_port
+from tests.ports import free_port
 from tests.trust_folder import TrustFolder
 from tests.unit.pipeline.live import served
 

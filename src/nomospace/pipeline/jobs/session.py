@@ -223,6 +223,8 @@ def _settings(master: str, java: Java) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
+        # Nothing is kept there, but Spark makes the folder, and by itself wherever it is called.
+        "spark.sql.warehouse.dir": str(cache_folder() / "spark-warehouse"),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     if is_local(master):
