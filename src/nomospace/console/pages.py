@@ -6,15 +6,18 @@ at once; what a place listens to ends when it is left.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import nicegui
 from nicegui import app as pages_app
 from nicegui import ui
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.tales  # noqa: F401 (its stories register themselves)
+from nomospace.console.files import FilesAtHand, Folder
 from nomospace.console.frame import Entry, Frame
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
@@ -72,6 +75,8 @@ LOOKS: Final = {"light": False, "dark": True}
 """What the browser remembers of the look; else it is that of the system."""
 RECONNECT_S: Final = 30.0
 """How long a window that lost its connection is waited for."""
+_LIBRARY: Final = f"/_nicegui/{nicegui.__version__}/static"
+_SIGNS: Final = re.compile(r'font-family: "Material Icons";[^}]*url\((fonts/[^)]+)\)')
 
 
 def mount(app: FastAPI, console: Console) -> None:
@@ -107,8 +112,6 @@ def mount(app: FastAPI, console: Console) -> None:
         routes["/"] = next(iter(routes.values()))
         attributes(ui.sub_pages(routes).classes("place"), id="place")
 
-    pages_app.add_static_files("/console-static", STATIC, max_cache_age=0)
-    pages_app.add_middleware(PageHeaders)
     ui.run_with(
         app,
         root=root,
@@ -123,6 +126,9 @@ def mount(app: FastAPI, console: Console) -> None:
         # Most who look sit at the same machine: packing tighter would take longer than sending.
         gzip_middleware_factory=lambda app: GZipMiddleware(app, compresslevel=1),
     )
+    # What is added last is asked first.
+    pages_app.add_middleware(FilesAtHand, folders=_folders(STATIC))
+    pages_app.add_middleware(PageHeaders)
 
 
 def places(console: Console) -> dict[str, Place]:
@@ -144,11 +150,21 @@ def _showing(frame: Frame, place: Place) -> Callable[..., None]:
     return show
 
 
+def _folders(static: Path) -> dict[str, Folder]:
+    """The files that pages load: ours, and those of NiceGUI, whose paths have its version."""
+    return {
+        "/console-static": Folder(static, "public, max-age=0"),
+        _LIBRARY: Folder(
+            Path(nicegui.__file__).parent / "static", "public, max-age=31536000, immutable"
+        ),
+    }
+
+
 def _head(static: Path) -> Iterator[str]:
     """What every page begins with: all style sheets, the console's own first, and its script.
 
-    The sheets are put into the page, and what Now imports is asked for at once: a page that asks
-    for few things one after the other is there soon.
+    The sheets are put into the page, and what Now imports, and the signs on the rail, are asked for
+    at once: a page that asks for few things one after the other is there soon.
     """
     sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
     rules = "\n".join([style_sheet(), *[sheet.read_text("utf-8") for sheet in sheets]])
@@ -156,3 +172,12 @@ def _head(static: Path) -> Iterator[str]:
     yield '<script src="/console-static/console.js"></script>'
     for module in sorted(static.glob("now/*.js")):
         yield f'<link rel="modulepreload" href="/console-static/now/{module.name}">'
+    yield f'<link rel="preload" as="font" crossorigin href="{_LIBRARY}/{_signs_font()}">'
+
+
+def _signs_font() -> str:
+    """Where NiceGUI has the font of the signs; its name changes with the font."""
+    fonts = (Path(nicegui.__file__).parent / "static" / "fonts.css").read_text("utf-8")
+    found = _SIGNS.search(fonts)
+    assert found is not None, "NiceGUI has Material Icons"
+    return found[1]

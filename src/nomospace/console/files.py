@@ -1,0 +1,116 @@
+"""Files of the pages, from memory and packed beforehand.
+
+A first page asks for some twenty files in one breath, and a host that is busy has better things to
+do than to open, read and pack them for every window. So what was asked for once is at hand, in the
+form it is sent in, and one message answers. A file that changed meanwhile is read again.
+
+Only files that lie in the folders when the pages begin are answered, by their exact names: no path
+that is asked for is ever made into one of the disk. Everything else is passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping
+from mimetypes import guess_type
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+FILE_MAX: Final = 1_000_000
+"""Larger files, in bytes, are not kept: the pages have few, and ask for them seldom."""
+LEVEL: Final = 6
+"""How tightly files are packed. It is done once, and beside the host's own thread."""
+PACKED_MAX: Final = 0.9
+"""A file that packing makes no smaller than this share is sent as it is: fonts, pictures."""
+_KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript"}
+"""What systems disagree about, and browsers insist on."""
+
+
+class Folder(NamedTuple):
+    """Files under one path of the site, and how long browsers may keep them."""
+
+    path: Path
+    cache: str
+
+
+class _Kept(NamedTuple):
+    changed: int
+    body: bytes
+    packed: bytes
+    """Empty where packing gains nothing."""
+    headers: tuple[tuple[bytes, bytes], ...]
+    tag: bytes
+
+
+class FilesAtHand:
+    """Answers for files of some folders, and passes everything else on to `app`."""
+
+    def __init__(self, app: ASGIApp, folders: Mapping[str, Folder]) -> None:
+        self._app = app
+        self._files = {
+            f"{at}/{file.relative_to(folder.path).as_posix()}": (file, folder.cache)
+            for at, folder in folders.items()
+            for file in sorted(folder.path.rglob("*"))
+            if file.is_file() and file.stat().st_size <= FILE_MAX
+        }
+        self._kept: dict[str, _Kept] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a file that is known."""
+        asked = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        found = await self._find(scope["path"]) if asked else None
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        wishes = dict(scope["headers"])
+        status, body, headers = 200, found.body, found.headers
+        if wishes.get(b"if-none-match") == found.tag:
+            status, body = 304, b""
+        else:
+            if found.packed and b"gzip" in wishes.get(b"accept-encoding", b""):
+                body = found.packed
+                headers += ((b"content-encoding", b"gzip"),)
+            headers += ((b"content-length", str(len(body)).encode()),)
+        await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+        await send(
+            {"type": "http.response.body", "body": body if scope["method"] == "GET" else b""}
+        )
+
+    async def _find(self, path: str) -> _Kept | None:
+        known = self._files.get(path)
+        if known is None:
+            return None
+        kept = self._kept.get(path)
+        try:
+            if kept is None or kept.changed != known[0].stat().st_mtime_ns:
+                kept = self._kept[path] = await asyncio.to_thread(_read, *known)
+        except OSError:
+            return None  # it is gone: whoever comes next says so
+        return kept
+
+
+def _read(file: Path, cache: str) -> _Kept:
+    changed = file.stat().st_mtime_ns  # before it is read: what changes now is read again
+    body = file.read_bytes()
+    packed = gzip.compress(body, LEVEL, mtime=0)
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'.encode()
+    kind = _KINDS.get(file.suffix) or guess_type(file.name)[0] or "application/octet-stream"
+    if kind.startswith("text/"):
+        kind += "; charset=utf-8"
+    return _Kept(
+        changed,
+        body,
+        packed if len(packed) < len(body) * PACKED_MAX else b"",
+        (
+            (b"content-type", kind.encode()),
+            (b"cache-control", cache.encode()),
+            (b"etag", tag),
+            (b"vary", b"accept-encoding"),
+        ),
+        tag,
+    )
