@@ -28,8 +28,10 @@ from nomospace.pipeline.segments import BATCH_ROWS, Listing, read_batches
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PROCESS_ROWS_MAX: Final = 20_000_000
-"""How many rows one process sorts in memory: their bodies take some six gigabytes."""
+PROCESS_ROWS_MAX: Final = 10_000_000
+"""How many rows one process sorts in memory: with bodies of 900 bytes, nine gigabytes."""
+PART_ROWS: Final = 50_000
+"""How many rows are read at a time to be sorted in memory."""
 OUT_ROWS: Final = 2_000
 """How many rows of findings go out together."""
 
@@ -275,35 +277,64 @@ def replay_process(
 
 
 def _sorted(listing: Listing, laws: Mapping[str, LawSource]) -> Iterator[pa.RecordBatch]:
+    """All rows of some laws in the order that `replay_batches` wants.
+
+    Bodies are nearly all there is. They stay where they were read, and only those of one batch at a
+    time are brought together: to copy all of them into one array would take as much memory again.
+    """
     wanted = pa.array(list(laws), pa.string())
-    parts: list[pa.RecordBatch] = []
+    keys: list[pa.RecordBatch] = []
+    bodies: list[Any] = []
+    columns = ("law", "membership", "agent_seq", "body")
     for table in ("events", "checkpoints"):
-        for batch in read_batches(listing, table, ("law", "membership", "agent_seq", "body")):
+        for batch in read_batches(listing, table, columns, rows=PART_ROWS):
             kept = batch.filter(pc.is_in(batch.column("law"), value_set=wanted))
-            columns = [
+            count = kept.num_rows
+            places = [
                 kept.column("membership"),
                 kept.column("agent_seq"),
-                pa.repeat(pa.scalar(table == "checkpoints"), kept.num_rows),
-                kept.column("body").cast(pa.large_binary()),
+                pa.repeat(pa.scalar(table == "checkpoints"), count),
+                pa.repeat(pa.scalar(len(bodies), pa.int32()), count),
+                pa.array(range(count), pa.int32()),
             ]
-            parts.append(pa.RecordBatch.from_arrays(columns, names=_NAMES))
-    if not parts:
+            keys.append(pa.RecordBatch.from_arrays(places, names=[*_NAMES[:3], "part", "row"]))
+            bodies.append(kept.column("body"))
+    if not keys:
         return
-    rows = pa.Table.from_batches(parts).combine_chunks()
-    del parts
+    rows = pa.Table.from_batches(keys).combine_chunks()
+    del keys
     # Numbers are sorted several times as fast as names; any order of the names will do.
     codes = _compute.dictionary_encode(rows.column("membership")).combine_chunks()
-    keys = rows.select(["agent_seq", "is_checkpoint"]).append_column("code", codes.indices)
-    keys = keys.set_column(1, "last", keys.column("is_checkpoint").cast(pa.int8()))
+    by = rows.select(["agent_seq"]).append_column("code", codes.indices)
+    by = by.append_column("last", rows.column("is_checkpoint").cast(pa.int8()))
     order = pc.sort_indices(
-        keys,
-        sort_keys=[("code", "ascending"), ("agent_seq", "ascending"), ("last", "ascending")],
+        by, sort_keys=[("code", "ascending"), ("agent_seq", "ascending"), ("last", "ascending")]
     )
     for start in range(0, len(order), BATCH_ROWS):
-        yield from rows.take(order.slice(start, BATCH_ROWS)).to_batches()
+        some = rows.take(order.slice(start, BATCH_ROWS)).combine_chunks().to_batches()[0]
+        body = _gathered(bodies, some.column("part"), some.column("row"))
+        yield pa.RecordBatch.from_arrays([*some.columns[:3], body], names=_NAMES)
 
 
 _NAMES: Final = ["membership", "agent_seq", "is_checkpoint", "body"]
+
+
+def _gathered(parts: Sequence[Any], part: pa.Array[Any], row: pa.Array[Any]) -> Any:
+    """What stands in rows of parts, one after the other.
+
+    >>> parts = [pa.array(["a", "b"]), pa.array(["c"]), pa.array(["d"])]
+    >>> _gathered(parts, pa.array([2, 0, 1, 0]), pa.array([0, 1, 0, 0])).to_pylist()
+    ['d', 'b', 'c', 'a']
+    """
+    by_part = _compute.array_sort_indices(part)  # stable; each part is looked into once
+    runs = _compute.run_end_encode(part.take(by_part))
+    rows = row.take(by_part)
+    found: list[Any] = []
+    start = 0
+    for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        found.append(parts[number].take(rows.slice(start, end - start)))
+        start = end
+    return pa.concat_arrays(found).take(_compute.array_sort_indices(by_part))
 
 
 def replay_duckdb(
