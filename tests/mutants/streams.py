@@ -42,14 +42,14 @@ STREAMS: Final = (
     Mutant(
         "an end is forgotten before its tuple",
         "pipeline/stream/state.py",
-        "                return not self._ever and not (all_of_it or one in begun)",
+        "                return not self._ever and not (all_of_it or row.one in begun)",
         "                return False",
         STATE,
     ),
     Mutant(
         "a tuple that has moved is new",
         "pipeline/stream/state.py",
-        "            mask.append(op != _MOVED or one not in known)",
+        "            mask.append(op != _MOVED or not is_known)",
         "            mask.append(True)",
         STATE,
     ),
