@@ -11,7 +11,7 @@ import pytest
 
 from tests.models.stream_cases import play
 
-SEEDS = (5, 6, 9, 11, 12, 13, 19, 20, 23, 49, 54)
+SEEDS = (6, 9, 12, 20, 39, 41, 49, 54, 61, 65)
 """Quick ones, all of which have answers."""
 
 

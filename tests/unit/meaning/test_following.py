@@ -49,6 +49,9 @@ def test_a_set_that_holds_an_old_answer_is_none() -> None:
     assert comes(asked, "t3", CAR) == [], "t1 and t2 do without it"
     assert comes(asked, "t4", TAX, LOAN) == [("t4",)]
     assert comes(asked, "t5", CAR, LOAN) == [("t1", "t5")]
+    twice = followed("(Car, Car)", correlate="always")
+    assert comes(twice, "t1", CAR, CAR, TAX) == [("t1",)]
+    assert comes(twice, "t2", obj("Car", "B"), TAX) == [], "t1 answers, with two fields if one car"
 
 
 def test_sets_are_looked_for_while_no_tuple_answers_alone() -> None:

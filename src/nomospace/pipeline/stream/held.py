@@ -34,6 +34,9 @@ class Held:
         self._following = Following(question, ontology)
         self._ended: dict[Id, None] = {}  # those of which the state has the end
 
+    def __len__(self) -> int:
+        return len(self._following)
+
     def answers(self, step: Step) -> Answers:
         """The answers that a batch has brought; raises `BadCheckpoint`."""
         known, self._of = self._of, None
