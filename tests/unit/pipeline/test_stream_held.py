@@ -115,8 +115,8 @@ def test_what_is_too_old_goes_with_its_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("restart", [False, True])
 def test_an_end_that_is_told_first_counts(tmp_path: Path, restart: bool) -> None:
     job = Job(tmp_path)
-    job.do(0, *many(100, 100))
-    job.do(1, (1, "taken", 1, TAX), *many(300, 9))
+    job.do(0, *many(1_000, 100))
+    job.do(1, (1, "taken", 1, TAX), *many(300, 20))
     job = Job(tmp_path) if restart else job
     job.do(2, *many(400, 3))
     assert job.do(3, (1, "written", 1, TAX)) == []
