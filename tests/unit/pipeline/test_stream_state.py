@@ -149,11 +149,16 @@ def test_a_batch_reads_no_more_than_it_merges(tmp_path: Path) -> None:
         (_, small) = memory.after(2, rows(105, 4)).after.chunks
         assert len(read) == 1
         assert large.name not in read
+        whole = (tmp_path / large.name).read_bytes()
+        (tmp_path / large.name).write_bytes(whole[:50])
+        with pytest.raises(BadCheckpoint, match=f"{large.name} cannot be read"):
+            memory.after(3, rows(50, 3, "moved"))
+        (tmp_path / large.name).write_bytes(whole)
         for batch in (3, 4):
             step = memory.after(batch, rows(50, 3, "moved"))
             assert step.new == []
             assert step.after.chunks == (large, small)
-        assert read[1:] == [large.name, small.name]
+        assert read[1:] == [large.name, large.name, small.name]
     (tmp_path / large.name).unlink()
     with pytest.raises(BadCheckpoint, match=rf"{large.name} cannot be read .*; put it back"):
         memory.after(5, rows(109, 1))

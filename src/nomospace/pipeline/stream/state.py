@@ -199,7 +199,7 @@ class Memory:
         known.append({})
         mask = []
         for (writer, count), op, _ in every:
-            is_known = any(count in ids.get(writer, ()) for ids in known)
+            is_known = any(count in counts.get(writer, ()) for counts in known)
             mask.append(op != _MOVED or not is_known)
             known[-1].setdefault(writer, set()).add(count)
         return rows.filter(pa.array(mask))
@@ -208,9 +208,10 @@ class Memory:
         """The tuples that a chunk tells of; read once, as it never changes."""
         found = self._ids.get(chunk.name)
         if found is None:
-            found = self._ids[chunk.name] = {}
+            found = {}
             for writer, count in ids(self.table([chunk], _ID)):
                 found.setdefault(writer, set()).add(count)
+            self._ids[chunk.name] = found
         return found
 
     def _grown(
