@@ -24,7 +24,7 @@ def test_rows_of_a_quick_look(monkeypatch: pytest.MonkeyPatch) -> None:
         "the first batch after a start, 700 kept",
     ]
     assert report.rows[2].floor == report.rows[0].ours
-    assert said == ["batches of 100 tuples among 600", "batches of 100 tuples among 700"]
+    assert said == ["streams that keep 600, 700 tuples"]
 
 
 def test_other_answers_than_a_whole_search_finds_are_a_bug(
@@ -32,4 +32,4 @@ def test_other_answers_than_a_whole_search_finds_are_a_bug(
 ) -> None:
     monkeypatch.setattr(stream, "_searched", lambda *given: 1)
     with pytest.raises(Bug, match="found 27 answers, not 1"):
-        stream._measured(tmp_path, 600, quick=True)
+        stream._Stream(tmp_path, 600).do(1)

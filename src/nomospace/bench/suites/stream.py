@@ -41,60 +41,73 @@ TEMPLATE: Final = "(Car where price < 9, Tax, Loan)"
 
 @bench("stream", "a batch of a stream by how many tuples it keeps, beside a search among them all")
 def stream(run: Run) -> Iterator[Row]:
-    """A batch, and the first after a start, over states of several sizes."""
-    floor: float | None = None
-    for size in STATES_QUICK if run.quick else STATES:
-        run.say(f"batches of {BATCH} tuples among {size:,}")
-        with tempfile.TemporaryDirectory(prefix="nomospace-bench-") as folder:
-            first, batches, whole = _measured(Path(folder), size, quick=run.quick)
-        batch = median(batches)
+    """A batch, and the first after a start, over states of several sizes, in turns."""
+    sizes = STATES_QUICK if run.quick else STATES
+    with tempfile.TemporaryDirectory(prefix="nomospace-bench-") as folder:
+        run.say(f"streams that keep {', '.join(f'{size:,}' for size in sizes)} tuples")
+        streams = [_Stream(Path(folder) / str(size), size) for size in sizes]
+        for number in range(1, 2 + (BATCHES_QUICK if run.quick else BATCHES)):
+            for one in streams:
+                one.do(number)
+    floor = streams[0].batch
+    for one in streams:
+        smallest = one is streams[0]
         yield Row(
-            what=f"a batch of {BATCH} tuples, {size:,} kept",
+            what=f"a batch of {BATCH} tuples, {one.size:,} kept",
             unit="ms",
-            ours=batch,
-            floor=floor,
-            peers={"search of all": median(whole)},
-            goal=information() if floor is None or run.quick else times_floor(3),
-            how=f"the median; the slowest, which merges files, {max(batches):,.0f} ms; the floor "
-            "is a batch of the smallest state: it costs what is new",
+            ours=one.batch,
+            floor=None if smallest else floor,
+            peers={"search of all": median(one.whole)},
+            goal=information() if smallest or run.quick else times_floor(3),
+            how=f"the median; the slowest took {max(one.took[1:]):,.0f} ms; the floor is a batch "
+            "of the smallest state: it costs what is new",
         )
         yield Row(
-            what=f"the first batch after a start, {size:,} kept",
+            what=f"the first batch after a start, {one.size:,} kept",
             unit="ms",
-            ours=first,
+            ours=one.took[0],
             goal=information(),
             how="what the checkpoint names is read, once",
         )
-        floor = batch if floor is None else floor
 
 
-def _measured(folder: Path, size: int, *, quick: bool) -> tuple[float, list[float], list[float]]:
-    """Milliseconds of the first batch, of those that follow, and of some that search all."""
-    from nomospace.meaning.question import parse_template
-    from nomospace.pipeline.stream.held import Held
-    from nomospace.pipeline.stream.state import Memory
+class _Stream:
+    """A stream that has seen so many tuples, and what its batches take, in milliseconds."""
 
-    ontology = _cars()
-    question = parse_template(TEMPLATE, ontology, limit=10**9)
-    memory = Memory(folder)
-    memory.after(0, _rows(0, size))
-    held = Held(memory, ontology, question)
-    took: list[float] = []
-    whole: list[float] = []
-    for number in range(1, 2 + (BATCHES_QUICK if quick else BATCHES)):
-        rows = _rows(size + (number - 1) * BATCH, BATCH)
+    def __init__(self, folder: Path, size: int) -> None:
+        from nomospace.meaning.question import parse_template
+        from nomospace.pipeline.stream.held import Held
+        from nomospace.pipeline.stream.state import Memory
+
+        self.size = size
+        self.took: list[float] = []
+        self.whole: list[float] = []
+        self._ontology = _cars()
+        self._question = parse_template(TEMPLATE, self._ontology, limit=10**9)
+        self._memory = Memory(folder)
+        self._memory.after(0, _rows(0, size))
+        self._held = Held(self._memory, self._ontology, self._question)
+
+    @property
+    def batch(self) -> float:
+        """What a batch takes after the first."""
+        return median(self.took[1:])
+
+    def do(self, number: int) -> None:
+        """Do a batch; the first few are searched for among all tuples, too."""
+        rows = _rows(self.size + (number - 1) * BATCH, BATCH)
         began = perf_counter()
-        step = memory.after(number, rows)
-        wrote = perf_counter()
-        found = held.answers(step)
-        took.append(1e3 * (perf_counter() - began))
-        if number <= WHOLE:
-            again = perf_counter()
-            count = _searched(memory, step, ontology, question)
-            whole.append(1e3 * (perf_counter() - again + wrote - began))
-            if count != len(found.items) or not count:
-                raise Bug(story=(f"`bench stream` found {len(found.items)} answers, not {count}",))
-    return took[0], took[1:], whole
+        step = self._memory.after(number, rows)
+        wrote = perf_counter() - began
+        found = len(self._held.answers(step).items)
+        self.took.append(1e3 * (perf_counter() - began))
+        if number > WHOLE:
+            return
+        began = perf_counter()
+        count = _searched(self._memory, step, self._ontology, self._question)
+        self.whole.append(1e3 * (perf_counter() - began + wrote))
+        if count != found or not count:
+            raise Bug(story=(f"`bench stream` found {found} answers, not {count}",))
 
 
 def _searched(memory: Memory, step: Step, ontology: Ontology, question: Question) -> int:
