@@ -8,6 +8,8 @@ from tests.mutants.mutant import Mutant
 
 WRITING: Final = "tests/unit/pipeline/test_stream_writing.py"
 STATE: Final = "tests/unit/pipeline/test_stream_state.py"
+HELD: Final = "tests/unit/pipeline/test_stream_held.py"
+FOLLOWING: Final = "tests/unit/meaning/test_following.py"
 SOURCE: Final = "tests/unit/pipeline/test_stream_source.py"
 
 STREAMS: Final = (
@@ -42,16 +44,62 @@ STREAMS: Final = (
     Mutant(
         "an end is forgotten before its tuple",
         "pipeline/stream/state.py",
-        "                return not self._ever and not (all_of_it or one in begun)",
+        "                return not self._ever and not (all_of_it or row.one in begun)",
         "                return False",
         STATE,
     ),
     Mutant(
         "a tuple that has moved is new",
         "pipeline/stream/state.py",
-        "            mask.append(op != _MOVED or one not in known)",
+        "            mask.append(op != _MOVED or not is_known)",
         "            mask.append(True)",
         STATE,
+    ),
+    Mutant(
+        "a batch that is done again goes on from what is in memory",
+        "pipeline/stream/held.py",
+        "        if known == step.before:",
+        "        if known is not None:",
+        HELD,
+    ),
+    Mutant(
+        "what failed in the middle stays in memory",
+        "pipeline/stream/held.py",
+        "        known, self._of = self._of, None",
+        "        known = self._of",
+        HELD,
+    ),
+    Mutant(
+        "what is too old answers from memory",
+        "pipeline/stream/held.py",
+        """            else:
+                self._following.drop(name_of(row.one))
+""",
+        """            else:
+                pass
+""",
+        HELD,
+    ),
+    Mutant(
+        "an end is not remembered after a start",
+        "pipeline/stream/held.py",
+        "            self._ended = {row.one: None for row in told(rows) if row.ends}",
+        "            self._ended = {}",
+        HELD,
+    ),
+    Mutant(
+        "a new tuple with an old answer is an answer",
+        "meaning/memory/matcher.py",
+        "        some = [rows for rows in some if not self._has_old(rows, new, judged)]",
+        "        some = list(some)",
+        FOLLOWING,
+    ),
+    Mutant(
+        "what shares nothing is a set, where one of its classes could be computed",
+        "meaning/assign.py",
+        "        if not (single or hang or keyed or ties or self.hangs(rows, ())):",
+        "        if not (single or hang or keyed or ties or rows):",
+        FOLLOWING,
     ),
     Mutant(
         "a batch has all that there is",

@@ -23,7 +23,7 @@ from nomospace.pipeline.jobs.stream import Plan, run_stream
 from nomospace.pipeline.stream.answering import Answering, Engine
 from nomospace.pipeline.stream.place import Place
 from nomospace.pipeline.stream.source import register
-from nomospace.pipeline.stream.state import Memory, ids
+from nomospace.pipeline.stream.state import Memory, State, Step
 from nomospace.pipeline.stream.writing import Target
 from nomospace.terms import obj
 from nomospace.terms.templates import ANY
@@ -171,9 +171,9 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     )
     memory = Memory(checkpoint / "state")
     state = memory.before(100)
-    new = ids(memory.table(state.chunks))
+    step = Step(State(), state, memory.table(state.chunks))
     on_spark, here = (
-        Answering(memory, known, question, engine=engine).answers(state, new, spark)
+        Answering(memory, known, question, engine=engine).answers(step, spark)
         for engine in (Engine.SPARK, Engine.MEMORY)
     )
     assert [one.to_data() for one in on_spark.items] == [one.to_data() for one in here.items]

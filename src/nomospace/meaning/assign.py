@@ -131,7 +131,7 @@ class Assigner:
         if self.positional:
             return self._positional(rows[0]) if single and len(rows) == 1 else None
         keyed = self.question.key is not None
-        if not single and not hang and not (self._keyed(rows) if keyed else self._may_hang(rows)):
+        if keyed and not single and not hang and not self._keyed(rows):
             return None
         choices: list[list[Served] | None] = []
         for asked in self.fields:
@@ -143,10 +143,16 @@ class Assigner:
             else:
                 choices.append(None)
         ties = not single and not keyed and None in choices
+        if not (single or hang or keyed or ties or self.hangs(rows, ())):
+            return None  # only ties can join what shares nothing, and only computing brings ties
         for found in self._complete(choices, rows, [], single):
             if not ties or self.hangs(rows, found):
                 return found
         return None
+
+    def may_serve(self, rows: Sequence[Row]) -> bool:
+        """Quickly: whether tuples, or some of them, have something for every field."""
+        return all(asked.computable or self.direct(asked, rows) for asked in self.fields)
 
     def _positional(self, row: Row) -> Assignment | None:
         if len(row.seen) != len(self.fields):
@@ -299,10 +305,6 @@ class Assigner:
             len(holders) == len(rows) and identity[0] in names
             for identity, holders in self.shares(rows).items()
         )
-
-    def _may_hang(self, rows: Sequence[Row]) -> bool:
-        """Quickly: only ties can join what shares nothing, and only computing brings ties."""
-        return any(asked.computable for asked in self.fields) or self.hangs(rows, ())
 
     def hangs(self, rows: Sequence[Row], assignment: Assignment) -> bool:
         """Whether the tuples are joined by the objects they share and the ties in use."""

@@ -289,9 +289,12 @@ class Facts:
                         values.pop(row.keys[at], None)
         for (class_name, path), column in self._columns.items():
             for at in _places(shape, class_name):
-                found = column.get(join_key(value_at(row.seen[at], path)))
+                value = join_key(value_at(row.seen[at], path))
+                found = column.get(value)
                 if found is not None:
                     found.pop(row.order, None)
+                    if not found:
+                        del column[value]
         return row
 
     def holding(self, class_name: str, key: Term) -> Iterator[Row]:

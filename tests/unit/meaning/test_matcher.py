@@ -249,4 +249,4 @@ def test_missing_and_mistyped_inputs_are_no_value(given: dict[str, Any]) -> None
 
 
 def test_the_package_names_what_others_use() -> None:
-    assert memory.__all__ == ["Matcher"]
+    assert memory.__all__ == ["Following", "Matcher"]

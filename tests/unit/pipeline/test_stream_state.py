@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nomospace.pipeline.stream import state as states
@@ -78,8 +80,11 @@ def test_batches_done_again_and_merged_say_what_rows_say(
                 fresh.append(at)
                 rows.append((at, at, chance.choice(["written", "moved"])))
         for _ in range(chance.choice([1, 1, 2, 3])):
-            state, new = Memory(tmp_path, ever=ever).after(batch, table(rows))
-            assert numbers(new) == fresh
+            again = Memory(tmp_path, ever=ever) if chance.random() < 0.5 else memory
+            step = again.after(batch, table(rows))
+            state = step.after
+            assert step.before == memory.before(batch)
+            assert numbers(step.new) == fresh
             assert there(memory, state, ever=ever) == list(begun if ever else alive)
         assert len(state.chunks) <= 8
         kept = {chunk.name for one in (state, memory.before(batch)) for chunk in one.chunks}
@@ -87,10 +92,12 @@ def test_batches_done_again_and_merged_say_what_rows_say(
 
 
 def test_old_tuples_are_forgotten_when_chunks_merge(tmp_path: Path) -> None:
-    memory, state = Memory(tmp_path, keep_us=100), State()
+    memory, state, left = Memory(tmp_path, keep_us=100), State(), list[int]()
     for batch, at in enumerate(range(0, 500, 10)):
-        state, _ = memory.after(batch, table([(at, at + 1, "written")]))
+        step = memory.after(batch, table([(at, at + 1, "written")]))
+        state, left = step.after, left + [number for (_, number), _, _ in step.left]
     found = there(memory, state)
+    assert sorted([*found, *left]) == list(range(1, 492, 10)), "what is left out is told"
     assert set(range(391, 492, 10)) <= set(found)
     assert len(found) < 35
 
@@ -106,7 +113,7 @@ def test_a_state_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_files_that_are_damaged_or_gone_are_named(tmp_path: Path) -> None:
     memory = Memory(tmp_path)
-    state, _ = memory.after(0, table([(1, 1, "written"), (2, 2, "written")]))
+    state = memory.after(0, table([(1, 1, "written"), (2, 2, "written")])).after
     chunk = tmp_path / state.chunks[0].name
     whole = chunk.read_bytes()
     for data in (whole[:-40], whole[:20] + bytes([whole[20] ^ 255]) + whole[21:], b""):
@@ -120,3 +127,38 @@ def test_files_that_are_damaged_or_gone_are_named(tmp_path: Path) -> None:
     (tmp_path / "batch-00000000.json").write_text('{"batch": "first"}')
     with pytest.raises(BadCheckpoint, match=r"batch-00000000\.json cannot be read .*int"):
         memory.after(1, table([(3, 3, "written")]))
+
+
+def test_a_batch_reads_no_more_than_it_merges(tmp_path: Path) -> None:
+    """Nor, of tuples that have moved, any chunk twice; a chunk that is gone is missed at once."""
+    memory, read = Memory(tmp_path), list[str]()
+    real = pq.read_table
+
+    def reading(place: Path, **options: Any) -> pa.Table:
+        read.append(place.name)
+        return real(place, **options)
+
+    def rows(first: int, count: int, op: str = "written") -> pa.Table:
+        return table([(at, at, op) for at in range(first, first + count)])
+
+    (large,) = memory.after(0, rows(1, 100)).after.chunks
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pq, "read_table", reading)
+        memory.after(1, rows(101, 4))
+        assert read == []
+        (_, small) = memory.after(2, rows(105, 4)).after.chunks
+        assert len(read) == 1
+        assert large.name not in read
+        whole = (tmp_path / large.name).read_bytes()
+        (tmp_path / large.name).write_bytes(whole[:50])
+        with pytest.raises(BadCheckpoint, match=f"{large.name} cannot be read"):
+            memory.after(3, rows(50, 3, "moved"))
+        (tmp_path / large.name).write_bytes(whole)
+        for batch in (3, 4):
+            step = memory.after(batch, rows(50, 3, "moved"))
+            assert step.new == []
+            assert step.after.chunks == (large, small)
+        assert read[1:] == [large.name, large.name, small.name]
+    (tmp_path / large.name).unlink()
+    with pytest.raises(BadCheckpoint, match=rf"{large.name} cannot be read .*; put it back"):
+        memory.after(5, rows(109, 1))

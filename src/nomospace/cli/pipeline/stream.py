@@ -76,7 +76,12 @@ def stream(
         int, typer.Option("--max-set", metavar="N", help="The most tuples of one answer.")
     ] = SET_MAX,
     limit: Annotated[
-        int, typer.Option(min=1, max=LIMIT, help="The most answers among all tuples it keeps.")
+        int,
+        typer.Option(
+            min=1,
+            max=LIMIT,
+            help="The most answers: of a batch in memory, on Spark among all tuples it keeps.",
+        ),
     ] = LIMIT,
     engine: Annotated[
         Engine, typer.Option(help="Who looks for answers; auto: memory while it is enough.")

@@ -1,4 +1,4 @@
-"""Running plans: all answers to a question, the first, or those that a tuple brings."""
+"""Running plans: all answers to a question, the first, or those that tuples bring."""
 
 from __future__ import annotations
 
@@ -84,46 +84,88 @@ class Matcher:
     def all(self) -> Answers:
         """Every answer, sorted by the ids of its tuples."""
         self._problems.clear()
-        question = self.question
+        found = {rows: one.network.kind for one in self.ready(0) for rows in one.rows()}
+        cut = self._sets(found) if self._asks_sets(alone=bool(found)) else ""
+        return self._answers(found, cut)
+
+    def alone(self, rows: Iterable[Row]) -> dict[Row, str]:
+        """Those of some tuples that answer by themselves, each with the kind of its answer."""
+        given = shaped(rows)
+        return {row: one.network.kind for one in self.ready(0) for (row,) in one.rows_with(given)}
+
+    def brought(self, rows: Iterable[Row], *, alone: bool) -> Answers:
+        """The answers of `all` that hold at least one of some tuples, found from these outwards.
+
+        `alone` says whether any tuple of the facts, among these or not, answers by itself: where
+        one does, `auto` looks for no sets. Problems are those of sets that were looked at.
+        """
+        self._problems.clear()
+        new = dict.fromkeys(rows)
         found: dict[tuple[Row, ...], str] = {}
-        for one in self.ready(0):
-            for rows in one.rows():
-                found[rows] = one.network.kind
-        cut = ""
-        if question.correlate == "always" or (question.correlate == "auto" and not found):
-            cut = self._sets(found) or why_cut(question, self.planner.complete)
-        if len(found) > question.limit:
-            cut = f"there are more than {question.limit:,} answers"
+        found.update([((row,), kind) for row, kind in self.alone(new).items()])
+        cut = self._sets(found, new) if self._asks_sets(alone=alone) else ""
+        return self._answers(found, cut)
+
+    def _asks_sets(self, *, alone: bool) -> bool:
+        correlate = self.question.correlate
+        return correlate == "always" or (correlate == "auto" and not alone)
+
+    def _answers(self, found: dict[tuple[Row, ...], str], cut: str) -> Answers:
+        limit = self.question.limit
+        if len(found) > limit:
+            cut = f"there are more than {limit:,} answers"
         assigner = self.assigner
-        kept = islice(found.items(), question.limit)
-        answers = [Answer(kind, rows, assigner) for rows, kind in kept]
+        answers = [Answer(kind, rows, assigner) for rows, kind in islice(found.items(), limit)]
         if self.facts.ids_in_order:
             answers.sort(key=_answer_orders)  # the same, and numbers compare quicker than ids
         else:
             in_order(answers)
         return Answers(answers, cut, tuple(self._problems))
 
-    def _sets(self, found: dict[tuple[Row, ...], str]) -> str:
-        """Add the sets that are minimal: those of one size come after all that are smaller."""
+    def _sets(self, found: dict[tuple[Row, ...], str], new: dict[Row, None] | None = None) -> str:
+        """Add the sets that are minimal: those of one size come after all that are smaller.
+
+        With `new`, only those that hold one of these; `found` then has no smaller ones of which
+        all tuples are old, and each set is looked into for such.
+        """
         limit = self.question.limit
+        given = None if new is None else shaped(new)
+        judged: dict[tuple[Row, ...], bool] = {}
         looked = 0
         for size in range(1, self.question.max_set + 1):
             sizes = sorted({len(rows) for rows in found if len(rows) < size})
             for one in self.ready(size):
-                every = one.rows()
+                every = one.rows() if given is None else one.rows_with(given)
                 while some := list(islice(every, _AT_ONCE)):
                     looked += len(some)
                     if looked > ROWS_MAX:
                         return f"more than {ROWS_MAX:,} ways to join tuples were looked at"
                     if sizes:
                         some = [rows for rows in some if not _has_smaller(rows, sizes, found)]
+                    if new is not None:
+                        some = [rows for rows in some if not self._has_old(rows, new, judged)]
                     if one.network.computations:
-                        new = dict.fromkeys([rows for rows in some if rows not in found])
-                        some = [rows for rows in new if self._is_answer(rows)]
+                        fresh = dict.fromkeys([rows for rows in some if rows not in found])
+                        some = [rows for rows in fresh if self._is_answer(rows)]
                     found.update(dict.fromkeys(some, CORRELATION))
                     if len(found) > limit:
                         return f"there are more than {limit:,} answers"
-        return ""
+        return why_cut(self.question, self.planner.complete)
+
+    def _has_old(
+        self, rows: tuple[Row, ...], new: dict[Row, None], judged: dict[tuple[Row, ...], bool]
+    ) -> bool:
+        """Whether those tuples of a set that are not new answer without the others."""
+        old = tuple([row for row in rows if row not in new])
+        found = judged.get(old)
+        if found is None:
+            found = judged[old] = self.assigner.may_serve(old) and any(
+                self.assigner.least(part, single=single) is not None
+                for size in range(1, len(old) + 1)
+                for part in combinations(old, size)
+                for single in ((True, False) if size == 1 else (False,))
+            )
+        return found
 
     def _is_answer(self, rows: tuple[Row, ...]) -> bool:
         """The last word on a set that computes; the loops themselves are right for all others."""
@@ -226,6 +268,24 @@ class Ready:
         """All its rows, from the node with the fewest tuples."""
         start = self.start()
         return self.loops(start)(self.compiler.start_rows(start))
+
+    def rows_with(self, given: dict[int, list[Row]]) -> Iterator[tuple[Row, ...]]:
+        """Its rows that hold at least one of some tuples (`shaped`), from each node in turn.
+
+        One that holds several comes several times.
+        """
+        for at in range(self.network.size):
+            start = [row for form in self.compiler.forms(at) for row in given.get(form, ())]
+            if start:
+                yield from self.loops(at)(start)
+
+
+def shaped(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    """Tuples by the numbers of their shapes."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.form, []).append(row)
+    return found
 
 
 def _has_smaller(

@@ -314,8 +314,8 @@ class _Job:
         self._done.tuples += rows.num_rows
         if not rows.num_rows:
             return
-        state, new = self._memory.after(batch, rows)
-        found = self._answering.answers(state, new, frame.sparkSession)
+        step = self._memory.after(batch, rows)
+        found = self._answering.answers(step, frame.sparkSession)
         for problem in found.problems:
             self._say(f"{problem}; its object was left out")
         if found.cut or len(found.items) > ROWS_MAX:

@@ -7,6 +7,7 @@
 | `writing` | rows written as tuples by an agent under law, each once |
 | `source` | both as Spark's data source `nomospace` |
 | `state` | the tuples that a stream has seen, kept beside its checkpoint |
+| `held` | these tuples in the driver's memory, from batch to batch |
 | `answering` | which answers to a question a batch has brought |
 
 Three things make a stream exact through failures. A batch is a range of record numbers, which Spark

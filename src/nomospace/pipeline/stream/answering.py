@@ -3,10 +3,11 @@
 An answer is there when the last of its tuples is. So it belongs to one batch, however the journal
 is cut into batches, and to the same one whenever that is done again.
 
-Spark answers over tables, as `pipeline match` does (`matching`); it needs some seconds for any
-question, however few the tuples. Where there are no more than `MEMORY_ROWS`, the engine in memory
-is asked, which finds the same answers. Tables are made of a chunk when Spark is first asked over
-it, and go with it.
+Where there are no more than `MEMORY_ROWS`, the engine in memory is asked: it holds the tuples from
+batch to batch and looks from the new ones outwards (`held`). Past that Spark answers, over tables,
+as `pipeline match` does (`matching`): it looks for all answers, of which those count that are new,
+and needs some seconds for any question, however few the tuples. Tables are made of a chunk when
+Spark is first asked over it, and go with it.
 """
 
 from __future__ import annotations
@@ -20,21 +21,19 @@ from uuid import uuid4
 import msgspec
 
 from nomospace.meaning.answers import Answer, Answers
-from nomospace.meaning.facts import Fact, Facts
-from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.archive import Part
 from nomospace.pipeline.laying import lay_out
 from nomospace.pipeline.matching import match
-from nomospace.pipeline.stream.state import Chunk, Id, Memory, State, present
+from nomospace.pipeline.stream.held import Held, name_of
+from nomospace.pipeline.stream.state import Chunk, Memory, State, Step
 from nomospace.pipeline.stream.writing import Keyed, key_of
-from nomospace.wire.values import unpack_term
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MEMORY_ROWS: Final = 20_000
+MEMORY_ROWS: Final = 100_000
 """Among so many rows the engine in memory looks for answers, unless it is said otherwise."""
 _PART: Final = "part.json"
 
@@ -65,28 +64,22 @@ class Answering:
         self._ever = ever
         self._engine = engine
         self._laid = memory.folder / "laid"
+        self._held = Held(memory, ontology, question, ever=ever)
 
-    def answers(self, state: State, new: list[Id], spark: SparkSession) -> Answers:
-        """The answers that hold a new tuple; `cut` says if some may be missing."""
-        fresh = dict.fromkeys(f"{writer}/{count}" for writer, count in new)
+    def answers(self, step: Step, spark: SparkSession) -> Answers:
+        """The answers that a batch has brought; `cut` says if some may be missing."""
+        small = self._engine is Engine.AUTO and step.after.rows <= MEMORY_ROWS
+        if small or self._engine is Engine.MEMORY:
+            return self._held.answers(step)
+        self._held.forget()
+        fresh = dict.fromkeys(map(name_of, step.new))
         if not fresh:
             return Answers([])
-        found = self._all(state, spark)
+        parts = [self._part(chunk) for chunk in step.after.chunks]
+        self._forget(step.after)
+        found = match(spark, parts, self._ontology, self._question, ever=self._ever)
         brought = [one for one in found.items if any(known in fresh for known in one.tuples)]
         return Answers(brought, found.cut, found.problems)
-
-    def _all(self, state: State, spark: SparkSession) -> Answers:
-        small = self._engine is Engine.AUTO and state.rows <= MEMORY_ROWS
-        if small or self._engine is Engine.MEMORY:
-            there = present(self._memory.table(state.chunks), ever=self._ever)
-            facts = [
-                Fact(f"{writer}/{count}", unpack_term(body))
-                for (writer, count), body in there.items()
-            ]
-            return Matcher(self._question, Facts.of(facts, self._ontology)).all()
-        parts = [self._part(chunk) for chunk in state.chunks]
-        self._forget(state)
-        return match(spark, parts, self._ontology, self._question, ever=self._ever)
 
     def _part(self, chunk: Chunk) -> tuple[Path, Part]:
         """A chunk laid out by class; made when it is first asked for, whole or not at all."""

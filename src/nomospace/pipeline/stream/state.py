@@ -11,6 +11,10 @@ Chunks are merged as they grow: a chunk is more than twice as large as the next,
 few, and a row is written again some twenty times at most. Merging leaves out what can answer no
 more: tuples that are gone, unless the stream asks for those that were `ever` there, and those that
 came longer ago than it `keep`s them.
+
+A batch reads no more than what it merges. Who has a state in memory learns from a `Step` what a
+batch made of it, and from the names of its chunks whether it is that state: a name is given once,
+and what it names never changes.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -42,6 +46,7 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
 }
 ROWS: Final = pa.schema(_COLUMNS)
 """What is kept of the journal's tuples; `since` is their `at`, in microseconds."""
+_ID: Final = pa.schema([ROWS.field("writer"), ROWS.field("count")])
 _ENDS: Final = frozenset({"taken", "expired"})
 _MOVED: Final = "moved"
 
@@ -95,6 +100,35 @@ class State(msgspec.Struct, frozen=True):
         return sum(chunk.rows for chunk in self.chunks)
 
 
+class Told(NamedTuple):
+    """What a row tells: which tuple it is about, what befell that, and when."""
+
+    one: Id
+    op: str
+    at: int
+
+    @property
+    def ends(self) -> bool:
+        """Whether the tuple was there no more."""
+        return self.op in _ENDS
+
+
+class Step(NamedTuple):
+    """What a batch has made of a state."""
+
+    before: State
+    after: State
+    rows: pa.Table
+    """Those of the batch that count, of `ROWS`."""
+    left: Sequence[Told] = ()
+    """The rows that merging has left out, be they of the batch or of the state before."""
+
+    @property
+    def new(self) -> list[Id]:
+        """The tuples that are new."""
+        return [row.one for row in told(self.rows) if not row.ends]
+
+
 class Memory:
     """The states of one stream, in a folder."""
 
@@ -102,6 +136,7 @@ class Memory:
         self.folder = folder
         self._ever = ever
         self._keep_us = keep_us
+        self._ids: dict[str, dict[str, set[int]]] = {}  # of chunks, by their names
         folder.mkdir(parents=True, exist_ok=True)
 
     def before(self, batch: int) -> State:
@@ -113,32 +148,35 @@ class Memory:
         with self._named(place):
             return msgspec.json.decode(place.read_bytes(), type=State)
 
-    def after(self, batch: int, rows: pa.Table) -> tuple[State, list[Id]]:
-        """The state after a batch with these rows (of `ROWS`), and the tuples that are new in it.
+    def after(self, batch: int, rows: pa.Table) -> Step:
+        """Let a batch with these rows (of `ROWS`) count.
 
         Doing a batch again is harmless. Raises `StateTooLarge` and `BadCheckpoint`.
         """
         state = self.before(batch)
+        for chunk in state.chunks:  # not all are read; those that are gone are missed all the same
+            place = self.folder / chunk.name
+            with self._named(place):
+                place.stat()
         rows = self._unknown(state, rows)
-        new = [one for one, op, _ in _told(rows) if op not in _ENDS]
-        latest = max([state.latest, *[at for _, _, at in _told(rows)]])
-        chunks = state.chunks
+        latest = max([state.latest, *[row.at for row in told(rows)]])
+        chunks, left = state.chunks, list[Told]()
         if rows.num_rows:
-            chunks = self._grown(chunks, rows, latest)
+            chunks, left = self._grown(chunks, rows, latest)
         grown = State(batch, chunks, latest)
         if grown.rows > STATE_ROWS_MAX:
             raise StateTooLarge(rows=grown.rows)
         self._keep(grown, state)
-        return grown, new
+        return Step(state, grown, rows, left)
 
-    def table(self, chunks: Sequence[Chunk]) -> pa.Table:
-        """The rows of chunks, in the order they came; raises `BadCheckpoint`."""
+    def table(self, chunks: Sequence[Chunk], schema: pa.Schema = ROWS) -> pa.Table:
+        """The rows of chunks, in the order they came, or some columns; raises `BadCheckpoint`."""
         read: list[pa.Table] = []
         for chunk in chunks:
             place = self.folder / chunk.name
             with self._named(place):
-                read.append(pq.read_table(place, schema=ROWS, page_checksum_verification=True))
-        return pa.concat_tables(read) if read else ROWS.empty_table()
+                read.append(pq.read_table(place, schema=schema, page_checksum_verification=True))
+        return pa.concat_tables(read) if read else schema.empty_table()
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -154,45 +192,63 @@ class Memory:
 
     def _unknown(self, state: State, rows: pa.Table) -> pa.Table:
         """Rows without the tuples that have only moved, and were known before."""
-        told = _told(rows)
-        if not any(op == _MOVED for _, op, _ in told):
+        every = told(rows)
+        if not any(row.op == _MOVED for row in every):
             return rows
-        known = dict.fromkeys(ids(self.table(state.chunks)))
+        known = [self._ids_of(chunk) for chunk in state.chunks]
+        known.append({})
         mask = []
-        for one, op, _ in told:
-            mask.append(op != _MOVED or one not in known)
-            known[one] = None
+        for (writer, count), op, _ in every:
+            is_known = any(count in counts.get(writer, ()) for counts in known)
+            mask.append(op != _MOVED or not is_known)
+            known[-1].setdefault(writer, set()).add(count)
         return rows.filter(pa.array(mask))
 
-    def _grown(self, chunks: tuple[Chunk, ...], rows: pa.Table, latest: int) -> tuple[Chunk, ...]:
+    def _ids_of(self, chunk: Chunk) -> dict[str, set[int]]:
+        """The tuples that a chunk tells of; read once, as it never changes."""
+        found = self._ids.get(chunk.name)
+        if found is None:
+            found = {}
+            for writer, count in ids(self.table([chunk], _ID)):
+                found.setdefault(writer, set()).add(count)
+            self._ids[chunk.name] = found
+        return found
+
+    def _grown(
+        self, chunks: tuple[Chunk, ...], rows: pa.Table, latest: int
+    ) -> tuple[tuple[Chunk, ...], list[Told]]:
+        """Chunks with further rows, and what was left out."""
         kept, size = len(chunks), rows.num_rows
         while kept and chunks[kept - 1].rows <= 2 * size:
             kept -= 1
             size += chunks[kept].rows
         merged = chunks[kept:]
+        left: list[Told] = []
         if merged:
-            rows = self._lean(pa.concat_tables([self.table(merged), rows]), latest, kept == 0)
+            rows, left = self._lean(pa.concat_tables([self.table(merged), rows]), latest, kept == 0)
         if not rows.num_rows:
-            return chunks[:kept]
+            return chunks[:kept], left
         name = f"chunk-{uuid4().hex}.parquet"
         with lasting(self.folder / name) as file:
             pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
-        return (*chunks[:kept], Chunk(name, rows.num_rows))
+        return (*chunks[:kept], Chunk(name, rows.num_rows)), left
 
-    def _lean(self, rows: pa.Table, latest: int, all_of_it: bool) -> pa.Table:
-        """Rows without those that can answer no more."""
-        told = _told(rows)
-        ended = {one for one, op, _ in told if op in _ENDS}
-        begun = {one for one, op, _ in told if op not in _ENDS}
+    def _lean(self, rows: pa.Table, latest: int, all_of_it: bool) -> tuple[pa.Table, list[Told]]:
+        """Rows without those that can answer no more, and these."""
+        every = told(rows)
+        ended = {row.one for row in every if row.ends}
+        begun = {row.one for row in every if not row.ends}
         horizon = latest - self._keep_us if self._keep_us else 0
 
-        def stays(one: Id, op: str, at: int) -> bool:
-            if op in _ENDS:
+        def stays(row: Told) -> bool:
+            if row.ends:
                 # An end goes with its tuple; one whose tuple is elsewhere stays.
-                return not self._ever and not (all_of_it or one in begun)
-            return at >= horizon and (self._ever or one not in ended)
+                return not self._ever and not (all_of_it or row.one in begun)
+            return row.at >= horizon and (self._ever or row.one not in ended)
 
-        return rows.filter(pa.array([stays(*row) for row in told]))
+        mask = [stays(row) for row in every]
+        left = [row for row, stayed in zip(every, mask, strict=True) if not stayed]
+        return rows.filter(pa.array(mask)), left
 
     def _keep(self, state: State, base: State) -> None:
         """Let a state count beside the one before it, and forget all else."""
@@ -213,6 +269,8 @@ class Memory:
         for path in self.folder.glob("chunk-*.parquet"):
             if path.name not in named:
                 path.unlink()
+        for name in [name for name in self._ids if name not in named]:
+            del self._ids[name]
 
     def _numbers(self) -> list[int]:
         return [int(path.stem.removeprefix("batch-")) for path in self.folder.glob("batch-*.json")]
@@ -237,22 +295,25 @@ def ids(rows: pa.Table) -> list[Id]:
     return list(zip(writers, counts, strict=True))
 
 
-def _told(rows: pa.Table) -> list[tuple[Id, str, int]]:
-    """Which tuples rows are about, what befell them, and when."""
+def told(rows: pa.Table) -> list[Told]:
+    """What rows tell, one by one."""
     ops: list[Any] = rows.column("op").to_pylist()
     since: list[Any] = rows.column("since").to_pylist()
-    return list(zip(ids(rows), ops, since, strict=True))
+    return list(map(Told, ids(rows), ops, since))
+
+
+def bodies(rows: pa.Table) -> list[bytes]:
+    """The fields of the tuples that rows are about, packed."""
+    found: list[Any] = rows.column("fields").to_pylist()
+    return found
 
 
 def present(rows: pa.Table, *, ever: bool) -> dict[Id, bytes]:
     """The tuples that are there after all rows, or with `ever` were, with their fields."""
-    found: dict[Id, bytes] = {}
-    gone: dict[Id, None] = {}
-    ops: list[Any] = rows.column("op").to_pylist()
-    fields: list[Any] = rows.column("fields").to_pylist()
-    for one, op, body in zip(ids(rows), ops, fields, strict=True):
-        if op in _ENDS:
-            gone[one] = None
-        else:
-            found[one] = body
-    return found if ever else {one: body for one, body in found.items() if one not in gone}
+    every = told(rows)
+    gone = {row.one for row in every if row.ends and not ever}
+    return {
+        row.one: body
+        for row, body in zip(every, bodies(rows), strict=True)
+        if not row.ends and row.one not in gone
+    }
