@@ -5,7 +5,8 @@ stderr. Exit codes: 0 fine, with or without answers; 1 a limit was met and answe
 which stderr says; 2 the ontology, a tuple, the template or an option cannot be used.
 
 An engine is found by its name in `ENGINES`: a module and a function in it that opens an `Engine`
-over an ontology and tuples. Only the chosen one is loaded.
+over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL keep their tables
+beside a store of their own kind (`match_kept`), so that the next question finds them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ ENGINES: Final = {
     "spark": "nomospace.cli.match_engines:open_spark",
 }
 """Where each engine is opened, as `module:function`."""
+
+KEEPING: Final = ("sqlite", "postgres")
+"""The engines that keep tables, each beside stores of its own kind."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
 
@@ -156,6 +160,13 @@ def match(
     url: Annotated[
         str, typer.Option(metavar="URL", help="Where the engine's database is, if it needs one.")
     ] = "",
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep/--no-keep",
+            help="Keep the tables that sqlite or postgres makes of its own kind of store.",
+        ),
+    ] = True,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the plan instead of answers.")
     ] = False,
@@ -174,7 +185,10 @@ def match(
 
     known = load_ontology(ontology)
     question = parse_template(template, known, correlate=correlate, max_set=max_set, limit=limit)
-    opened = opener(engine)(known, _given(tuples, store, space), url)
+    given = _given(tuples, store, space)
+    opened = _kept(engine, known, store, space, url) if keep and store else None
+    if opened is None:
+        opened = opener(engine)(known, given, url or _database_of(engine, store))
     try:
         plan = opened.plan(question)
         if explain:
@@ -185,6 +199,24 @@ def match(
             show_answers(opened.answers(plan))
     finally:
         opened.close()
+
+
+def _kept(engine: str, ontology: Ontology, store: str, space: str, url: str) -> Engine | None:
+    """The engine over tables that are kept beside the store, where it can keep some."""
+    if engine not in KEEPING or url:
+        return None
+    from nomospace.cli.match_kept import open_kept_engine
+
+    return open_kept_engine(engine, ontology, store, space)
+
+
+def _database_of(engine: str, store: str) -> str:
+    """Where an engine is that was given no address: in the store's own database, if it has one."""
+    if engine != "postgres" or not store.startswith(("postgresql://", "postgres://")):
+        return ""
+    from nomospace.store.postgres import PostgresStore
+
+    return PostgresStore(store).database
 
 
 def _explain(plan: Plan, *, as_json: bool) -> None:
