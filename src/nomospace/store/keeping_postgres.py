@@ -151,7 +151,7 @@ class KeptPostgres(PostgresDatabase):
         except DatabaseFailed as error:
             cause = error.__cause__
             if isinstance(cause, errors.LockNotAvailable):
-                why = f"another question has been changing them for {WAIT_S:g} s"
+                why = f"somebody else has had them for {WAIT_S:g} s"
                 raise KeptUnusable(where=self.where, why=why) from error
             if isinstance(cause, _DAMAGE):
                 raise self.damaged(error.why) from error

@@ -69,6 +69,7 @@ class KeptSqlite(SqliteDatabase):
     def __init__(self, path: Path, store: Path, lock: int) -> None:
         self.where = str(path)
         self._store = store
+        self._attached = ""
         self._lock: int | None = lock
         try:
             with self._translated():
@@ -93,9 +94,22 @@ class KeptSqlite(SqliteDatabase):
             raise self._damaged(f"it has version {version}" if ours else "it is some other file")
         self.do(f"PRAGMA cache_size = -{CACHE_KB}")
         self.do("PRAGMA synchronous = NORMAL")
-        self.do("ATTACH ? AS host", (_uri(self._store, "ro"),))
+        self._attach()
         if application:
             self.filled()
+
+    def _attach(self) -> None:
+        """Have the file that is the store now: one that was exchanged is not the one we had."""
+        try:
+            found = self._store.stat()
+        except OSError as error:
+            raise KeptUnusable(where=self.where, why=f"its store: {error.strerror}") from None
+        identity = f"{found.st_dev}:{found.st_ino}"
+        if identity != self._attached:
+            if self._attached:
+                self.do("DETACH host")
+            self.do("ATTACH ? AS host", (_uri(self._store, "ro"),))
+            self._attached = identity
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
         """The rows of a query."""
@@ -115,6 +129,7 @@ class KeptSqlite(SqliteDatabase):
     def snapshot(self) -> None:
         """See one moment."""
         self.end_snapshot()
+        self._attach()
         self.do("BEGIN")
 
     def end_snapshot(self) -> None:
@@ -151,8 +166,7 @@ class KeptSqlite(SqliteDatabase):
 
     def identity(self) -> str:
         """The number of the store's file."""
-        found = self._store.stat()
-        return f"{found.st_dev}:{found.st_ino}"
+        return self._attached
 
     @contextmanager
     def _told(self) -> Iterator[sqlite3.Connection]:
@@ -214,7 +228,7 @@ class KeptFolder:
         return [self._told(path) for path in self._files()]
 
     def drop(self, space: str | None = None) -> int:
-        """Throw sets away; the folder too when it is empty then."""
+        """Throw sets away; the folder stays, with its lock."""
         if not self.path.is_dir():
             return 0
         chosen = [
@@ -296,7 +310,7 @@ class KeptFolder:
             except OSError as error:
                 if not isinstance(error, BlockingIOError) or monotonic() >= until:
                     os.close(lock)
-                    raise self._unusable(f"somebody has had them for {wait_s:g} s") from None
+                    raise self._unusable(f"somebody else has had them for {wait_s:g} s") from None
                 sleep(_LOOK_S)
             else:
                 return lock
@@ -316,5 +330,5 @@ def _uri(path: Path, mode: str) -> str:
 
 def _words(code: int, words: str) -> str:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return f"another question has been changing them for {WAIT_S:g} s"
+        return f"somebody else has had them for {WAIT_S:g} s"
     return words
