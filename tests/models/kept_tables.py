@@ -31,9 +31,9 @@ from nomospace.meaning.question import parse_template
 from nomospace.meaning.sql import tables as tables_of_meaning
 from nomospace.meaning.sql.dialects import Statement
 from nomospace.protocols.spaces import Row
-from nomospace.store import Step, Store, keeping, open_store, sql
-from nomospace.store.keeping import Kept, KeptPlace, open_kept
-from nomospace.store.kept import kept_place
+from nomospace.store import Step, Store, kept_changes, open_store, sql
+from nomospace.store.keeping import KeptPlace
+from nomospace.store.kept import Kept, kept_place, open_kept
 from nomospace.store.matching import Tables
 from nomospace.store.matching_sqlite import SqliteDatabase
 from nomospace.terms import obj
@@ -216,7 +216,7 @@ def world(kind: str, folder: Path, seed: int) -> Iterator[World]:
     """A world in which the store's tables catch up often, and chunks are small."""
     with ExitStack() as closing:
         closing.enter_context(mock.patch.object(sql, "ROWS_MAX", 9))
-        closing.enter_context(mock.patch.object(keeping, "CHUNK", 3))
+        closing.enter_context(mock.patch.object(kept_changes, "CHUNK", 3))
         closing.enter_context(mock.patch.object(tables_of_meaning, "TUPLES_MAX", 5))
         made = World(kind, folder, seed)
         closing.callback(made.close)

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from nomospace.cli.stores import opened
-from nomospace.store.keeping import KeptDamaged, KeptUnusable, open_kept
-from nomospace.store.kept import kept_place
+from nomospace.store.keeping import KeptDamaged, KeptUnusable
+from nomospace.store.kept import kept_place, open_kept
 from nomospace.store.sql import SqlStore
 from nomospace.store.sqlite import SqliteStore
 

@@ -11,45 +11,28 @@ tables are only read.
 | `kept_origin` | a tuple of the store that is in the set: its `n` there, the checksum of its body |
 | the others | see `meaning.sql.layout` |
 
-A question brings its set up to date first. The store numbers its commits, so nothing has to be
-compared where the number is the same. Else the database compares `kept_origin` with the store's
-`tuples`: `n` may be used again after a restart, and a store may be replaced by another of the same
-name, but then the checksums differ. What the store has put off (`store.backlog`) is laid over its
-tables in Python. Only tuples that are new or gone are read, and written in one transaction together
+A question brings its set up to date first (`kept`, `kept_changes`), in one transaction together
 with the state that the set then shows: who asks meanwhile, or after a crash, sees the set before
-or after, and whole.
+or after, and whole. It then reads one moment of its set, whatever others write to it. It does not
+hold on to the store, whose host would otherwise keep old pages for it.
 
-A question then reads one moment of its set, whatever others write to it. It does not hold on to the
-store, whose host would otherwise keep old pages for it.
+Here is what all that needs of a database; each that keeps tables has a file beside this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
-from zlib import crc32
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
 from nomospace.errors import Unavailable
-from nomospace.meaning.facts import Fact
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.sql.coding import escaped, unescaped
-from nomospace.meaning.sql.kept import KeptTables, Tally
 from nomospace.meaning.sql.layout import VERSION, Row
-from nomospace.meaning.sql.tables import CHUNK
-from nomospace.protocols.spaces import Row as StoredTuple
-from nomospace.store.backlog import Backlog, decode_part
-from nomospace.store.guarded import Altered, guarded_row
-from nomospace.store.loading import Reader
 from nomospace.store.matching import Database, DatabaseFailed
-from nomospace.wire.changes import BadRecord
-from nomospace.wire.packing import Unfit
-from nomospace.wire.values import unpack_term
 
 SETS_MAX: Final = 8
 """The most sets that are kept of one store; when there is another, the one asked longest ago
@@ -57,11 +40,6 @@ goes."""
 WAIT_S: Final = 5.0
 """How long a question waits for another that changes the set, and how long throwing away waits for
 questions."""
-RECOUNT_FROM: Final = 4
-"""When the tuples that change are more than one in so many, all is counted anew."""
-
-Later: TypeAlias = dict[int, tuple[bytes, StoredTuple]]
-"""Tuples that the store has put off, by their `n`, each with its checksum."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -170,35 +148,6 @@ class KeptPlace(Protocol):
         """Throw sets away, all or those of a space; how many. Raises `KeptUnusable`."""
 
 
-def open_kept(place: KeptPlace, space: str, ontology: Ontology, say: Callable[[str], None]) -> Kept:
-    """The kept tables of a space, ready to be asked; what is damaged is made anew, and said.
-
-    Raises `KeptUnusable` where tables cannot be kept; temporary ones then give the same answers.
-    """
-    try:
-        return _opened(place, space, ontology)
-    except KeptDamaged as error:
-        say(f"the kept tables {error.where} are damaged ({error.why}); they are made anew")
-        place.discard(space, ontology)
-    try:
-        return _opened(place, space, ontology)
-    except KeptDamaged as error:
-        raise KeptUnusable(where=error.where, why=error.why) from error
-
-
-def _opened(place: KeptPlace, space: str, ontology: Ontology) -> Kept:
-    database = place.open(space, ontology)
-    try:
-        kept = Kept(database, ontology, space, place.store)
-        kept.refresh()
-    except BaseException as error:
-        database.close()
-        if isinstance(error, DatabaseFailed) and not isinstance(error, KeptDamaged):
-            raise KeptUnusable(where=database.where, why=error.why) from error
-        raise
-    return kept
-
-
 def set_name(store: str, space: str, ontology: Ontology) -> str:
     """A name for a set of tables: another space, ontology or layout has another.
 
@@ -210,268 +159,3 @@ def set_name(store: str, space: str, ontology: Ontology) -> str:
     renames = sorted((name, sorted(pairs.items())) for name, pairs in ontology.renames.items())
     told = msgspec.json.encode([store, space, ontology.hash, renames, VERSION])
     return blake2b(told, digest_size=16, person=b"kept tables").hexdigest()
-
-
-_ABOUT: Final = """
-CREATE TABLE kept_about (
-    one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), space TEXT NOT NULL, ontology TEXT NOT NULL,
-    stamp TEXT NOT NULL, revision BIGINT NOT NULL, tuples BIGINT NOT NULL, tally TEXT NOT NULL
-)
-"""
-_ORIGIN: Final = """
-CREATE TABLE kept_origin ({key} NOT NULL PRIMARY KEY, sum {blob} NOT NULL, tuple {text} NOT NULL)
-"""
-_TEMPORARY: Final = (
-    "CREATE TEMPORARY TABLE kept_late (writer TEXT NOT NULL, count BIGINT NOT NULL)",
-    "CREATE TEMPORARY TABLE kept_hidden ({key} NOT NULL PRIMARY KEY)",
-    "CREATE TEMPORARY TABLE kept_later ({key} NOT NULL PRIMARY KEY, sum {blob} NOT NULL)",
-    "CREATE TEMPORARY TABLE kept_fresh ({key} NOT NULL PRIMARY KEY)",
-    "CREATE TEMPORARY TABLE kept_stale ({key} NOT NULL PRIMARY KEY)",
-)
-_SUM: Final = "substr(t.body, length(t.body) - 3)"
-"""The checksum of a body (`store.guarded`)."""
-
-
-class Kept:
-    """The kept tables of one space of a store, brought up to date when they are asked to be.
-
-    `tables` answers questions of the moment of the last `refresh`, until `rest` lets go of it.
-    """
-
-    def __init__(self, database: KeptDatabase, ontology: Ontology, space: str, store: str) -> None:
-        self._database = database
-        self._space = space
-        self._ontology = ontology
-        self._store = store
-        self._revision = -1
-        self.tables = KeptTables(ontology, database, unpack_term)
-
-    @contextmanager
-    def asking(self) -> Iterator[KeptTables]:
-        """The tables, up to date, for one question or several of the same moment."""
-        self.refresh()
-        try:
-            yield self.tables
-        finally:
-            self.rest()
-
-    def rest(self) -> None:
-        """Let go of the moment that is seen: databases clean up behind those who do."""
-        self._database.end_snapshot()
-
-    def close(self) -> None:
-        """Let go of the database; twice is harmless."""
-        self._database.close()
-
-    def refresh(self) -> tuple[int, int]:
-        """Let the tables show what the store has now; how many tuples came, and how many went.
-
-        Raises `KeptUnusable` where the set cannot be changed, and `KeptDamaged` where it is no set
-        of ours; `StoreDamaged` where it is the store that cannot be read.
-        """
-        database = self._database
-        database.snapshot()
-        new = "kept_about" not in database.standing()
-        behind = new or self._about()[0] != self._stamp()
-        database.end_snapshot()
-        changed = self._update() if behind else (0, 0)
-        if new:
-            database.filled()
-        database.snapshot()
-        self._load()
-        return changed
-
-    # -- what the set is -----------------------------------------------------------------------
-
-    def _about(self) -> tuple[str, int, str]:
-        """The stamp, the revision and the tally that the set has."""
-        found = self._database.rows(
-            "SELECT space, ontology, stamp, revision, tally FROM kept_about"
-        )
-        if [row[:2] for row in found] != [(self._space, self._ontology.hash)]:
-            raise self._damaged("it is the set of something else")
-        _, _, stamp, revision, tally = found[0]
-        return stamp, revision, tally
-
-    def _stamp(self) -> str:
-        """The state of the store: as long as this is the same, so are its tuples."""
-        host = self._database.host
-        found = self._database.rows(
-            f"SELECT life, batch, last_at, clock, floor, journal FROM {host}state"
-        )
-        return msgspec.json.encode([self._database.identity(), *found]).decode()
-
-    def _load(self) -> None:
-        """Take over what the set is now, if somebody has changed it."""
-        _, revision, text = self._about()
-        if revision == self._revision:
-            return
-        try:
-            tally = Tally.read(text)
-        except ValueError:
-            raise self._damaged("its tally cannot be read") from None
-        self.tables.load(tally, standing=self._database.standing())
-        if missing := self.tables.missing:
-            raise self._damaged(f"there is no table {missing[0]}")
-        self._revision = revision
-
-    def _damaged(self, why: str) -> KeptDamaged:
-        return KeptDamaged(engine=self._database.dialect.name, why=why, where=self._database.where)
-
-    # -- bringing it up to date ----------------------------------------------------------------
-
-    def _update(self) -> tuple[int, int]:
-        """All that has changed, in one transaction."""
-        database = self._database
-        self._revision = -1  # whatever happens, what is at hand is not what is there
-        with database.alone():
-            stamp = self._stamp()
-            if "kept_about" not in database.standing():
-                self._found()
-                told, revision = "", 0
-            else:
-                told, revision, _ = self._about()
-                self._load()
-            if told == stamp:  # somebody else was quicker
-                return 0, 0
-            for statement in _TEMPORARY:
-                database.do(statement.format(**database.words))
-            later = self._put_off()
-            changed = self._change(later)
-            for statement in _TEMPORARY:
-                database.do(f"DROP TABLE {statement.split()[3]}")
-            tally = self.tables.tally
-            database.do(
-                "UPDATE kept_about SET stamp = ?, revision = ?, tuples = ?, tally = ?",
-                (stamp, revision + 1, tally.tuples, tally.text()),
-            )
-        return changed
-
-    def _found(self) -> None:
-        database = self._database
-        database.found()
-        database.do(_ABOUT)
-        database.do(_ORIGIN.format(**database.words))
-        database.do(
-            "INSERT INTO kept_about VALUES (1, ?, ?, '', 0, 0, '')",
-            (self._space, self._ontology.hash),
-        )
-        self.tables.load(Tally(), standing=database.standing())
-        self.tables.change()  # the tables that there are whatever the classes
-
-    def _put_off(self) -> Later:
-        """Lay the store's backlog over its tables: some rows are hidden, others come later."""
-        database, reader = self._database, self._reader
-        backlog = Backlog()
-        for n, blob in database.rows(f"SELECT n, body FROM {database.host}backlog ORDER BY n"):
-            backlog.add(reader.read("backlog", str(n), decode_part, blob))
-        gone, puts = backlog.of_space(self._space)
-        keys = dict.fromkeys([*gone, *puts])
-        database.do_many("INSERT INTO kept_late VALUES (?, ?)", [key[1:] for key in keys])
-        places = {
-            (self._space, writer, count): n
-            for writer, count, n in database.rows(
-                f"SELECT l.writer, l.count, t.n FROM kept_late l JOIN {database.host}tuples t"
-                " ON t.space = ? AND t.writer = l.writer AND t.count = l.count",
-                (self._space,),
-            )
-        }
-        database.do_many("INSERT INTO kept_hidden VALUES (?)", [(n,) for n in places.values()])
-        for key in gone:
-            places.pop(key, None)
-        later: Later = {}
-        for key, (place, row, body) in puts.items():  # one that is replaced keeps its place
-            later[places.get(key, place)] = crc32(body).to_bytes(4, "little"), row
-        rows = [(n, total) for n, (total, _) in later.items()]
-        database.do_many("INSERT INTO kept_later VALUES (?, ?)", rows)
-        return later
-
-    def _change(self, later: Later) -> tuple[int, int]:
-        """Take out what is gone or is other than it was, then put in what is new."""
-        database, tables, there = self._database, self.tables, self.tables.tally.tuples
-        host, params = database.host, (self._space,)
-        ((low, high),) = database.rows(f"SELECT min(n), max(n) FROM {host}tuples")
-        scan = database.whole_scan if low and there * 4 > high - low else ""
-        database.do(
-            f"INSERT INTO kept_fresh SELECT t.n FROM {host}tuples t {scan}"
-            f" LEFT JOIN kept_origin o ON o.n = t.n AND o.sum = {_SUM}"
-            " WHERE t.space = ? AND o.n IS NULL AND t.n NOT IN (SELECT n FROM kept_hidden)",
-            params,
-        )
-        database.do(
-            "INSERT INTO kept_stale SELECT o.n FROM kept_origin o WHERE NOT EXISTS"
-            f" (SELECT 1 FROM {host}tuples t WHERE t.n = o.n AND t.space = ? AND {_SUM} = o.sum"
-            " AND t.n NOT IN (SELECT n FROM kept_hidden))"
-            " AND NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)",
-            params,
-        )
-        late = database.rows(
-            "SELECT l.n FROM kept_later l LEFT JOIN kept_origin o ON o.n = l.n AND o.sum = l.sum"
-            " WHERE o.n IS NULL ORDER BY l.n"
-        )
-        (((stale,),), ((fresh,),)) = (
-            database.rows(f"SELECT count(*) FROM {name}") for name in ("kept_stale", "kept_fresh")
-        )
-        came = fresh + len(late)
-        few = (stale + came) * RECOUNT_FROM <= there
-        left = stale
-        for facts in self._gone():
-            tables.change(gone=facts, count=few)
-            left -= len(facts)
-        if left:
-            raise self._damaged(f"{left} of its tuples are missing")
-        database.do("DELETE FROM kept_origin WHERE n IN (SELECT n FROM kept_stale)")
-        listed = iter([(n, *later[n]) for (n,) in late])
-        for chunk in self._came(listed):
-            facts = [Fact(f"{row.writer}/{row.count}", row.fields) for _, _, row in chunk]
-            tables.change(came=facts, count=few)
-            database.put(
-                "kept_origin",
-                (("n", ""), ("sum", ""), ("tuple", "")),
-                [
-                    (n, total, escaped(fact.id))
-                    for (n, total, _), fact in zip(chunk, facts, strict=True)
-                ],
-            )
-        if not few:
-            tables.recount()
-        return came, stale
-
-    def _gone(self) -> Iterator[list[Fact]]:
-        """The tuples that are to be taken out, as the set has them, chunk by chunk."""
-        after = -1
-        while rows := self._database.rows(
-            "SELECT s.n, w.tuple, w.body FROM kept_stale s JOIN kept_origin o ON o.n = s.n"
-            " JOIN tuples w ON w.tuple = o.tuple WHERE s.n > ? ORDER BY s.n LIMIT ?",
-            (after, CHUNK),
-        ):
-            after = rows[-1][0]
-            try:
-                yield [Fact(unescaped(one), unpack_term(bytes(body))) for _, one, body in rows]
-            except Unfit as error:
-                raise self._damaged(f"a tuple cannot be read: {error}") from None
-
-    def _came(
-        self, late: Iterator[tuple[int, bytes, StoredTuple]]
-    ) -> Iterator[list[tuple[int, bytes, StoredTuple]]]:
-        """The tuples that are to be put in, as the store has them, chunk by chunk."""
-        after = -1
-        while rows := self._database.rows(
-            f"SELECT f.n, t.body FROM kept_fresh f JOIN {self._database.host}tuples t ON t.n = f.n"
-            " WHERE f.n > ? ORDER BY f.n LIMIT ?",
-            (after, CHUNK),
-        ):
-            after = rows[-1][0]
-            chunk: list[tuple[int, bytes, StoredTuple]] = []
-            for n, blob in rows:
-                try:
-                    chunk.append((n, bytes(blob[-4:]), guarded_row(blob)))
-                except (Altered, BadRecord) as error:
-                    raise self._reader.damaged("tuples", str(n), error) from None
-            yield chunk
-        while chunk := list(islice(late, CHUNK)):
-            yield chunk
-
-    @property
-    def _reader(self) -> Reader:
-        return Reader(self._store, lambda sql, params=(): self._database.rows(sql, params))

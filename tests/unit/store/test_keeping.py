@@ -23,9 +23,10 @@ from nomospace.meaning.sql.kept import KeptTables
 from nomospace.meaning.sql.layout import VERSION, Batch, Layout
 from nomospace.protocols.spaces import Row
 from nomospace.store import Step, Store, StoreDamaged, keeping_postgres, keeping_sqlite
-from nomospace.store.keeping import Kept, KeptPlace, KeptUnusable, open_kept
+from nomospace.store.keeping import KeptPlace, KeptUnusable
 from nomospace.store.keeping_sqlite import KeptFolder
-from nomospace.store.kept import kept_place
+from nomospace.store.kept import Kept, kept_place, open_kept
+from nomospace.store.kept_changes import Changes
 from nomospace.terms import obj
 from tests.servers import shared_postgres
 from tests.unit.store.engines import SQL, Engine, fresh
@@ -150,15 +151,25 @@ def test_only_what_changed_is_read(ward: Ward, monkeypatch: pytest.MonkeyPatch) 
         read.append(len(given.get("gone", ())) + len(given.get("came", ())))
         plainly(self, **given)
 
+    compared: list[int] = []
+    everything = Changes._compare_all
+
+    def noted(self: Changes, there: int) -> None:
+        compared.append(there)
+        everything(self, there)
+
     monkeypatch.setattr(KeptTables, "change", counted)
+    monkeypatch.setattr(Changes, "_compare_all", noted)
     assert ward.ask() == ["c3", "c4", "c5", "c6"]
     assert read == []
     ward.write(-3, 7)
     assert ward.ask() == ["c4", "c5", "c6", "c7"]
     assert read == [1, 1]
+    assert compared == []  # the backlog has told everything
     ward.again()  # its tables catch up: the same tuples, in another place
     assert ward.ask() == ["c4", "c5", "c6", "c7"]
     assert read == [1, 1]
+    assert compared == [6]
 
 
 def test_a_question_sees_one_moment(ward: Ward) -> None:
