@@ -110,11 +110,13 @@ class World:
         rng = self.rng
         held = list(self.tuples)
         what = rng.random()
-        if held and what < 0.4:
+        if held and what < (0.4 if len(held) < 40 else 0.6):
             key = rng.choice(held)
             del self.tuples[key]
             return TupleGone(key[0], key[1:])
-        if held and what < 0.5:  # as it is, in another's hands; its place is the same
+        if (
+            held and what < 0.7 and rng.random() < 0.2
+        ):  # as it is, in another's hands; its place is the same
             key = rng.choice(held)
             old = self.tuples[key]
             return self._put(key, Row(old.fields, *key[1:], f"h{rng.random()}", "d"))
@@ -201,7 +203,7 @@ class World:
                 found = tables.database.ask(Statement(f'SELECT * FROM "{name}"'))
                 assert sorted(map(repr, found)) == sorted(map(repr, wanted)), name
             for text in self.rng.sample(TEMPLATES, questions):
-                question = parse_template(text, ONTOLOGY)
+                question = parse_template(text, ONTOLOGY, max_set=3)
                 assert _told(tables.answers(question)) == _told(fresh.answers(question)), text
         database.close()
 

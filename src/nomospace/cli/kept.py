@@ -46,6 +46,6 @@ def kept(
 def _shown(one: KeptSet) -> dict[str, object]:
     asked = datetime.fromtimestamp(one.asked, UTC).isoformat(timespec="seconds")
     where = {"where": one.where, "bytes": one.bytes, "asked": asked}
-    if one.damage:
-        return {**where, "damage": one.damage}
+    if one.trouble:
+        return {**where, "trouble": one.trouble}
     return {"space": one.space, "ontology": one.ontology, "tuples": one.tuples, **where}

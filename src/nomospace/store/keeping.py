@@ -82,7 +82,7 @@ class KeptSet(NamedTuple):
     bytes: int
     asked: float
     """When a question was last asked of it, in seconds since 1970."""
-    damage: str = ""
+    trouble: str = ""
     """Why it cannot be read; then nothing else but its place and size is known."""
 
 

@@ -199,10 +199,10 @@ class KeptPostgres(PostgresDatabase):
         try:
             about = self.rows(f'SELECT space, ontology, tuples FROM "{name}".kept_about')
         except KeptDamaged as error:
-            return known._replace(damage=error.why)
+            return known._replace(trouble=error.why)
         for space, ontology, tuples in about:
             return known._replace(space=space, ontology=ontology, tuples=tuples)
-        return known._replace(damage="it does not say what it is of")
+        return known._replace(trouble="it does not say what it is of")
 
 
 class KeptSchemas:

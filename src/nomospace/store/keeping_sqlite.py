@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -43,6 +44,7 @@ CACHE_KB: Final = 65_536
 """The most memory for pages of a set."""
 _LOOK_S: Final = 0.02
 """How often a lock that somebody has is tried."""
+_NAME: Final = re.compile(r"[0-9a-f]{32}\.db")
 _ENDS: Final = ("", "-wal", "-shm", "-journal")
 """What SQLite puts behind the name of a file for its companions."""
 _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -254,6 +256,8 @@ class KeptFolder:
         """The files of sets, the one asked last first."""
         found: list[tuple[float, Path]] = []
         for path in sorted(self.path.glob("*.db")):
+            if not _NAME.fullmatch(path.name):
+                continue  # not of our making, and not ours to remove
             with suppress(OSError):
                 found.append((path.stat().st_mtime, path))
         return [path for _, path in sorted(found, key=lambda one: -one[0])]
@@ -266,18 +270,18 @@ class KeptFolder:
         try:
             opened = KeptSqlite(path, self._file, lock)
         except (KeptDamaged, KeptUnusable) as error:
-            return known._replace(damage=error.why)
+            return known._replace(trouble=error.why)
         try:
             if "kept_about" not in opened.standing():
-                return known._replace(damage="it was never filled")
+                return known._replace(trouble="it was never filled")
             rows = opened.rows("SELECT space, ontology, tuples FROM kept_about")
         except (KeptDamaged, KeptUnusable) as error:
-            return known._replace(damage=error.why)
+            return known._replace(trouble=error.why)
         finally:
             opened.close()
         for space, ontology, tuples in rows:
             return known._replace(space=space, ontology=ontology, tuples=tuples)
-        return known._replace(damage="it does not say what it is of")
+        return known._replace(trouble="it does not say what it is of")
 
     def _sweep(self, limit: int) -> None:
         """Let the sets that were asked longest ago go; where somebody asks, some other time."""

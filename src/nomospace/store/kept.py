@@ -221,14 +221,15 @@ def open_kept(place: KeptPlace, space: str, ontology: Ontology, say: Callable[[s
     Raises `KeptUnusable` where tables cannot be kept; temporary ones then give the same answers.
     """
     try:
-        return _opened(place, space, ontology)
-    except KeptDamaged as error:
-        say(f"the kept tables {error.where} are damaged ({error.why}); they are made anew")
-        place.discard(space, ontology)
-    try:
-        return _opened(place, space, ontology)
-    except KeptDamaged as error:
-        raise KeptUnusable(where=error.where, why=error.why) from error
+        try:
+            return _opened(place, space, ontology)
+        except KeptDamaged as error:
+            say(f"the kept tables {error.where} are damaged ({error.why}); they are made anew")
+            place.discard(space, ontology)
+            return _opened(place, space, ontology)
+    except DatabaseFailed as error:
+        where = error.where if isinstance(error, KeptDamaged) else f"of {place.store}"
+        raise KeptUnusable(where=where, why=error.why) from error
 
 
 def _opened(place: KeptPlace, space: str, ontology: Ontology) -> Kept:
@@ -236,10 +237,8 @@ def _opened(place: KeptPlace, space: str, ontology: Ontology) -> Kept:
     try:
         kept = Kept(database, ontology, space, place.store)
         kept.refresh()
-    except BaseException as error:
+    except BaseException:
         database.close()
-        if isinstance(error, DatabaseFailed) and not isinstance(error, KeptDamaged):
-            raise KeptUnusable(where=database.where, why=error.why) from error
         raise
     return kept
 

@@ -227,7 +227,7 @@ def test_killed_in_the_middle(ward: Ward, filled: bool) -> None:
             os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     told = ward.place.sets()
-    assert [one.tuples for one in told if not one.damage] == ([6] if filled else [])
+    assert [one.tuples for one in told if not one.trouble] == ([6] if filled else [])
     assert ward.ask() == ["c4", "c5", "c6", "c7"]
     assert ward.said == []
 
