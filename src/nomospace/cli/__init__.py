@@ -38,7 +38,6 @@ COMMANDS = {
     "restore": Command("nomospace.cli.backup", "restore_app", "Make a store of a backup."),
     "law": Command("nomospace.cli.law", "app", "Check, format, compare, explain and run laws."),
     "match": Command("nomospace.cli.match", "app", "Find tuples by meaning, and say why."),
-    "kept": Command("nomospace.cli.kept", "app", "Show, and throw away, tables kept for matching."),
     "ontology": Command("nomospace.cli.ontology", "app", "Check, show and draw ontologies."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "pipeline": Command("nomospace.cli.pipeline", "app", "Replay whole journals, on Spark or not."),

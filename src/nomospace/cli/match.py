@@ -119,6 +119,24 @@ def opener(name: str) -> Opener:
     return found
 
 
+def _show_kept(store: str) -> None:
+    """`--kept`: what is kept of a store; options that are needed otherwise may be missing."""
+    if store:
+        from nomospace.cli.match_kept import show_kept
+
+        show_kept(store)
+        raise typer.Exit
+
+
+def _drop_kept(store: str) -> None:
+    """`--drop-kept`: as `--kept`, to throw it away."""
+    if store:
+        from nomospace.cli.match_kept import drop_kept
+
+        drop_kept(store)
+        raise typer.Exit
+
+
 @app.command()
 def match(
     *,
@@ -167,6 +185,25 @@ def match(
             help="Keep the tables that sqlite or postgres makes of its own kind of store.",
         ),
     ] = True,
+    kept: Annotated[
+        str,
+        typer.Option(
+            metavar="STORE",
+            help="Show the tables that are kept of a store, and do nothing else.",
+            is_eager=True,
+            callback=_show_kept,
+        ),
+    ] = "",
+    drop_kept: Annotated[
+        str,
+        typer.Option(
+            "--drop-kept",
+            metavar="STORE",
+            help="Throw away the tables that are kept of a store, and do nothing else.",
+            is_eager=True,
+            callback=_drop_kept,
+        ),
+    ] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the plan instead of answers.")
     ] = False,

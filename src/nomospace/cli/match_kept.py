@@ -6,12 +6,14 @@ if nothing had been asked of the kept ones.
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from nomospace.cli.stores import opened
+from nomospace.cli.stores import opened, present
 from nomospace.store.keeping import KeptDamaged, KeptUnusable
 from nomospace.store.kept import kept_place, open_kept
 from nomospace.store.sql import SqlStore
@@ -94,6 +96,34 @@ def open_kept_engine(engine: str, ontology: Ontology, url: str, space: str) -> K
             return made
         made.close()  # its last tuple was taken just now
         return None
+
+
+def show_kept(url: str) -> None:
+    """Print the sets of tables that are kept of a store, a line of JSON each."""
+    with _place(url) as place:
+        for one in place.sets():
+            asked = datetime.fromtimestamp(one.asked, UTC).isoformat(timespec="seconds")
+            told: dict[str, object] = {"where": one.where, "bytes": one.bytes, "asked": asked}
+            if one.trouble:
+                told["trouble"] = one.trouble
+            else:
+                known = {"space": one.space, "ontology": one.ontology, "tuples": one.tuples}
+                told = {**known, **told}
+            print(json.dumps(told, ensure_ascii=False))
+
+
+def drop_kept(url: str) -> None:
+    """Throw all sets of a store away, and print how many there were."""
+    with _place(url) as place:
+        print(json.dumps({"dropped": place.drop()}))
+
+
+@contextmanager
+def _place(url: str) -> Iterator[KeptPlace]:
+    with present(url) as store:
+        place = kept_place(store)
+        assert place is not None, "a store in memory is not present"
+        yield place
 
 
 def say(what: str) -> None:

@@ -67,7 +67,7 @@ class KeptDamaged(DatabaseFailed):
     def __str__(self) -> str:
         return (
             f"the kept tables {self.where} are damaged ({self.why[:500]}); throw them away with "
-            "`nomospace kept STORE --drop`: they are made anew from the store"
+            "`nomospace match --drop-kept STORE`: they are made anew from the store"
         )
 
 

@@ -103,16 +103,15 @@ def test_tables_are_kept_for_the_next_question(
     fill(open_store(url))
     asked = ["--store", url, "--space", "cars", "--template", TEMPLATES[0], "--engine", engine]
     (alone,) = match(capsys, folder, *asked, "--no-keep")
-    assert kept(capsys, url) == []
+    assert kept(capsys, "--kept", url) == []
     assert match(capsys, folder, *asked) == [alone]
-    (told,) = kept(capsys, url)
+    (told,) = kept(capsys, "--kept", url)
     assert (told["space"], told["tuples"]) == ("cars", 2)
     assert told["bytes"] > 0
     monkeypatch.setattr(match_engines, "stored", unread)
     assert match(capsys, folder, *asked, "--any") == [alone]
-    assert kept(capsys, url, "--space", "boats") == []
-    assert kept(capsys, url, "--drop") == [{"dropped": 1}]
-    assert kept(capsys, url) == []
+    assert kept(capsys, "--drop-kept", url) == [{"dropped": 1}]
+    assert kept(capsys, "--kept", url) == []
 
 
 def unread(url: str, space: str) -> Iterator[Fact]:
@@ -121,7 +120,7 @@ def unread(url: str, space: str) -> Iterator[Fact]:
 
 
 def kept(capsys: Say, *words: str) -> list[Any]:
-    assert main(["kept", *words]) == 0
+    assert main(["match", *words]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -148,6 +147,10 @@ def test_tables_that_cannot_be_kept(folder: Path, capsys: Say) -> None:
     assert '"tuples": ["ann@ward/1", "bob@ward/7"]' in told.out
     assert told.err.endswith("they are made anew\n")
     assert told.err.count("\n") == 1
+    next(place.glob("*.db")).write_text("a file of that name")
+    (one,) = kept(capsys, "--kept", str(folder / "ward.db"))
+    assert one["trouble"] == "file is not a database"
+    assert main(["match", "--kept", str(folder / "none.db")]) == 2
 
 
 def tear(path: Path, table: str) -> None:
