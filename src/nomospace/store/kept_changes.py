@@ -72,20 +72,17 @@ class Changes:
         for statement in _TEMPORARY:
             database.do(statement.format(**database.words))
         near = self._put_off(since, oldest)
+        late = database.rows(
+            "SELECT l.n FROM kept_later l LEFT JOIN kept_origin o ON o.n = l.n AND o.sum = l.sum"
+            " WHERE o.n IS NULL ORDER BY l.n"
+        )
+        self._late = [n for (n,) in late]
+        self.came = len(late)
         if near is None:
             self._compare_all(there)
         else:
             self._compare(near)
-        self._late = [
-            n
-            for (n,) in database.rows(
-                "SELECT l.n FROM kept_later l LEFT JOIN kept_origin o"
-                " ON o.n = l.n AND o.sum = l.sum WHERE o.n IS NULL ORDER BY l.n"
-            )
-        ]
-        ((self.went,),) = database.rows("SELECT count(*) FROM kept_stale")
-        ((fresh,),) = database.rows("SELECT count(*) FROM kept_fresh")
-        self.came = fresh + len(self._late)
+        self.went = self._number("SELECT count(*) FROM kept_stale")
 
     def end(self) -> None:
         """Leave nothing behind but what was changed."""
@@ -146,22 +143,29 @@ class Changes:
         places = [(n,) for n in dict.fromkeys(near)]
         self._database.do_many("INSERT INTO kept_near VALUES (?)", places)
         self._database.do(
-            "INSERT INTO kept_stale SELECT o.n FROM kept_origin o JOIN kept_near e ON e.n = o.n"
-            " WHERE NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)"
+            "INSERT INTO kept_stale SELECT o.n FROM kept_origin o"
+            " WHERE o.n IN (SELECT n FROM kept_near)"
+            " AND NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)"
         )
 
     def _compare_all(self, there: int) -> None:
         """Compare everything; where most of the store is asked for, in the order it stands in."""
-        database, params = self._database, (self._space,)
-        host = database.host
-        ((low, high),) = database.rows(f"SELECT min(n), max(n) FROM {host}tuples")
-        scan = database.whole_scan if low and there * 4 > high - low else ""
+        database, host, params = self._database, self._database.host, (self._space,)
+        low, high = (self._number(f"SELECT {end}(n) FROM {host}tuples") for end in ("min", "max"))
+        scan = database.whole_scan if there * 4 > high - low else ""
         database.do(
             f"INSERT INTO kept_fresh SELECT t.n FROM {host}tuples t {scan}"
             f" LEFT JOIN kept_origin o ON o.n = t.n AND o.sum = {_SUM}"
             " WHERE t.space = ? AND o.n IS NULL AND t.n NOT IN (SELECT n FROM kept_hidden)",
             params,
         )
+        fresh = self._number("SELECT count(*) FROM kept_fresh")
+        self.came += fresh
+        # What is not new is in the set. If that is all that the set has, nothing is gone.
+        held = self._number(f"SELECT count(*) FROM {host}tuples t WHERE t.space = ?", params)
+        hidden = self._number("SELECT count(*) FROM kept_hidden")
+        if held - hidden - fresh + len(self._later) - len(self._late) == there:
+            return
         database.do(
             "INSERT INTO kept_stale SELECT o.n FROM kept_origin o WHERE NOT EXISTS"
             f" (SELECT 1 FROM {host}tuples t WHERE t.n = o.n AND t.space = ? AND {_SUM} = o.sum"
@@ -169,6 +173,10 @@ class Changes:
             " AND NOT EXISTS (SELECT 1 FROM kept_later l WHERE l.n = o.n AND l.sum = o.sum)",
             params,
         )
+
+    def _number(self, sql: str, params: tuple[str, ...] = ()) -> int:
+        ((number,),) = self._database.rows(sql, params)
+        return number or 0
 
     # -- what was found ------------------------------------------------------------------------
 
