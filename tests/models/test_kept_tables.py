@@ -8,9 +8,9 @@ import pytest
 
 from tests.models.kept_tables import play
 
-ROUNDS = {"sqlite": 10, "postgres": 3}
+ROUNDS = {"sqlite": 40, "postgres": 4}
 
 
 @pytest.mark.parametrize("kind", ROUNDS)
 def test_kept_tables_are_what_temporary_ones_would_be(kind: str, tmp_path: Path) -> None:
-    play(kind, tmp_path, seed=7, rounds=ROUNDS[kind], questions=1)
+    play(kind, tmp_path, seed=7, rounds=ROUNDS[kind], every=5)

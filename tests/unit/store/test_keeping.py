@@ -205,6 +205,21 @@ def test_the_host_does_not_notice(ward: Ward, monkeypatch: pytest.MonkeyPatch) -
 # What ends in the middle.
 
 
+def test_a_change_that_fails_leaves_nothing(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the database nor at hand: the next one begins where the last good one ended."""
+    kept = ward.kept()
+    ward.write(-3, 7, 8)
+    with monkeypatch.context() as broken:
+        broken.setattr(Changes, "end", lambda self: pytest.fail("the disk is full"))
+        with pytest.raises(pytest.fail.Exception):
+            kept.refresh()
+    ward.write(-8)
+    assert kept.refresh() == (1, 1)
+    assert answers(kept) == ["c4", "c5", "c6", "c7"]
+    assert kept.tables.tally.tuples == 6
+    kept.close()
+
+
 @pytest.mark.parametrize("filled", [False, True], ids=["first", "later"])
 def test_killed_in_the_middle(ward: Ward, filled: bool) -> None:
     """What was changed before the end is not there: the set is as it was, or is not there."""

@@ -13,20 +13,22 @@ are temporary as ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 from sqlglot import exp
 
 from nomospace.meaning.facts import Fact, Known, Plain, Shape
+from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.building import PASSING, spread
 from nomospace.meaning.sql.coding import escaped, unescaped
 from nomospace.meaning.sql.dialects import Statement, created, emptied, prepared
 from nomospace.meaning.sql.layout import COMMON, TEXT, Batch, Layout, Table
-from nomospace.meaning.sql.tables import CHOSEN, DatabaseFailed, Tables
+from nomospace.meaning.sql.tables import CHOSEN, Database, DatabaseFailed, Tables
 from nomospace.meaning.sql.values import Params
+from nomospace.terms import Term
 
 Path: TypeAlias = tuple[str, ...]
 Spread: TypeAlias = dict[tuple[int, bool], int]
@@ -167,10 +169,15 @@ class KeptTables(Tables):
     []
     """
 
-    tally: Tally
-    """What is in the tables."""
-    standing: dict[str, None]
-    """The names of the tables that are there."""
+    def __init__(
+        self, ontology: Ontology, database: Database, read: Callable[[bytes], Term]
+    ) -> None:
+        self.tally = Tally()
+        """What is in the tables."""
+        self.standing: dict[str, None] = {}
+        """The names of the tables that are there."""
+        self._statements: dict[str, Statement] = {}
+        super().__init__(ontology, database, read)
 
     def load(self, tally: Tally, *, standing: Iterable[str]) -> None:
         """Take what is in the database as it is now, whoever has changed it; caches are emptied."""
@@ -273,14 +280,24 @@ class KeptTables(Tables):
         return columns
 
     def _spread(self, name: str, among: Table | None = None) -> Spread:
-        asked = prepared(spread(self.layout.table(name), among), self.dialect, Params())
+        known = f"spread {name}" if among is None else f"spread {name} among {among.name}"
+        asked = self._said(known, lambda: spread(self.layout.table(name), among))
         return {(many, bool(several)): count for many, several, count in self.database.ask(asked)}
 
     def _without_chosen(self, name: str) -> Statement:
-        chosen = parts.select([parts.column("tuple")], parts.table(CHOSEN.name))
-        mine = exp.In(this=parts.column("tuple"), query=exp.Subquery(this=chosen))
-        made = exp.Delete(this=parts.table(name), where=exp.Where(this=mine))
-        return prepared(made, self.dialect, Params())
+        def made() -> exp.Expr:
+            chosen = parts.select([parts.column("tuple")], parts.table(CHOSEN.name))
+            mine = exp.In(this=parts.column("tuple"), query=exp.Subquery(this=chosen))
+            return exp.Delete(this=parts.table(name), where=exp.Where(this=mine))
+
+        return self._said(f"without {name}", made)
+
+    def _said(self, known: str, make: Callable[[], exp.Expr]) -> Statement:
+        """A statement that is said again and again; there are a few for each class."""
+        found = self._statements.get(known)
+        if found is None:
+            found = self._statements[known] = prepared(make(), self.dialect, Params())
+        return found
 
 
 def _written(one: str | Plain) -> tuple[bool, str]:
