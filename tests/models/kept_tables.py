@@ -68,6 +68,7 @@ class World:
         self.kind = kind
         self.folder = folder
         self.tuples: dict[tuple[str, str, int], Row] = {}
+        self.gone: dict[tuple[str, str, int], Row] = {}
         self.count = 0
         self.commits = 0
         self.said: list[str] = []
@@ -110,8 +111,11 @@ class World:
         what = rng.random()
         if held and what < (0.4 if len(held) < 40 else 0.6):
             key = rng.choice(held)
-            del self.tuples[key]
+            self.gone[key] = self.tuples.pop(key)
             return TupleGone(key[0], key[1:])
+        if self.gone and what > 0.95:  # what was taken is put back
+            key, row = self.gone.popitem()
+            return self._put(key, row)
         if (
             held and what < 0.7 and rng.random() < 0.2
         ):  # as it is, in another's hands; its place is the same

@@ -31,7 +31,10 @@ from nomospace.terms import obj
 from tests.servers import shared_postgres
 from tests.unit.store.engines import SQL, Engine, fresh
 
-CARS = Ontology("cars", [OntologyClass("Car", properties={"doors": "number"})])
+CARS = Ontology(
+    "cars",
+    [OntologyClass("Car", properties={"doors": "number"}), OntologyClass("Van", parents=("Car",))],
+)
 WANTED = parse_template("(Car where doors > 2)", CARS)
 _spaces = count(1)
 
@@ -170,6 +173,27 @@ def test_only_what_changed_is_read(ward: Ward, monkeypatch: pytest.MonkeyPatch) 
     assert ward.ask() == ["c4", "c5", "c6", "c7"]
     assert read == [1, 1]
     assert compared == [6]
+
+
+def test_what_the_store_has_put_off(ward: Ward) -> None:
+    """What is gone, but not yet from the store's tables, is not there; what came back is."""
+    ward.again()
+    ward.write(-3, -4)
+    ward.write(4, 9)
+    assert ward.ask() == ["c4", "c5", "c6", "c9"]
+    ward.again()
+    assert ward.ask() == ["c4", "c5", "c6", "c9"]
+
+
+def test_a_class_that_was_not_there_before(ward: Ward) -> None:
+    """What was planned without it is planned anew."""
+    kept = ward.kept()
+    assert "v1" not in answers(kept)
+    van = TuplePut(ward.space, Row((obj("Van", "v1", doors=5, seats=9),), "bob@x", 1, "", ""))
+    ward.host.commit([Step((van,))], at=18)
+    assert kept.refresh() == (1, 0)
+    assert "v1" in answers(kept)
+    kept.close()
 
 
 def test_a_question_sees_one_moment(ward: Ward) -> None:
