@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.kept_tables import play
 
-ROUNDS = {"sqlite": 40, "postgres": 4}
+ROUNDS = {"sqlite": 30, "postgres": 2}
 
 
 @pytest.mark.parametrize("kind", ROUNDS)

@@ -175,22 +175,22 @@ def test_only_what_changed_is_read(ward: Ward, monkeypatch: pytest.MonkeyPatch) 
     assert compared == [6]
 
 
-def test_what_the_store_has_put_off(ward: Ward) -> None:
+def test_what_the_store_has_put_off(file_ward: Ward) -> None:
     """What is gone, but not yet from the store's tables, is not there; what came back is."""
-    ward.again()
-    ward.write(-3, -4)
-    ward.write(4, 9)
-    assert ward.ask() == ["c4", "c5", "c6", "c9"]
-    ward.again()
-    assert ward.ask() == ["c4", "c5", "c6", "c9"]
+    file_ward.again()
+    file_ward.write(-3, -4)
+    file_ward.write(4, 9)
+    assert file_ward.ask() == ["c4", "c5", "c6", "c9"]
+    file_ward.again()
+    assert file_ward.ask() == ["c4", "c5", "c6", "c9"]
 
 
-def test_a_class_that_was_not_there_before(ward: Ward) -> None:
+def test_a_class_that_was_not_there_before(file_ward: Ward) -> None:
     """What was planned without it is planned anew."""
-    kept = ward.kept()
+    kept = file_ward.kept()
     assert "v1" not in answers(kept)
-    van = TuplePut(ward.space, Row((obj("Van", "v1", doors=5, seats=9),), "bob@x", 1, "", ""))
-    ward.host.commit([Step((van,))], at=18)
+    van = TuplePut(file_ward.space, Row((obj("Van", "v1", doors=5, seats=9),), "bob@x", 1, "", ""))
+    file_ward.host.commit([Step((van,))], at=18)
     assert kept.refresh() == (1, 0)
     assert "v1" in answers(kept)
     kept.close()
@@ -229,24 +229,30 @@ def test_the_host_does_not_notice(ward: Ward, monkeypatch: pytest.MonkeyPatch) -
 # What ends in the middle.
 
 
-def test_a_change_that_fails_leaves_nothing(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_fails_leaves_nothing(
+    file_ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither in the database nor at hand: the next one begins where the last good one ended."""
-    kept = ward.kept()
-    ward.write(-3, 7, 8)
+    kept = file_ward.kept()
+    file_ward.write(-3, 7, 8)
     with monkeypatch.context() as broken:
         broken.setattr(Changes, "end", lambda self: pytest.fail("the disk is full"))
         with pytest.raises(pytest.fail.Exception):
             kept.refresh()
-    ward.write(-8)
+    file_ward.write(-8)
     assert kept.refresh() == (1, 1)
     assert answers(kept) == ["c4", "c5", "c6", "c7"]
     assert kept.tables.tally.tuples == 6
     kept.close()
 
 
-@pytest.mark.parametrize("filled", [False, True], ids=["first", "later"])
-def test_killed_in_the_middle(ward: Ward, filled: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "filled"), [("sqlite", False), ("sqlite", True), ("postgres", True)]
+)
+def test_killed_in_the_middle(wards: Callable[[str], Ward], kind: str, filled: bool) -> None:
     """What was changed before the end is not there: the set is as it was, or is not there."""
+    ward = wards(kind)
+    ward.move()
     if filled:
         ward.ask()
     ward.write(-3, 7)
@@ -269,6 +275,7 @@ def test_killed_in_the_middle(ward: Ward, filled: bool) -> None:
     assert [one.tuples for one in told if not one.trouble] == ([6] if filled else [])
     assert ward.ask() == ["c4", "c5", "c6", "c7"]
     assert ward.said == []
+    ward.place.drop()
 
 
 # What is damaged, strange, or in use.
@@ -325,11 +332,10 @@ def test_a_damaged_file_is_said_and_made_anew(file_ward: Ward, how: str) -> None
     assert len(file_ward.said) == 1
 
 
-@pytest.mark.parametrize("table", ["plain", "kept_about"])
-def test_a_damaged_schema_is_said_and_made_anew(schema_ward: Ward, table: str) -> None:
+def test_a_damaged_schema_is_said_and_made_anew(schema_ward: Ward) -> None:
     schema_ward.ask()
     (one,) = schema_ward.place.sets()
-    sql(f"DROP TABLE {one.where}.{table}")
+    sql(f"DROP TABLE {one.where}.plain")
     schema_ward.write(7)
     assert schema_ward.ask() == ["c3", "c4", "c5", "c6", "c7"]
     assert [said.endswith("they are made anew") for said in schema_ward.said] == [True]
