@@ -5,7 +5,8 @@ stderr. Exit codes: 0 fine, with or without answers; 1 a limit was met and answe
 which stderr says; 2 the ontology, a tuple, the template or an option cannot be used.
 
 An engine is found by its name in `ENGINES`: a module and a function in it that opens an `Engine`
-over an ontology and tuples. Only the chosen one is loaded.
+over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL keep their tables
+beside a store of their own kind (`match_kept`), so that the next question finds them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ ENGINES: Final = {
     "spark": "nomospace.cli.match_engines:open_spark",
 }
 """Where each engine is opened, as `module:function`."""
+
+KEEPING: Final = ("sqlite", "postgres")
+"""The engines that keep tables, each beside stores of its own kind."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
 
@@ -115,6 +119,24 @@ def opener(name: str) -> Opener:
     return found
 
 
+def _show_kept(store: str) -> None:
+    """`--kept`: what is kept of a store; options that are needed otherwise may be missing."""
+    if store:
+        from nomospace.cli.match_kept import show_kept
+
+        show_kept(store)
+        raise typer.Exit
+
+
+def _drop_kept(store: str) -> None:
+    """`--drop-kept`: as `--kept`, to throw it away."""
+    if store:
+        from nomospace.cli.match_kept import drop_kept
+
+        drop_kept(store)
+        raise typer.Exit
+
+
 @app.command()
 def match(
     *,
@@ -156,6 +178,32 @@ def match(
     url: Annotated[
         str, typer.Option(metavar="URL", help="Where the engine's database is, if it needs one.")
     ] = "",
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep/--no-keep",
+            help="Keep the tables that sqlite or postgres makes of its own kind of store.",
+        ),
+    ] = True,
+    kept: Annotated[
+        str,
+        typer.Option(
+            metavar="STORE",
+            help="Show the tables that are kept of a store, and do nothing else.",
+            is_eager=True,
+            callback=_show_kept,
+        ),
+    ] = "",
+    drop_kept: Annotated[
+        str,
+        typer.Option(
+            "--drop-kept",
+            metavar="STORE",
+            help="Throw away the tables that are kept of a store, and do nothing else.",
+            is_eager=True,
+            callback=_drop_kept,
+        ),
+    ] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the plan instead of answers.")
     ] = False,
@@ -174,7 +222,10 @@ def match(
 
     known = load_ontology(ontology)
     question = parse_template(template, known, correlate=correlate, max_set=max_set, limit=limit)
-    opened = opener(engine)(known, _given(tuples, store, space), url)
+    given = _given(tuples, store, space)
+    opened = _kept(engine, known, store, space, url) if keep and store else None
+    if opened is None:
+        opened = opener(engine)(known, given, url or _database_of(engine, store))
     try:
         plan = opened.plan(question)
         if explain:
@@ -185,6 +236,24 @@ def match(
             show_answers(opened.answers(plan))
     finally:
         opened.close()
+
+
+def _kept(engine: str, ontology: Ontology, store: str, space: str, url: str) -> Engine | None:
+    """The engine over tables that are kept beside the store, where it can keep some."""
+    if engine not in KEEPING or url:
+        return None
+    from nomospace.cli.match_kept import open_kept_engine
+
+    return open_kept_engine(engine, ontology, store, space)
+
+
+def _database_of(engine: str, store: str) -> str:
+    """Where an engine is that was given no address: in the store's own database, if it has one."""
+    if engine != "postgres" or not store.startswith(("postgresql://", "postgres://")):
+        return ""
+    from nomospace.store.postgres import PostgresStore
+
+    return PostgresStore(store).database
 
 
 def _explain(plan: Plan, *, as_json: bool) -> None:

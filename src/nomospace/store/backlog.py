@@ -178,6 +178,11 @@ class Backlog:
         ]
         return [run for run in made if run[1]]
 
+    def of_space(self, space: str) -> tuple[list[TupleKey], dict[TupleKey, Put]]:
+        """What there is of a space: the tuples that go, then those that are put."""
+        gone = [key for key in self._gone if key[0] == space]
+        return gone, {key: put for key, put in self._puts.items() if key[0] == space}
+
     def over(self, stored: Iterable[TuplePut]) -> Iterator[TuplePut]:
         """The tuples of the table, in their order, as they are with this backlog over them."""
         later = dict(self._puts)

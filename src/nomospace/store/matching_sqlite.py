@@ -17,12 +17,21 @@ _STEPS: Final = 100_000
 
 
 class SqliteDatabase:
-    """A connection of its own; `path` is empty for tables in memory that may overflow to disk."""
+    """A connection of its own; `path` is empty for tables in memory that may overflow to disk.
+
+    It may be a URI, and `wait_s` is how long others may have it locked.
+    """
 
     dialect = DIALECTS["sqlite"]
 
-    def __init__(self, path: str = "") -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    def __init__(self, path: str = "", *, wait_s: float = 0.0) -> None:
+        self._connection = sqlite3.connect(
+            path,
+            timeout=wait_s,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=path.startswith("file:"),
+        )
         self._until = 0.0
         self._connection.set_progress_handler(lambda: monotonic() > self._until, _STEPS)
 
@@ -53,9 +62,13 @@ class SqliteDatabase:
     def put(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Add rows to a table, in one go."""
         marks = ", ".join("?" * len(columns))
+        insert = f'INSERT INTO "{table}" VALUES ({marks})'
         with self._told() as connection:
+            if connection.in_transaction:  # whoever began it ends it
+                connection.executemany(insert, rows)
+                return
             connection.execute("BEGIN")
-            connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
+            connection.executemany(insert, rows)
             connection.execute("COMMIT")
 
     def close(self) -> None:

@@ -106,6 +106,11 @@ class PostgresStore(SqlStore):
         """The URL without its password, and the schema."""
         return f"{_shown(self._url)} (schema {self.schema})"
 
+    @property
+    def database(self) -> str:
+        """The URL of the database, which others may use too; it may have a password in it."""
+        return self._url
+
     # -- opening -------------------------------------------------------------------------------
 
     def _open(self, *, alone: bool) -> None:

@@ -367,6 +367,13 @@ class SqlStore(ABC):
                 for (blob,) in self._question(space, template, check_limit(limit))
             ]
 
+    def holds(self, space: str) -> bool:
+        """Whether there is a tuple in a space; one that was just taken may count."""
+        with self._reading():
+            for _ in self._ask("SELECT 1 FROM tuples WHERE space = ? LIMIT 1", (space,)):
+                return True
+            return bool(self._tables.backlog().of_space(space)[1])
+
     def journal(self, after: int, limit: int) -> list[Entry]:
         """Records that no segment has yet."""
         found: list[Entry] = []

@@ -7,7 +7,7 @@ import pytest
 from nomospace.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace.bench.report import Row
 from nomospace.bench.run import Run, UnknownPeer
-from nomospace.bench.suites import meaning
+from nomospace.bench.suites import meaning, meaning_kept
 
 
 def test_a_contest_has_those_of_its_peers_that_were_asked_for() -> None:
@@ -24,6 +24,14 @@ def test_times_faster_than_every_peer_that_was_measured() -> None:
     row = Row(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 30.0, "b": None})
     assert row.met
     assert not Row(what="x", unit="ms", ours=10.0, goal=goal, peers={"a": 29.0}).met
+
+
+def test_the_row_about_kept_tables() -> None:
+    run = Run(rounds=1, quick=True)
+    (row,) = meaning_kept.kept(run, meaning.facts(60), meaning.ONE, meaning._timed)
+    assert row.ours is not None
+    assert row.floor is not None
+    assert "The first question, which fills the tables, took" in row.how
 
 
 def test_ours_and_sql_by_hand_find_the_same() -> None:

@@ -26,6 +26,7 @@ from nomospace.bench.peers.install import Peer
 from nomospace.bench.peers.meanings import OXIGRAPH, RDFLIB
 from nomospace.bench.report import Goal, ahead_of_peers, at_most, times_floor
 from nomospace.bench.suites.meaning_databases import databases
+from nomospace.bench.suites.meaning_kept import kept
 from nomospace.bench.suites.meaning_live import live
 from nomospace.errors import Bug
 
@@ -41,6 +42,7 @@ FEW = 100
 PRICES, BELOW = 9_000, 6_000
 """Prices go round; two cars in three are below the one that is asked for."""
 TEMPLATE = f"(Car where price.amount < {BELOW}, CarInsurance, CarFinance)"
+ONE = "(Car = c17, CarInsurance, CarFinance)"
 SPARQL = f"""
 PREFIX : <http://example.org/>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
@@ -70,6 +72,7 @@ def meaning(run: Run) -> Iterator[Row]:
     run.say("tuples of classes that are not asked for")
     yield from _strangers(run, many)
     yield from databases(run, matcher(many), by_hand(many), _timed)
+    yield from kept(run, facts(many), ONE, _timed)
     yield from live(run, many)
 
 

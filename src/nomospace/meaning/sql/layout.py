@@ -36,6 +36,9 @@ from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, esca
 from nomospace.meaning.sql.values import Place, Value
 from nomospace.terms import Term, encode, is_object
 
+VERSION: Final = 1
+"""Goes up when the same tuple would stand in tables in another way: tables of another version that
+were kept are not asked."""
 PATH_NAMES_MAX: Final = 8
 """The longest path that a database looks along, in names; what lies deeper is only in the bytes."""
 COLUMNS_MAX: Final = 200

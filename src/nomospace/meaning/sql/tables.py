@@ -6,8 +6,8 @@ database, with the facts of one space in the words of one ontology. Joins run in
 Python puts rows in and takes answers out.
 
 Tables are of the connection alone (temporary, or in memory), built when a space, a file or an
-archive is opened to be asked. They are a reading of the tuples, never the tuples themselves; so a
-database that ends takes nothing with it.
+archive is opened to be asked; those that are kept for the next question are in `kept`. They are a
+reading of the tuples, never the tuples themselves; so a database that ends takes nothing with it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Tables:
         self._made: dict[str, Table] = {}
         self._known: Known | None = None
         self._order = 0
-        self.make([*COMMON, _CHOSEN])
+        self.make([*COMMON, CHOSEN])
 
     # -- facts ---------------------------------------------------------------------------------
 
@@ -273,11 +273,11 @@ class Tables:
             else:
                 found[one] = row
         if missing:
-            self.database.put(_CHOSEN.name, _CHOSEN.columns, missing)
+            self.database.put(CHOSEN.name, CHOSEN.columns, missing)
             for one, body in self.database.ask(prepared(_bodies(), self.dialect, Params())):
                 found[one] = self._stored(one, bytes(body))
                 self.rows.put(one, found[one])
-            self.database.script([emptied(_CHOSEN, self.dialect)])
+            self.database.script([emptied(CHOSEN, self.dialect)])
         return found
 
     def _stored(self, known: str, body: bytes) -> FactRow:
@@ -414,12 +414,12 @@ class _Asking:
         return items
 
 
-_CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
-"""The tuples of answers, when their bytes are asked for."""
+CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
+"""Some tuples: those of answers, when their bytes are asked for."""
 
 
 def _bodies() -> exp.Select:
     mine = parts.equal(parts.column("tuple", "c"), parts.column("tuple", "w"))
     columns = [parts.column("tuple", "w"), parts.column("body", "w")]
-    joins = [parts.inner(parts.table(_CHOSEN.name, "c"), mine)]
+    joins = [parts.inner(parts.table(CHOSEN.name, "c"), mine)]
     return parts.select(columns, parts.table(TUPLES, "w"), joins=joins)
