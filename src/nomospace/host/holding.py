@@ -141,7 +141,8 @@ class Holding:
         if agent in self.residents:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
-        self.unpack(agent, event.bundle or Bundle(agent, host.name))
+        # Above all that a former birth of this host can have counted for an agent of this name.
+        self.unpack(agent, event.bundle or Bundle(agent, host.name, host.era * LIFE_STEP))
         if event.bundle is None:
             host.posting.create(agent)
 

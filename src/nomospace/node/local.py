@@ -23,7 +23,7 @@ from nomospace.host.calls import Arrive, Disengage, RevocationsLearnt, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
 from nomospace.law import CompiledLaw
-from nomospace.node.clock import Clock, Mark
+from nomospace.node.clock import Clock, Mark, draw_birth
 from nomospace.node.desk import Line
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate
@@ -32,6 +32,7 @@ from nomospace.node.keeper import Keeper
 from nomospace.node.links import Links
 from nomospace.node.programs import Stage
 from nomospace.node.sessions import Sessions
+from nomospace.protocols.births import era_of
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
@@ -171,11 +172,13 @@ class Host(Grouped):
             self._network.join(self.name, self._hear)
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
-        life, durable, mark = 1, None, Mark()
+        birth = draw_birth(self.name)
+        life, durable, mark = era_of(birth) + 1, None, Mark()
         outbox: tuple[Kept, ...] = ()
         if self._store is not None:
-            beginning = self._store.begin(tuples=False)
-            life, durable, outbox = beginning.life, beginning.durable, beginning.outbox
+            beginning = self._store.begin(tuples=False, birth=birth)
+            birth, life = beginning.birth, beginning.life
+            durable, outbox = beginning.durable, beginning.outbox
             mark = Mark(*beginning.clock)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
@@ -192,6 +195,7 @@ class Host(Grouped):
         self._core = Core(
             self.name,
             life=life,
+            birth=birth,
             now=self._now(),
             policy=self._policy,
             pace=self._pace,

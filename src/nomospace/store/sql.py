@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
+from nomospace.protocols.births import BEFORE, SILENT, era_of
 from nomospace.protocols.spaces import Row
 from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
 from nomospace.store.batch import Batch, Counters
@@ -77,7 +78,7 @@ class SqlStore(ABC):
 
     def __init__(self) -> None:
         self._counters = Counters()
-        self._life = 0
+        self._life = self._first_life = 0
         self._batch = 0
         self._clock: tuple[int, ...] = ()
         self._trims: dict[str, int] = {}
@@ -147,16 +148,21 @@ class SqlStore(ABC):
 
     # -- a life --------------------------------------------------------------------------------
 
-    def begin(self, *, tuples: bool = True) -> Beginning:
+    def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life, with what earlier ones wrote down."""
         self._open(alone=True)
         with self._transaction():
             self._catch_up_inside()
+            self._do(
+                f"UPDATE state SET birth = ?, life = ? WHERE one = 1 AND birth = {SILENT}",
+                (birth, era_of(birth)),
+            )
             self._do("UPDATE state SET life = life + 1 WHERE one = 1")
         with self._reading():
             loaded = self._tables.load()
         beginning = loaded.beginning
         self._life, self._batch, self._clock = beginning.life, loaded.batch, beginning.clock
+        self._first_life = era_of(beginning.birth) + 1
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
         self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
@@ -403,7 +409,8 @@ class SqlStore(ABC):
             beginning = loaded.beginning
             numbers = numbers_of(beginning.durable)
             clock, forgotten = beginning.clock, loaded.forgotten
-            yield Header(beginning.life, beginning.last_at, clock, forgotten, numbers)
+            life, last_at, birth = beginning.life, beginning.last_at, beginning.birth
+            yield Header(life, last_at, clock, forgotten, numbers, birth)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             stored = (
                 TuplePut(space, read("tuples", str(n), decode_row, blob))
@@ -419,12 +426,19 @@ class SqlStore(ABC):
     def found(self, header: Header) -> None:
         """Let an empty store go on from a header."""
         assert self._begun, "a store begins a life before it is filled"
-        if self._life > 1 or self._batch:
+        if self._life > self._first_life or self._batch:
             raise StoreNotEmpty(where=self.where)
         with self._transaction():
             self._do(
-                "UPDATE state SET life = ?, last_at = ?, clock = ?, journal = ? WHERE one = 1",
-                (header.life, header.last_at, _clock_text(header.clock), header.journal),
+                "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?"
+                " WHERE one = 1",
+                (
+                    header.birth,
+                    header.life,
+                    header.last_at,
+                    _clock_text(header.clock),
+                    header.journal,
+                ),
             )
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life
