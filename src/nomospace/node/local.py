@@ -146,6 +146,8 @@ class Host(Grouped):
         self._beside: dict[str, list[Line]] = {}
         """Other lines of agents here, which `line` has given."""
         self._ended: asyncio.Future[None] | None = None
+        self.life = 0
+        """How often it has started, as its store has it; 1 without a store."""
 
     def __repr__(self) -> str:
         return f"<host {self.name}, {'running' if self._core else 'closed'}>"
@@ -173,7 +175,7 @@ class Host(Grouped):
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
         birth = draw_birth(self.name)
-        life, durable, mark = era_of(birth) + 1, None, Mark()
+        life, durable, mark = 1, None, Mark()
         outbox: tuple[Kept, ...] = ()
         if self._store is not None:
             beginning = self._store.begin(tuples=False, birth=birth)
@@ -192,9 +194,10 @@ class Host(Grouped):
                 troubled=self._troubled,
                 broken=self._broken,
             )
+        self.life = life
         self._core = Core(
             self.name,
-            life=life,
+            life=era_of(birth) + life,  # a host that keeps nothing lives again, too
             birth=birth,
             now=self._now(),
             policy=self._policy,

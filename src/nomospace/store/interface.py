@@ -108,9 +108,9 @@ class Store(Protocol):
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life; an older store is brought up to date first.
 
-        A new store keeps `birth` for all its lives, and counts these from its era. Without `tuples`
-        they are left for `rows`, so that a large store is quick to open. Raises `StoreInUse`,
-        `StoreDamaged`, `StoreTooNew`, `StoreUnavailable`.
+        A new store keeps `birth` for all its lives. Without `tuples` they are left for `rows`, so
+        that a large store is quick to open. Raises `StoreInUse`, `StoreDamaged`, `StoreTooNew`,
+        `StoreUnavailable`.
         """
 
     def attach(self) -> None:

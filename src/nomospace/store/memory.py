@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
-from nomospace.protocols.births import BEFORE, SILENT, era_of
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Row
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
@@ -43,7 +43,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.life = 0
-        self.birth = SILENT
+        self.birth = 0  # until it is told one
         self.durable = Durable()
         self.last_at = 0
         self.clock: tuple[int, ...] = ()
@@ -60,9 +60,7 @@ class MemoryStore:
 
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin the next life."""
-        if self.birth == SILENT:
-            self.birth = birth
-            self.life = era_of(birth)
+        self.birth = self.birth or birth
         self.life += 1
         self._loading = [
             (space, key) for space, held in self.durable.tuples.items() for key in held
@@ -160,7 +158,7 @@ class MemoryStore:
 
     def found(self, header: Header) -> None:
         """Go on from a header."""
-        if self.life > era_of(self.birth) + 1 or self.last_at:
+        if self.life > 1 or self.last_at:
             raise StoreNotEmpty(where=self.where)
         self.life, self.last_at, self.clock = header.life, header.last_at, header.clock
         self.birth = header.birth

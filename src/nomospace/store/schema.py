@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from nomospace.protocols.births import BEFORE, SILENT
+from nomospace.protocols.births import BEFORE
 from nomospace.terms import Term
 
 Params: TypeAlias = tuple[Any, ...]
@@ -104,7 +104,7 @@ CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL);
 
 FIRST_STATE: Final = (
     "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal, birth)"
-    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, {SILENT})"
+    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, 0)"
 )
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
-from nomospace.protocols.births import BEFORE, SILENT, era_of
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Row
 from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
 from nomospace.store.batch import Batch, Counters
@@ -78,7 +78,7 @@ class SqlStore(ABC):
 
     def __init__(self) -> None:
         self._counters = Counters()
-        self._life = self._first_life = 0
+        self._life = 0
         self._batch = 0
         self._clock: tuple[int, ...] = ()
         self._trims: dict[str, int] = {}
@@ -153,16 +153,12 @@ class SqlStore(ABC):
         self._open(alone=True)
         with self._transaction():
             self._catch_up_inside()
-            self._do(
-                f"UPDATE state SET birth = ?, life = ? WHERE one = 1 AND birth = {SILENT}",
-                (birth, era_of(birth)),
-            )
+            self._do("UPDATE state SET birth = ? WHERE one = 1 AND birth = 0", (birth,))
             self._do("UPDATE state SET life = life + 1 WHERE one = 1")
         with self._reading():
             loaded = self._tables.load()
         beginning = loaded.beginning
         self._life, self._batch, self._clock = beginning.life, loaded.batch, beginning.clock
-        self._first_life = era_of(beginning.birth) + 1
         self._counters, self._bound = loaded.counters, loaded.counters.tuple_n
         self._prune, self._forgotten = 0, loaded.forgotten
         self._logs, self._full = {}, {}
@@ -426,7 +422,7 @@ class SqlStore(ABC):
     def found(self, header: Header) -> None:
         """Let an empty store go on from a header."""
         assert self._begun, "a store begins a life before it is filled"
-        if self._life > self._first_life or self._batch:
+        if self._life > 1 or self._batch:
             raise StoreNotEmpty(where=self.where)
         with self._transaction():
             self._do(

@@ -1,5 +1,7 @@
 """A host that has forgotten all comes back under its name, and others find out."""
 
+# mypy: disable-error-code="union-attr"
+
 from __future__ import annotations
 
 from random import Random
