@@ -88,7 +88,7 @@ from nomospace.host.serving import Serving
 from nomospace.host.speaking import Speaking
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
-from nomospace.protocols.births import BEFORE, era_of
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
@@ -127,7 +127,8 @@ class Host:
     """One host: its agents, its spaces, its part in the group.
 
     `life` grows with each start of the host. `birth` is kept with `durable`, and another one stands
-    for a host that has forgotten all (`protocols.births`). `policy` says with whom it engages, and
+    for a host that has forgotten all (`protocols.births`). What its agents number begins with `era`
+    (`births.era_of`), if nothing it writes down is kept. `policy` says with whom it engages, and
     `pace` how soon it notices who came or went. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
@@ -159,6 +160,7 @@ class Host:
         life: int,
         now: int,
         birth: int = BEFORE,
+        era: int = 0,
         policy: Policy | None = None,
         pace: Pace = USUAL,
         durable: Durable | None = None,
@@ -182,7 +184,7 @@ class Host:
         durable = durable or Durable()
         self.name = name
         self.life = life
-        self.era = era_of(birth)
+        self.era = era
         self.now = now
         self.traces = traces
         self.loading = loading

@@ -331,19 +331,28 @@ class Posting:
         try:
             while self._own:
                 src, frame = self._own.popleft()
-                domain = server_of(frame)
-                if isinstance(frame, NotPrimary):
-                    self._other_primary(src, frame)
-                    continue
-                if isinstance(frame, Post) and self._forged(src, frame):
-                    continue
-                core = self._servers.get(domain) if domain else self.daemon
-                if core is None:
-                    self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
-                else:
-                    self._carry(domain, core.hear(src, frame, now=self._host.now))
+                # What follows from a frame comes before the frames behind it: else posts that a
+                # server here passes on are overtaken by those that need no server.
+                self._own, behind = deque(), self._own
+                self._hear(src, frame)
+                behind.extendleft(reversed(self._own))
+                self._own = behind
         finally:
             self._running = False
+
+    def _hear(self, src: str, frame: RoutingFrame) -> None:
+        """Let the core that a frame is for hear it."""
+        domain = server_of(frame)
+        if isinstance(frame, NotPrimary):
+            self._other_primary(src, frame)
+            return
+        if isinstance(frame, Post) and self._forged(src, frame):
+            return
+        core = self._servers.get(domain) if domain else self.daemon
+        if core is None:
+            self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
+        else:
+            self._carry(domain, core.hear(src, frame, now=self._host.now))
 
     def _other_primary(self, src: str, frame: NotPrimary) -> None:
         """Believe of a domain's own servers which of them is the primary, and of nobody else."""

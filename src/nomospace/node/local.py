@@ -182,6 +182,8 @@ class Host(Grouped):
             birth, life = beginning.birth, beginning.life
             durable, outbox = beginning.durable, beginning.outbox
             mark = Mark(*beginning.clock)
+        # A host that forgets all numbers what follows above what it can have given before.
+        era = 0 if self._store is not None and self._store.lasts else era_of(birth)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
@@ -197,8 +199,9 @@ class Host(Grouped):
         self.life = life
         self._core = Core(
             self.name,
-            life=era_of(birth) + life,  # a host that keeps nothing lives again, too
+            life=era + life,
             birth=birth,
+            era=era,
             now=self._now(),
             policy=self._policy,
             pace=self._pace,

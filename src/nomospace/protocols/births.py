@@ -56,8 +56,8 @@ ERAS_MAX: Final = (1 << 31) - 1
 def era_of(birth: int) -> int:
     """A short number that grows from birth to birth of a host; 0 if it was born before births.
 
-    Whatever else a host numbers under its name (its lives, its agents' tuples and posts) begins
-    above all that a former birth can have given.
+    Whatever else a host that keeps nothing numbers under its name (its lives, its agents' tuples
+    and posts) begins above all that a former birth can have given.
 
     >>> era_of(BEFORE), era_of(ERAS_FROM), era_of(ERAS_FROM + 2 * ERA_US)
     (0, 1, 3)

@@ -687,15 +687,16 @@ class Sites(Simulation):
         site.life += 1
         site.up = True
         now = self.clock.now + site.skew_us
-        life = site.life
+        era = 0
         if site.forgets:
             site.disk = Durable()
             site.birth = max(ERAS_FROM + now, site.birth + ERA_US)
-            life = era_of(site.birth) + 1
+            era = era_of(site.birth)
         site.core = Host(
             site.name,
-            life=life,
+            life=era + site.life,
             birth=site.birth,
+            era=era,
             now=now,
             policy=site.policy,
             durable=site.disk,

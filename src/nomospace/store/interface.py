@@ -105,6 +105,10 @@ class Store(Protocol):
     def where(self) -> str:
         """The store as an operator knows it, without secrets."""
 
+    @property
+    def lasts(self) -> bool:
+        """Whether what is kept outlives this process."""
+
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life; an older store is brought up to date first.
 

@@ -58,6 +58,11 @@ class MemoryStore:
         """The name that `open_store` knows it by."""
         return "memory"
 
+    @property
+    def lasts(self) -> bool:
+        """It ends with the process."""
+        return False
+
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin the next life."""
         self.birth = self.birth or birth

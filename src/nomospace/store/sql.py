@@ -148,6 +148,11 @@ class SqlStore(ABC):
 
     # -- a life --------------------------------------------------------------------------------
 
+    @property
+    def lasts(self) -> bool:
+        """Databases do."""
+        return True
+
     def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life, with what earlier ones wrote down."""
         self._open(alone=True)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -37,8 +38,12 @@ class Ends:
     def start(self, name: str, birth: int = 0) -> None:
         birth, durable = (self.birth, self.disk) if name == "a" else (birth, None)
         host = Host(name, life=1, now=self.now, birth=birth, durable=durable, policy=Announced())
-        host.moving.hear = lambda peer, what: self.came[name].append(what.key) or True  # type: ignore[method-assign]
+        host.moving.hear = partial(self._hear, name)  # type: ignore[method-assign]
         self.hosts[name] = host
+
+    def _hear(self, name: str, peer: str, what: Welcome) -> bool:
+        self.came[name].append(what.key)
+        return True
 
     def crash(self) -> None:
         """The host with a disk starts again."""
@@ -231,7 +236,7 @@ def test_a_host_speaks_for_itself_alone() -> None:
 def test_agents_of_another_birth_number_above_those_of_the_one_before() -> None:
     counts, epochs = [], []
     for birth in (BEFORE, ERAS_FROM, ERAS_FROM + 300_000):
-        host = Host("a", life=1, now=0, birth=birth)
+        host = Host("a", life=1, now=0, birth=birth, era=era_of(birth))
         came = host.handle(Arrive("ann@a"), now=0)[0].changes[0]
         counts.append(came.count)
         resident = host.posting.daemon._residents["ann@a"]

@@ -150,7 +150,7 @@ def _faults(rng: Random, hosts: list[str], forgetful: list[str]) -> list[Fault]:
     "forgetful",
     "hosts without a store that end and come back under their names",
     checkers=(
-        was_forgetful(births=BIRTHS_MIN),
+        was_forgetful(births=1),
         mail_of_the_living,
         mail_in_order,
         gifts_of_the_living,
