@@ -84,7 +84,7 @@ BIRTHS: Final = (
     Mutant(
         "agents of a host that has forgotten them count their tuples from 1",
         HOLDING,
-        "host.era * LIFE_STEP",
+        "host.era * ERA_STEP",
         "0",
         WORLDS,
     ),

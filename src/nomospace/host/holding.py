@@ -51,6 +51,9 @@ DELIVERIES_MAX: Final = 5
 """A tuple that came back from so many leases goes to the dead letters of its space."""
 LIFE_STEP: Final = 1 << 32
 """How far an agent's counter jumps when its host starts again, so that no number comes twice."""
+ERA_STEP: Final = 1 << 22
+"""How far an agent's counter begins above one of an era before: nobody writes so much in an era, and
+no count is too large for a program that has only floating numbers."""
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
 ONCE_MAX: Final = 1_000_000
@@ -142,7 +145,7 @@ class Holding:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
         # Above all that a former birth of this host can have counted for an agent of this name.
-        self.unpack(agent, event.bundle or Bundle(agent, host.name, host.era * LIFE_STEP))
+        self.unpack(agent, event.bundle or Bundle(agent, host.name, host.era * ERA_STEP))
         if event.bundle is None:
             host.posting.create(agent)
 
