@@ -51,7 +51,7 @@ BIRTHS: Final = (
         BIRTHS_FILE,
         "fits = to == own or (own == BEFORE and to <= SILENT)",
         "fits = to in (own, UNKNOWN) or (own == BEFORE and to <= SILENT)",
-        WORLDS,
+        "tests/unit/protocols/test_births.py",
     ),
     Mutant(
         "a peer that was born again is taken for the one before",

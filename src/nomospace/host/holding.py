@@ -52,8 +52,8 @@ DELIVERIES_MAX: Final = 5
 LIFE_STEP: Final = 1 << 32
 """How far an agent's counter jumps when its host starts again, so that no number comes twice."""
 ERA_STEP: Final = 1 << 22
-"""How far an agent's counter begins above one of an era before: nobody writes so much in an era, and
-no count is too large for a program that has only floating numbers."""
+"""How far an agent's counter begins above one of an era before: nobody writes so much in one, and
+no count is too large for programs that have only floating numbers."""
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
 ONCE_MAX: Final = 1_000_000

@@ -126,6 +126,10 @@ class Births:
             return FITS, News(SILENT, own, anew=False) if known == UNKNOWN else None
         if birth < known:
             return LATE, None
+        if known == SILENT and birth == BEFORE and to == SILENT:
+            # It has learnt to speak of births, and has yet to hear that this host does. Until then
+            # it goes on being told that it was known silent: so it knows that nothing is forgotten.
+            return FITS, None
         anew = known not in (UNKNOWN, birth) and not (
             known == SILENT
             # It has learnt to speak of births meanwhile; or this host has, and was known silent.
@@ -143,8 +147,6 @@ class Births:
         Whether a peer that was silent so far has forgotten, only its own frames tell.
         """
         own, known = self.stamp(peer)
-        if (known == UNKNOWN and birth <= BIRTH_MAX) or (known == SILENT and birth == BEFORE):
-            return News(max(birth, SILENT), own, anew=False)
         if birth <= known or known == SILENT or birth > BIRTH_MAX:
             return None
-        return News(birth, own, anew=True)
+        return News(max(birth, SILENT), own, anew=known != UNKNOWN)

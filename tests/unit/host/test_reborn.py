@@ -9,9 +9,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from nomospace.host import Arrive, Durable, Heard, Host, Note, Persist, Transmit
-from nomospace.host.changes import BirthLearnt
+from nomospace.host.changes import BirthLearnt, ParcelPlaced, ParcelTaken
 from nomospace.host.holding import ERA_STEP
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE, ERAS_FROM, SILENT, UNKNOWN, era_of
@@ -33,6 +34,8 @@ class Ends:
         self.came: dict[str, list[int]] = {"a": [], "b": []}
         self.way: list[tuple[str, str, Any]] = []
         self.count = 0
+        self.silent = False
+        """Whether a is of a nomospace from before births."""
         self.start("a")
         self.reborn(self.now)
 
@@ -62,7 +65,16 @@ class Ends:
                     self.disk.apply(change)
             elif isinstance(effect, Transmit) and isinstance(effect.frame, Parcel | Receipt):
                 assert effect.to is not None
-                self.way.append((name, effect.to, effect.frame))
+                frame = effect.frame
+                if self.silent:
+                    frame = replace(frame, birth=SILENT, to=SILENT)
+                self.way.append((name, effect.to, frame))
+
+    def upgrade(self) -> None:
+        """From now on a speaks of births; its store knows of none."""
+        self.disk.births.clear()
+        self.silent = False
+        self.crash()
 
     def give(self, name: str, to: str) -> int:
         self.count += 1
@@ -176,10 +188,48 @@ def test_a_store_from_before_births_goes_on_with_all() -> None:
     disk.parcels.pending["b"] = {7: Welcome(7)}
     a = Host("a", life=8, now=0, durable=disk)
     effects = a.handle(Heard("b", Receipt(7, BEFORE, SILENT)), now=0)
-    assert effects[0].changes[0] == BirthLearnt("b", BEFORE, BEFORE)
+    assert effects[0].changes == (ParcelTaken("b", 7),)
     assert a.posting.courier.book.peers() == []
-    a.handle(Heard("b", Parcel(10, Welcome(1), BEFORE, BEFORE)), now=0)
+    effects = a.handle(Heard("b", Parcel(10, Welcome(1), BEFORE, BEFORE)), now=0)
+    assert effects[0].changes == (BirthLearnt("b", BEFORE, BEFORE), ParcelPlaced("b", 10))
     assert a.posting.courier.book.got("b") == 10
+
+
+@pytest.mark.parametrize("reborn", ["never", "before the upgrade", "after it"])
+@pytest.mark.parametrize("seed", range(6))
+def test_hosts_are_upgraded_one_by_one(seed: int, reborn: str) -> None:
+    """One from before births goes on where it was when it learns of them, and nothing is doubled.
+
+    While it is silent it cannot know that another was born again; once it speaks, it can.
+    """
+    ends = Ends(seed, BEFORE)
+    ends.silent = True
+    if reborn == "before the upgrade":
+        ends.reborn(ends.now + 1)
+    given: dict[str, list[int]] = {"a": [], "b": []}
+    for round_ in range(2):
+        for _ in range(60):
+            dice = ends.rng.random()
+            if dice < 0.3:
+                name = ends.rng.choice("ab")
+                given[name].append(ends.give(name, "ab"[name == "a"]))
+            elif dice < 0.8:
+                ends.deliver(fair=False)
+            else:
+                ends.tick()
+        if round_ == 0:
+            if ends.rng.random() < 0.5:
+                ends.settle()
+            ends.upgrade()
+    if reborn == "after it":
+        ends.settle()
+        ends.reborn(ends.now + 1)
+        given["a"].clear()
+    given["a"].append(ends.give("a", "b"))
+    given["b"].append(ends.give("b", "a"))
+    ends.settle()
+    assert ends.came["b"] == given["a"]
+    assert ends.came["a"] == given["b"]
 
 
 # -- whom to believe -----------------------------------------------------------------------------

@@ -58,7 +58,10 @@ def knowing(birth: int, own: int = OWN) -> Births:
         (OWN, BEFORE, SILENT, SILENT, FITS, None),
         # It has learnt to, with the store it had: nothing is forgotten. With none: all is.
         (OWN, SILENT, BEFORE, OWN, FITS, News(BEFORE, OWN, anew=False)),
-        (OWN, SILENT, BEFORE, SILENT, DEAF, News(BEFORE, OWN, anew=False)),
+        (OWN, SILENT, BEFORE, SILENT, FITS, None),
+        (BEFORE, SILENT, BEFORE, SILENT, FITS, None),
+        (OWN, BEFORE, BEFORE, SILENT, DEAF, None),
+        (OWN, UNKNOWN, BEFORE, SILENT, DEAF, News(BEFORE, OWN, anew=False)),
         (OWN, SILENT, 700, UNKNOWN, DEAF, News(700, OWN, anew=True)),
         # This host has learnt to; of one that dealt with it while it was silent it has numbers.
         (BEFORE, SILENT, 700, SILENT, FITS, News(700, BEFORE, anew=False)),
@@ -84,8 +87,8 @@ def test_what_a_frame_is_worth(
         (700, 700, None),
         (700, 900, News(900, OWN, anew=True)),
         (700, 600, None),
-        (SILENT, BEFORE, News(BEFORE, OWN, anew=False)),
-        (SILENT, 700, None),  # whether it has forgotten, only its own frames tell
+        (SILENT, BEFORE, None),  # whether it has forgotten, only its own frames tell
+        (SILENT, 700, None),
         (UNKNOWN, BIRTH_MAX + 1, None),
         (700, BIRTH_MAX + 1, None),
     ],

@@ -2,7 +2,13 @@
 
 import pytest
 
-from nomospace.host.changes import BirthLearnt, ParcelGiven, ParcelPlaced, TransferGiven
+from nomospace.host.changes import (
+    BirthLearnt,
+    Change,
+    ParcelGiven,
+    ParcelPlaced,
+    TransferGiven,
+)
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Migrated, Row
@@ -30,8 +36,10 @@ def test_numbers_with_one_that_was_born_again_begin_anew(kind: str, engines: Mak
     """In one step with what is given to it again; numbers with others stay."""
     store = engines(kind).open()
     store.begin(birth=700)
-    before = [ParcelGiven(peer, number, Welcome(number)) for peer in "bc" for number in (1, 2)]
-    got = [ParcelPlaced("b", 5), ParcelPlaced("c", 6), TransferGiven("b", 1, GIFT)]
+    before: list[Change] = [
+        ParcelGiven(peer, number, Welcome(number)) for peer in "bc" for number in (1, 2)
+    ]
+    got: list[Change] = [ParcelPlaced("b", 5), ParcelPlaced("c", 6), TransferGiven("b", 1, GIFT)]
     store.commit([Step((BirthLearnt("b", 500, 700), *before, *got))], at=1)
     again = (ParcelGiven("b", 1, Welcome(2)), TransferGiven("b", 1, GIFT))
     store.commit([Step((BirthLearnt("b", 800, 700, anew=True), *again))], at=2)
