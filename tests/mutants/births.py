@@ -54,13 +54,6 @@ BIRTHS: Final = (
         "tests/unit/protocols/test_births.py",
     ),
     Mutant(
-        "a peer that was born again is taken for the one before",
-        BIRTHS_FILE,
-        "        news = News(birth, own, anew) if birth != known else None\n",
-        "        news = News(birth, own, anew=False) if birth != known else None\n",
-        WORLDS,
-    ),
-    Mutant(
         "what overtook others is still waited for when a peer was born again",
         COURIER,
         "        route = self._routes[peer] = _Route(now)\n        route.due = now\n",

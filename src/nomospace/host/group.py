@@ -116,6 +116,7 @@ class Group:
         self._called: dict[str, int] = {}
         self._leaving_at: int | None = None
         self._edition = 0
+        self._passed: dict[str, None] = {}  # those whose stream came, in part, through others
         self._via = ""  # the neighbour whose frame is looked at
         self._straight = False  # whether the body that is looked at came from its sender itself
 
@@ -270,9 +271,13 @@ class Group:
         bodies, reply = self._streams.receive(peer, frame, now=self._host.now)
         if reply is not None:
             self._carry(self._engagement.relay(peer, reply))
-        own = frame.body if isinstance(frame, Data) and peer == self._via else None
+        direct = peer == self._via
+        if not direct:
+            self._passed[peer] = None
         for body in bodies:
-            straight = body is own  # what waited for it may have come through others
+            # Of what waited for this frame nobody knows how it came, if some came through others.
+            own = isinstance(frame, Data) and body is frame.body
+            straight = direct and (own or peer not in self._passed)
             if isinstance(body, Met):
                 self._hear_met(peer, body)
             elif self.frozen or not self._is_peer(peer):
@@ -378,6 +383,7 @@ class Group:
         self._held.pop(peer, None)
         self._crowded.pop(peer, None)
         self._called.pop(peer, None)
+        self._passed.pop(peer, None)
         if self.entries.pop(peer, None) is not None:
             self._map_agents()
         self._host.seeking.lost(peer)

@@ -15,7 +15,6 @@ from random import Random
 from typing import Final
 
 from nomospace.law import load
-from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.sim.checkers.forgetful import (
     CENSUS,
     GIFT,
@@ -29,7 +28,18 @@ from nomospace.sim.clock import SECOND_US
 from nomospace.sim.faults import Crash, Cut, Fault, Storm
 from nomospace.sim.federation import Sites
 from nomospace.sim.network import Link
-from nomospace.sim.requests import READ_ALL, Adopt, Announced, Open, Out, Seek, Share, Tell
+from nomospace.sim.requests import (
+    BEFORE,
+    ERAS_FROM,
+    READ_ALL,
+    Adopt,
+    Announced,
+    Open,
+    Out,
+    Seek,
+    Share,
+    Tell,
+)
 from nomospace.sim.simulation import START_US
 from nomospace.sim.workloads import workload
 from nomospace.terms import Compound
