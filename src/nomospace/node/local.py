@@ -184,8 +184,8 @@ class Host(Grouped):
             mark = Mark(*beginning.clock)
         # A host that forgets all numbers what follows above what it can have given before: others
         # may remember that.
-        kept = self._store is not None and self._store.lasts
-        era = 0 if kept or self._network is None else era_of(birth)
+        lasts = self._store is not None and self._store.lasts
+        era = 0 if lasts or self._network is None else era_of(birth)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
