@@ -24,7 +24,7 @@ ROUTING: Final = (
         COURIER,
         "for number, what in waiting]",
         "for number, what in waiting if route.pause == PAUSE_MIN_US]",
-        WORLDS,
+        "tests/unit/protocols/test_courier.py",
     ),
     Mutant(
         "a receipt covers parcels that have not come",
