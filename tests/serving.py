@@ -42,7 +42,7 @@ class ServedHost(Host):
         self.clients = Clients(
             self.served,
             host=self.name,
-            life=core.life,
+            life=self.life,
             door=self._door,
             laws=keep,
             laws_of=lambda agent: [(law.hash, law.name) for law in core.laws_of(agent)],

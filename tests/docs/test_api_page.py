@@ -28,8 +28,9 @@ S = 30
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with host() as found:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    store = tmp_path_factory.mktemp("api") / "ward.db"  # with one, it counts tuples from 1
+    with host("--store", str(store)) as found:
         yield found
 
 

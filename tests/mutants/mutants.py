@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.births import BIRTHS
 from tests.mutants.collecting import COLLECTING
 from tests.mutants.meanings import MEANINGS
 from tests.mutants.routing import ROUTING
@@ -11,4 +12,4 @@ from tests.mutants.rulings import RULINGS
 from tests.mutants.spaces import SPACES
 from tests.mutants.streams import STREAMS
 
-MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING, *STREAMS)
+MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING, *STREAMS, *BIRTHS)

@@ -22,15 +22,15 @@ ROUTING: Final = (
     Mutant(
         "a parcel is sent again only once",
         COURIER,
-        "again += [(peer, Parcel(number, what)) for number, what in waiting]",
-        "again += [(peer, Parcel(*one)) for one in waiting if route.pause == PAUSE_MIN_US]",
-        WORLDS,
+        "for number, what in waiting]",
+        "for number, what in waiting if route.pause == PAUSE_MIN_US]",
+        "tests/unit/protocols/test_courier.py",
     ),
     Mutant(
         "a receipt covers parcels that have not come",
         COURIER,
-        "return came, Receipt(book.got(peer))",
-        "return came, Receipt(frame.number)",
+        "return came, self.receipt(peer)",
+        "return came, Receipt(frame.number, *self._births.stamp(peer))",
         WORLDS,
     ),
     Mutant(

@@ -245,17 +245,18 @@ SPACES: Final = (
     Mutant(
         "transfers under way are not sent again when hosts meet",
         GROUP,
-        """                for number, what in self._transfers.pending(peer):
-                    self.tell(peer, Transfer(number, what))
+        """                self._streams.open(peer, view.id)
+                self.retell(peer)
 """,
-        "",
+        """                self._streams.open(peer, view.id)
+""",
         FEDERATION,
     ),
     Mutant(
         "what peers say while the group changes is dropped",
         GROUP,
-        "                self._held.setdefault(peer, []).append(body)\n            else:\n",
-        "                pass\n            else:\n",
+        "self._held.setdefault(peer, []).append((body, straight))\n",
+        "pass\n",
         FEDERATION,
     ),
     Mutant(

@@ -109,17 +109,20 @@ class Real:
 
     # -- hosts -------------------------------------------------------------------------------
 
-    async def start(self, *names: str) -> None:
+    async def start(self, *names: str, keeps: bool = True) -> None:
         begun = []
         for name in names:
-            process = Process(name, self.folder, await self._arguments(name))
+            if not keeps and (client := self._clients.pop(name, None)) is not None:
+                await client.close()  # its agents are forgotten, and so is what they have open
+            store = self._stores.url(name) if keeps else "memory"
+            process = Process(name, self.folder, await self._arguments(name, store))
             self._processes[name] = process
             begun.append(process.ready())
         await asyncio.gather(*begun)
 
-    async def _arguments(self, name: str) -> list[str]:
+    async def _arguments(self, name: str, store: str) -> list[str]:
         given = ["--insecure", "--listen", f"127.0.0.1:{self._ports[name]}"]
-        given += ["--advertise", NOWHERE, "--store", self._stores.url(name)]
+        given += ["--advertise", NOWHERE, "--store", store]
         if self._nats_port:
             proxy = await self._proxy(name, "nats", self._nats_port)
             return [*given, "--transport", f"nats://{proxy.address}"]

@@ -159,3 +159,32 @@ def test_mail_for_a_host_that_is_away_waits_for_it(play: Play) -> None:
         await until(nothing_more)
 
     play(story)
+
+
+def test_a_host_that_keeps_nothing_comes_back_under_its_name(play: Play) -> None:
+    """It has forgotten what it gave to whom, and others have not: both find out, and go on."""
+
+    async def story(world: World) -> None:
+        await world.start("ward")
+        ann = await world.agent("ann", "ward")
+        mine, box = await ann.adopt(RATE), await ann.space("box", shared=True)
+        for life in range(2):
+            await world.start("icu", keeps=False)
+            bob = await world.agent("bob", "icu")
+            theirs, his_box = await bob.adopt(RATE), await bob.space("box", shared=True)
+            await see(ann, "icu")
+            for number in range(3):
+                await mine.send(t.say(10 * life + number), to="bob@icu")
+                await theirs.send(t.say(10 * life + number), to="ann@ward")
+                await box.out("for bob", life, number, to="bob@icu")
+                await his_box.out("for ann", life, number, to="ann@ward")
+            for number in range(3):
+                assert await next_letter(theirs) == ("ann@ward", t.say(10 * life + number))
+                assert await next_letter(mine) == ("bob@icu", t.say(10 * life + number))
+                await his_box.take("for bob", life, number, at="bob@icu", timeout=WAIT_S)
+                await box.read("for ann", life, number, at="ann@ward", timeout=WAIT_S)
+            await world.kill("icu")
+        left = await box.read_all("for ann", int, int, at="ann@ward")
+        assert sorted(one[1:] for one in left) == [(n // 3, n % 3) for n in range(6)]
+
+    play(story)

@@ -23,8 +23,8 @@ WAIT_S = 20.0
 class World(Protocol):
     """Hosts that are all linked with each other, until one is cut off."""
 
-    async def start(self, *names: str) -> None:
-        """Start hosts, or start them again from what they have kept."""
+    async def start(self, *names: str, keeps: bool = True) -> None:
+        """Start hosts, or start them again from what they have kept; or such that keep nothing."""
 
     async def agent(self, name: str, host: str) -> Agent:
         """The agent `name@host`, new or as it was left. Asking again gives it anew."""
@@ -50,7 +50,7 @@ class Simulated:
         self._stores: dict[str, MemoryStore] = {}
         self._hosts: dict[str, Host] = {}
 
-    async def start(self, *names: str) -> None:
+    async def start(self, *names: str, keeps: bool = True) -> None:
         for name in names:
             known = name in self._stores
             store = self._stores.setdefault(name, MemoryStore())
@@ -58,7 +58,8 @@ class Simulated:
                 for other in self._stores:
                     if other != name:
                         self._network.connect(name, other)
-            self._hosts[name] = Host(name, network=self._network, store=store)
+            kept = store if keeps else None
+            self._hosts[name] = Host(name, network=self._network, store=kept)
             await self._hosts[name].start()
 
     async def agent(self, name: str, host: str) -> Agent:

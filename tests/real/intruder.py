@@ -37,8 +37,8 @@ class Insider:
 
     def hand(self, to: RealHost, what: Any) -> int:
         """Send a parcel, rightly numbered; its number."""
-        number, frame = self._courier.send(to.name, what, now=0)
-        self.site.send(to.name, frame)
+        number, _ = self._courier.send(to.name, what, now=0)
+        self.site.send(to.name, Parcel(number, what))  # as a host does that knows of no births
         return number
 
     def parcels(self) -> list[Any]:

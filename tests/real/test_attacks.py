@@ -81,12 +81,15 @@ class Clinic:
         head = f'law(clinic). cAuthority("{trust.key}"). authority(admin, "{trust.key}").\n'
         self.text = head + RULES
         self.law = load(self.text)
-        shared = ("--trust", str(trust.folder), "--store", "memory")
         served = folder / "lab.toml"
         served.write_text('[host]\ndomain = "clinic"\n[servers]\nclinic = ["eve"]\n')
-        self.ward = RealHost("ward", folder, *shared)
-        self.icu = RealHost("icu", folder, *shared, "--join", self.ward.address)
-        self.lab = RealHost("lab", folder, *shared, "--config", str(served))
+
+        def shared(name: str) -> tuple[str, ...]:
+            return ("--trust", str(trust.folder), "--store", str(folder / f"{name}.db"))
+
+        self.ward = RealHost("ward", folder, *shared("ward"))
+        self.icu = RealHost("icu", folder, *shared("icu"), "--join", self.ward.address)
+        self.lab = RealHost("lab", folder, *shared("lab"), "--config", str(served))
         start(self.ward, self.icu, self.lab)
         self.letters: dict[tuple[str, int], Post] = {}
 

@@ -23,7 +23,8 @@ from nomospace.host.calls import Bundle, LawText
 from nomospace.host.moving import Coming
 from nomospace.host.posting import Letter
 from nomospace.law import load
-from nomospace.protocols.courier import Parcel
+from nomospace.protocols.births import BEFORE, BIRTH_MAX, UNKNOWN
+from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.routing import Seat
 from nomospace.protocols.routing.frames import Frame, Hint, Post, Register, Update
@@ -258,5 +259,33 @@ def test_a_frame_in_the_name_of_another_host(group: Group) -> None:
                 await ann.send(f"say({number})", to="bob4@icu")
             for number in range(3):
                 await nothing_but(bob, "ann4@ward", term(f"say({number})"))
+
+    play(program())
+
+
+def test_a_host_that_is_said_to_be_born_again(group: Group) -> None:
+    """Nobody makes others forget what they have got of a host, and what is under way to it."""
+
+    async def program() -> None:
+        async with (
+            group.member("bob9@icu") as bob,
+            group.member("ann9@ward") as ann,
+            insider(group.trust, "eve9", group.icu) as eve,
+        ):
+            await ann.send("say(0)", to="bob9@icu")
+            await nothing_but(bob, "ann9@ward", term("say(0)"))
+            letter = Letter(group.law.hash, "x@ward", term("say(lie)"))
+            post = Post("x@ward", "bob9@icu", 1, letter, "ward")
+            claims = (Receipt(0, BIRTH_MAX, BEFORE), Parcel(1, post, BIRTH_MAX, UNKNOWN))
+            for claim in claims:
+                eve.say(group.icu, Relay("ward", "icu", 5, claim))  # in the name of another
+                eve.say(group.icu, claim)  # and of its own, which is its own affair
+            for number in range(1, 4):
+                await ann.send(f"say({number})", to="bob9@icu")
+                await nothing_but(bob, "ann9@ward", term(f"say({number})"))
+                await bob.send(f"say({number})", to="ann9@ward")
+                await nothing_but(ann, "bob9@icu", term(f"say({number})"))
+            await group.icu.noted("not-its-own", "eve9", "ward")
+            assert [note["peer"] for note in group.icu.notes("peer-reborn")] == []
 
     play(program())

@@ -20,6 +20,7 @@ WORKLOADS: Final = (
     "routing",
     "assistants",
     "correlation",
+    "forgetful",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 

@@ -122,7 +122,7 @@ def run(
                 "host": told.host.name,
                 "address": address,
                 "url": f"{scheme}://{address}",
-                "life": server.host.core.life,
+                "life": server.host.life,
             }
             if server.served is not None:
                 line["api"] = server.served.url

@@ -127,6 +127,18 @@ class ParcelPlaced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="
     number: int
 
 
+class BirthLearnt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="birth-learnt"):
+    """What is numbered for a peer is for this birth of it, and for `own`, a birth of this host.
+
+    With `anew` all numbers with it are forgotten; what is still under way to it is given again.
+    """
+
+    peer: str
+    birth: int
+    own: int
+    anew: bool = False
+
+
 class RoutingChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="routing-changed"):
     """The daemon (an empty name), or the server of a domain, has changed."""
 
@@ -185,6 +197,7 @@ Change: TypeAlias = (
     | ParcelGiven
     | ParcelTaken
     | ParcelPlaced
+    | BirthLearnt
     | RoutingChanged
     | RoutingFolded
     | LawLearnt
@@ -238,6 +251,11 @@ class Book:
         for known in range(last - len(waiting) + 1, min(number, last) + 1):  # there are no gaps
             del waiting[known]
 
+    def forget(self, peer: str) -> None:
+        """Begin anew with a peer."""
+        for kept in (self.numbers, self.pending, self.got):
+            kept.pop(peer, None)
+
 
 class Durable:
     """All that a host keeps through a crash.
@@ -257,6 +275,7 @@ class Durable:
         self.members: dict[tuple[str, str], StoredMember] = {}
         self.transfers = Book()
         self.parcels = Book()
+        self.births: dict[str, tuple[int, int]] = {}
         self.routing: dict[str, list[Any]] = {}
         self.laws: dict[str, LawText] = {}
         self.ontologies: dict[str, OntologyText] = {}
@@ -292,6 +311,12 @@ class Durable:
 
     def _parcel_placed(self, change: ParcelPlaced) -> None:
         self.parcels.got[change.peer] = change.number
+
+    def _birth_learnt(self, change: BirthLearnt) -> None:
+        self.births[change.peer] = (change.birth, change.own)
+        if change.anew:
+            self.transfers.forget(change.peer)
+            self.parcels.forget(change.peer)
 
     def _routing_changed(self, change: RoutingChanged) -> None:
         self.routing.setdefault(change.core, []).append(change.change)
@@ -355,6 +380,7 @@ _APPLY: Final[dict[type, Any]] = {
     ParcelGiven: Durable._parcel_given,
     ParcelTaken: Durable._parcel_taken,
     ParcelPlaced: Durable._parcel_placed,
+    BirthLearnt: Durable._birth_learnt,
     RoutingChanged: Durable._routing_changed,
     RoutingFolded: Durable._routing_folded,
     LawLearnt: Durable._law_learnt,

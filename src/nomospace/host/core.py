@@ -13,7 +13,8 @@ done. The parts of a host each have a file; they share the step under way throug
 - `governing`: controllers; `governed`: operations on governed spaces as events of their law;
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
 - `system`: the space `LimeSystem`;
-- `group`: engagement, and all that passes between engaged hosts;
+- `group`: engagement, and all that passes between engaged hosts; `peers`: which birth of a host it
+  passes to;
 - `hand`: plain writes, reads and takes that need no step;
 - `directory`: who is at which host of the group, and who shares what, line by line;
 - this file: the step, and the calls of agents, which are held while the group changes.
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from nomospace.control.told import standing
 from nomospace.errors import NomospaceError
@@ -78,6 +79,7 @@ from nomospace.host.holding import Holding, Resident
 from nomospace.host.lending import Lending
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
+from nomospace.host.peers import Peers
 from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
@@ -86,6 +88,7 @@ from nomospace.host.serving import Serving
 from nomospace.host.speaking import Speaking
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
@@ -113,11 +116,20 @@ HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
 
 
+class Passed(NamedTuple):
+    """A frame of the courier that came through other hosts, and is held."""
+
+    peer: str
+    frame: Parcel | Receipt
+
+
 class Host:
     """One host: its agents, its spaces, its part in the group.
 
-    `life` grows with each start of the host. `policy` says with whom it engages, and `pace` how
-    soon it notices who came or went. `durable` is what earlier lives wrote down; `laws`
+    `life` grows with each start of the host. `birth` is kept with `durable`, and another one stands
+    for a host that has forgotten all (`protocols.births`). What its agents number begins with `era`
+    (`births.era_of`), if nothing it writes down is kept. `policy` says with whom it engages, and
+    `pace` how soon it notices who came or went. `durable` is what earlier lives wrote down; `laws`
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
@@ -147,6 +159,8 @@ class Host:
         *,
         life: int,
         now: int,
+        birth: int = BEFORE,
+        era: int = 0,
         policy: Policy | None = None,
         pace: Pace = USUAL,
         durable: Durable | None = None,
@@ -170,6 +184,7 @@ class Host:
         durable = durable or Durable()
         self.name = name
         self.life = life
+        self.era = era
         self.now = now
         self.traces = traces
         self.loading = loading
@@ -186,7 +201,8 @@ class Host:
         self.enrols = enrols or _no_roll
         self.carries = carries or _admit_all
         self.lap = lap or _no_time
-        self._held: deque[Event] = deque()
+        self._held: deque[Event | Passed] = deque()
+        self.peers = Peers(self, birth, durable)
         self.group = Group(self, policy, pace, durable)
         self.speaking = Speaking(self)
         self.holding = Holding(self)
@@ -301,7 +317,7 @@ class Host:
                 self.fail(event.op, Busy(what="calls held while the group changes", limit=HELD_MAX))
         elif isinstance(event, Heard):
             if isinstance(event.frame, Parcel | Receipt):
-                self.post(event.neighbour, event.frame)
+                self.post(event.neighbour, event.frame, straight=True)
             else:
                 self.posting.courier.heard(event.neighbour, now=now)
                 self.group.heard(event.neighbour, event.frame)
@@ -361,15 +377,20 @@ class Host:
             held = self._held.popleft()
             if isinstance(held, Engage | Disengage | Moved):
                 self._group_act(held)
+            elif isinstance(held, Passed):
+                self.post(held.peer, held.frame, straight=False)
             else:
                 self._act(held)
 
-    def post(self, peer: str, frame: Parcel | Receipt) -> None:
-        """A frame of the courier came; what it brings waits while the group changes."""
+    def post(self, peer: str, frame: Parcel | Receipt, *, straight: bool) -> None:
+        """A frame of the courier came, from its sender or through others.
+
+        What it brings waits while the group changes.
+        """
         if not self.group.frozen:
-            self.posting.heard(peer, frame)
+            self.posting.heard(peer, frame, straight=straight)
         elif len(self._held) < HELD_MAX:  # else it is as good as lost, and comes again
-            self._held.append(Heard(peer, frame))
+            self._held.append(Heard(peer, frame) if straight else Passed(peer, frame))
 
     # -- calls -----------------------------------------------------------------------------
 
@@ -381,7 +402,7 @@ class Host:
         elif isinstance(event, Depart):
             self.holding.depart(event.agent)
         elif isinstance(event, Heard):
-            self.posting.heard(event.neighbour, event.frame)
+            self.posting.heard(event.neighbour, event.frame, straight=True)
         elif isinstance(event, Primary):
             self.posting.primary(event.domain, event.site, event.term)
         elif isinstance(event, Speak):

@@ -31,11 +31,12 @@ class Directory:
     (['bob@b', 'cat@b'], True, 5)
     """
 
-    __slots__ = ("_believed", "_spaces", "agents", "edition", "papers")
+    __slots__ = ("_believed", "_spaces", "agents", "birth", "edition", "papers")
 
     def __init__(self, entry: Entry, believed: Callable[[str], bool] | None = None) -> None:
         self.edition = entry.edition
         self.papers = entry.papers
+        self.birth = entry.birth
         self._believed = believed
         self.agents = dict.fromkeys(entry.agents)
         self._spaces: dict[str, tuple[Tie, dict[str, None]]] = {

@@ -33,6 +33,7 @@ from nomospace.host.directory import Directory
 from nomospace.host.effects import Transmit
 from nomospace.law import CompiledLaw
 from nomospace.protocols import events as links
+from nomospace.protocols.births import DEAF, FITS
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.messages import Adverts, Relay, View, ViewId
@@ -102,7 +103,7 @@ class Group:
             floor=durable.floor,
         )
         self._streams = Streams()
-        self._transfers = Transfers(
+        self.transfers = Transfers(
             numbers=durable.transfers.numbers,
             pending=durable.transfers.pending,
             got=durable.transfers.got,
@@ -110,11 +111,14 @@ class Group:
         self._joining: tuple[View, dict[str, Directory]] | None = None
         self._met: dict[str, ViewId] = {}
         self._awaited: dict[str, None] = {}
-        self._held: dict[str, list[Any]] = {}
+        self._held: dict[str, list[tuple[Any, bool]]] = {}
         self._crowded: dict[str, None] = {}
         self._called: dict[str, int] = {}
         self._leaving_at: int | None = None
         self._edition = 0
+        self._passed: dict[str, None] = {}  # those whose stream came, in part, through others
+        self._via = ""  # the neighbour whose frame is looked at
+        self._straight = False  # whether the body that is looked at came from its sender itself
 
     @property
     def view(self) -> View:
@@ -134,7 +138,9 @@ class Group:
         ):
             self._host.note("not-its-own", peer=neighbour, source=frame.src)
             return
+        self._via = neighbour
         self._carry(self._engagement.handle(links.Heard(neighbour, frame), now=self._host.now))
+        self._via = ""
         if self._called:
             self._greet_called()
 
@@ -191,9 +197,18 @@ class Group:
 
     def give(self, peer: str, what: Any) -> None:
         """Hand tuples over to a host, exactly once, now or when it is back."""
-        number = self._transfers.give(peer, what)
+        number = self.transfers.give(peer, what)
         self._host.write_down(TransferGiven(peer, number, what))
-        self.tell(peer, Transfer(number, what))
+        self.tell(peer, Transfer(number, what, *self._stamp(peer)))
+
+    def retell(self, peer: str) -> None:
+        """Say all again that is under way to a peer, if there is contact."""
+        if peer in self._streams:
+            for number, what in self.transfers.pending(peer):
+                self.tell(peer, Transfer(number, what, *self._stamp(peer)))
+
+    def _stamp(self, peer: str) -> tuple[int, int]:
+        return self._host.peers.births.stamp(peer)
 
     def reach(self, site: str, frame: Any) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
@@ -208,14 +223,14 @@ class Group:
 
     def has_room(self, peer: str) -> bool:
         """Whether a peer can be given more to do. If not, `_relieve` follows when it can again."""
-        if self._streams.full(peer) or self._transfers.full(peer):
+        if self._streams.full(peer) or self.transfers.full(peer):
             self._crowded[peer] = None
             return False
         return True
 
     def _relieve(self, peer: str) -> None:
         """A peer has worked off half of what waits for it: let it have what found no room."""
-        if self._streams.half_full(peer) or self._transfers.half_full(peer):
+        if self._streams.half_full(peer) or self.transfers.half_full(peer):
             return
         del self._crowded[peer]
         self._host.holding.ship(peer, self.entries[peer])
@@ -230,7 +245,8 @@ class Group:
                 if isinstance(effect.body, Data | Ack):
                     self._receive(effect.src, effect.body)
                 elif isinstance(effect.body, Parcel | Receipt):
-                    self._host.post(effect.src, effect.body)
+                    straight = effect.src == self._via
+                    self._host.post(effect.src, effect.body, straight=straight)
             elif isinstance(effect, links.Floor):
                 self._host.write_down(FloorRaised(effect.number))
             elif isinstance(effect, links.Freeze):
@@ -255,17 +271,31 @@ class Group:
         bodies, reply = self._streams.receive(peer, frame, now=self._host.now)
         if reply is not None:
             self._carry(self._engagement.relay(peer, reply))
+        direct = peer == self._via
+        if not direct:
+            self._passed[peer] = None
         for body in bodies:
+            # Of what waited for this frame nobody knows how it came, if some came through others.
+            own = isinstance(frame, Data) and body is frame.body
+            straight = direct and (own or peer not in self._passed)
             if isinstance(body, Met):
-                number, leader = body.view
-                self._met[peer] = (number, leader)
+                self._hear_met(peer, body)
             elif self.frozen or not self._is_peer(peer):
-                self._held.setdefault(peer, []).append(body)
+                self._held.setdefault(peer, []).append((body, straight))
             else:
-                self._hear(peer, body)
+                self._hear(peer, body, straight=straight)
         if peer in self._crowded and not self.frozen and self._is_peer(peer):
             self._relieve(peer)
         self._finish_exchange()
+
+    def _hear_met(self, peer: str, body: Met) -> None:
+        """A peer has said all for a view; if it is the one that the view's directory speaks of."""
+        entry = self._joining[1].get(peer) if self._joining is not None else None
+        if entry is not None and entry.birth != body.birth:
+            self._host.note("other-birth", peer=peer, view=body.view)
+            return  # another view will follow
+        number, leader = body.view
+        self._met[peer] = (number, leader)
 
     def _is_peer(self, peer: str) -> bool:
         return peer in self.entries and peer in self._met
@@ -275,7 +305,8 @@ class Group:
     def _entry(self) -> Entry:
         agents, spaces = self._host.holding.lines()
         papers = self._host.papers()
-        return Entry(agents, spaces, self._streams.sessions(), self._edition, papers)
+        birth = self._host.peers.births.own
+        return Entry(agents, spaces, self._streams.sessions(), self._edition, papers, birth)
 
     def _exchange(self, view: View, entries: dict[str, Entry], fresh: tuple[str, ...]) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
@@ -295,15 +326,15 @@ class Group:
             new = session is None or entries[peer].sessions.get(name) != session
             if new:
                 self._lose(peer)
+                self._host.peers.introduce(peer, entries[peer].birth)
                 self._streams.open(peer, view.id)
-                for number, what in self._transfers.pending(peer):
-                    self.tell(peer, Transfer(number, what))
+                self.retell(peer)
             if new or peer in fresh:
                 # Two that met in a view which only one of them installed have a session, and may
                 # have tuples for each other that were written since.
                 self._awaited[peer] = None
                 self._host.holding.ship(peer, directories[peer])
-                self.tell(peer, Met(view.id))
+                self.tell(peer, Met(view.id, entries[name].birth))
         self._finish_exchange()
 
     def _finish_exchange(self) -> None:
@@ -332,8 +363,8 @@ class Group:
         self.frozen = False
         # What others say who have a stream is of a view that is still to come.
         for peer in [peer for peer in self._held if self._is_peer(peer)]:
-            for body in self._held.pop(peer):
-                self._hear(peer, body)
+            for body, straight in self._held.pop(peer):
+                self._hear(peer, body, straight=straight)
         self._spread()
         self._host.system.refresh()
         self._host.go_on()
@@ -352,6 +383,7 @@ class Group:
         self._held.pop(peer, None)
         self._crowded.pop(peer, None)
         self._called.pop(peer, None)
+        self._passed.pop(peer, None)
         if self.entries.pop(peer, None) is not None:
             self._map_agents()
         self._host.seeking.lost(peer)
@@ -382,6 +414,11 @@ class Group:
             self._call(peer)
         return doubt
 
+    def want_link(self, peer: str) -> None:
+        """Ask for a link with a host that others speak for."""
+        if not self._engagement.linked(peer):
+            self._call(peer)
+
     def _call(self, peer: str) -> None:
         """Ask for a link with a host that lacks nothing else to be believed.
 
@@ -401,6 +438,10 @@ class Group:
         came = [peer for peer in self._called if self._engagement.direct(peer)]
         for peer in came:
             del self._called[peer]
+        for peer in came:
+            self.retell(peer)
+            # One that was not believed to be born again says all again now.
+            self.tell(peer, Taken(self.transfers.got(peer), *self._stamp(peer)))
         if came and not self.frozen:
             self._spread()
 
@@ -440,8 +481,9 @@ class Group:
 
     # -- messages of peers -----------------------------------------------------------------
 
-    def _hear(self, peer: str, body: Any) -> None:
+    def _hear(self, peer: str, body: Any, *, straight: bool) -> None:
         hear = _HEAR.get(body.__class__)
+        self._straight = straight
         try:
             if hear is not None:
                 hear(self._host, peer, body)
@@ -481,8 +523,11 @@ class Group:
 
     def hear_transfer(self, peer: str, body: Transfer) -> None:
         """Place a transfer that is new, in the same step as the note that it was."""
-        if self._transfers.is_next(peer, body.number):
-            self._transfers.place(peer, body.number)
+        word = self._host.peers.hear(peer, body, straight=self._straight)
+        if word is None:
+            return
+        if word is FITS and self.transfers.is_next(peer, body.number):
+            self.transfers.place(peer, body.number)
             self._host.write_down(TransferPlaced(peer, body.number))
             what = body.what
             if self.doubts(peer, what.law):
@@ -497,12 +542,16 @@ class Group:
             else:
                 assert isinstance(what, Handed), what
                 self._host.holding.handed(what)
-        self.tell(peer, Taken(self._transfers.got(peer)))
+        self.tell(peer, Taken(self.transfers.got(peer), *self._stamp(peer)))
 
     def hear_taken(self, peer: str, body: Taken) -> None:
-        """A peer has what it was given."""
-        if self._transfers.taken(peer, body.number):
+        """A peer has what it was given; or it speaks to an earlier birth of this host."""
+        before = self._stamp(peer)
+        word = self._host.peers.hear(peer, body, straight=self._straight)
+        if word is FITS and self.transfers.taken(peer, body.number):
             self._host.write_down(TransferTaken(peer, body.number))
+        elif word is DEAF and self._stamp(peer) == before:  # else all was said again already
+            self.retell(peer)
 
 
 _HEAR: Final[dict[type, Any]] = {

@@ -51,6 +51,9 @@ DELIVERIES_MAX: Final = 5
 """A tuple that came back from so many leases goes to the dead letters of its space."""
 LIFE_STEP: Final = 1 << 32
 """How far an agent's counter jumps when its host starts again, so that no number comes twice."""
+ERA_STEP: Final = 1 << 22
+"""How far an agent's counter begins above one of an era before: nobody writes so much in one, and
+no count is too large for programs that have only floating numbers."""
 WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
 ONCE_MAX: Final = 1_000_000
@@ -141,7 +144,8 @@ class Holding:
         if agent in self.residents:
             host.note("agent-exists", error=AgentExists(agent=agent))
             return
-        self.unpack(agent, event.bundle or Bundle(agent, host.name))
+        # Above all that a former birth of this host can have counted for an agent of this name.
+        self.unpack(agent, event.bundle or Bundle(agent, host.name, host.era * ERA_STEP))
         if event.bundle is None:
             host.posting.create(agent)
 

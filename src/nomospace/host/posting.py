@@ -32,7 +32,8 @@ from nomospace.host.changes import (
     RoutingChanged,
     RoutingFolded,
 )
-from nomospace.protocols.courier import Courier, Frame, Receipt
+from nomospace.protocols.births import FITS
+from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing import (
     FQSC,
     Created,
@@ -169,8 +170,10 @@ class Posting:
         self._servers: dict[str, ServerCore] = {}
         for served in dict.fromkeys((host.name, *servers)):
             if places.serves(host.name, served):
-                server = FQSC.server(host.name, served, places, limits=limits)
                 paired = len(servers.get(served, ())) > 1
+                # What the agents of one that has forgotten them number begins above what they did.
+                life = 0 if paired else host.era
+                server = FQSC.server(host.name, served, places, limits=limits, life=life)
                 self._servers[served] = PairedServer(server) if paired else server
         self.courier = Courier(
             Transfers(
@@ -178,6 +181,7 @@ class Posting:
                 pending=durable.parcels.pending,
                 got=durable.parcels.got,
             ),
+            births=host.peers.births,
             now=host.now,
         )
         self._own: deque[tuple[str, RoutingFrame]] = deque()
@@ -263,9 +267,14 @@ class Posting:
         host.write_down(ParcelGiven(peer, number, what))
         host.group.reach(peer, frame)
 
-    def heard(self, peer: str, frame: Frame) -> None:
-        """A frame of the courier came from a host."""
+    def heard(self, peer: str, frame: Frame, *, straight: bool) -> None:
+        """A frame of the courier came from a host, straight or through others."""
         host = self._host
+        word = host.peers.hear(peer, frame, straight=straight)
+        if word is not FITS:
+            if word is not None and isinstance(frame, Parcel):
+                host.group.reach(peer, self.courier.receipt(peer))
+            return
         if isinstance(frame, Receipt) and self.courier.book.taken(peer, frame.number):
             host.write_down(ParcelTaken(peer, frame.number))
         came, reply = self.courier.receive(peer, frame, now=host.now)
@@ -322,19 +331,28 @@ class Posting:
         try:
             while self._own:
                 src, frame = self._own.popleft()
-                domain = server_of(frame)
-                if isinstance(frame, NotPrimary):
-                    self._other_primary(src, frame)
-                    continue
-                if isinstance(frame, Post) and self._forged(src, frame):
-                    continue
-                core = self._servers.get(domain) if domain else self.daemon
-                if core is None:
-                    self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
-                else:
-                    self._carry(domain, core.hear(src, frame, now=self._host.now))
+                # What follows from a frame comes before the frames behind it: else posts that a
+                # server here passes on are overtaken by those that need no server.
+                self._own, behind = deque(), self._own
+                self._hear(src, frame)
+                behind.extendleft(reversed(self._own))
+                self._own = behind
         finally:
             self._running = False
+
+    def _hear(self, src: str, frame: RoutingFrame) -> None:
+        """Let the core that a frame is for hear it."""
+        domain = server_of(frame)
+        if isinstance(frame, NotPrimary):
+            self._other_primary(src, frame)
+            return
+        if isinstance(frame, Post) and self._forged(src, frame):
+            return
+        core = self._servers.get(domain) if domain else self.daemon
+        if core is None:
+            self._host.note("not-a-server", domain=domain, frame=frame, sender=src)
+        else:
+            self._carry(domain, core.hear(src, frame, now=self._host.now))
 
     def _other_primary(self, src: str, frame: NotPrimary) -> None:
         """Believe of a domain's own servers which of them is the primary, and of nobody else."""

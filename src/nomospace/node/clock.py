@@ -17,6 +17,11 @@ from typing import Final
 
 import msgspec
 
+from nomospace.protocols.births import ERA_US
+
+BORN_MAX: Final = 10_000
+"""So many names are remembered that hosts of this process were born under."""
+_born: Final[dict[str, int]] = {}
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -41,6 +46,18 @@ def _boot() -> int:
         return int(_BOOT_ID.read_text("ascii").replace("-", "")[:15], 16)
     except (OSError, ValueError):
         return 0
+
+
+def draw_birth(name: str) -> int:
+    """A birth for a host: now, and an era at least after the last one here under its name.
+
+    Another process takes longer than that to start.
+    """
+    birth = max(time.time_ns() // 1000, _born.pop(name, 0) + ERA_US)
+    _born[name] = birth
+    if len(_born) > BORN_MAX:
+        del _born[next(iter(_born))]
+    return birth
 
 
 class Clock:

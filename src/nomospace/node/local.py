@@ -23,7 +23,7 @@ from nomospace.host.calls import Arrive, Disengage, RevocationsLearnt, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
 from nomospace.law import CompiledLaw
-from nomospace.node.clock import Clock, Mark
+from nomospace.node.clock import Clock, Mark, draw_birth
 from nomospace.node.desk import Line
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate
@@ -32,6 +32,7 @@ from nomospace.node.keeper import Keeper
 from nomospace.node.links import Links
 from nomospace.node.programs import Stage
 from nomospace.node.sessions import Sessions
+from nomospace.protocols.births import era_of
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
@@ -145,6 +146,8 @@ class Host(Grouped):
         self._beside: dict[str, list[Line]] = {}
         """Other lines of agents here, which `line` has given."""
         self._ended: asyncio.Future[None] | None = None
+        self.life = 0
+        """How often it has started, as its store has it; 1 without a store."""
 
     def __repr__(self) -> str:
         return f"<host {self.name}, {'running' if self._core else 'closed'}>"
@@ -171,12 +174,18 @@ class Host(Grouped):
             self._network.join(self.name, self._hear)
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
+        birth = draw_birth(self.name)
         life, durable, mark = 1, None, Mark()
         outbox: tuple[Kept, ...] = ()
         if self._store is not None:
-            beginning = self._store.begin(tuples=False)
-            life, durable, outbox = beginning.life, beginning.durable, beginning.outbox
+            beginning = self._store.begin(tuples=False, birth=birth)
+            birth, life = beginning.birth, beginning.life
+            durable, outbox = beginning.durable, beginning.outbox
             mark = Mark(*beginning.clock)
+        # A host that forgets all numbers what follows above what it can have given before: others
+        # may remember that.
+        lasts = self._store is not None and self._store.lasts
+        era = 0 if lasts or self._network is None else era_of(birth)
         if self._make_clock is not None:
             self._clock = self._make_clock(mark)
         epoch = time.time_ns() // 1000 if self._epoch is None else self._epoch
@@ -189,9 +198,12 @@ class Host(Grouped):
                 troubled=self._troubled,
                 broken=self._broken,
             )
+        self.life = life
         self._core = Core(
             self.name,
-            life=life,
+            life=era + life,
+            birth=birth,
+            era=era,
             now=self._now(),
             policy=self._policy,
             pace=self._pace,

@@ -101,7 +101,7 @@ class Operating:
         figures["strangers"] = float(server.listener.strangers)
         return StatsLine(
             server.config.host.name,
-            core.life,
+            server.host.life,
             core.view.members,
             len(core.agents),
             len(spaces),

@@ -167,7 +167,7 @@ class Server:
         self.clients = Clients(
             self.host.served,
             host=settings.name,
-            life=self.host.core.life,
+            life=self.host.life,
             door=self.door(),
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
@@ -207,7 +207,7 @@ class Server:
         self._watch_metrics()
         if self._beside is not None:
             self.served = await parts.enter_async_context(self._beside(self))
-        self.note("started", life=self.host.core.life, address=str(self.listener.address))
+        self.note("started", life=self.host.life, address=str(self.listener.address))
 
     async def stop(self) -> None:
         """Take no more calls, leave the group, keep everything, end."""

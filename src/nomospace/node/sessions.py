@@ -68,6 +68,9 @@ RETURN_US: Final = 10_000_000
 SESSIONS_MAX: Final = 10_000
 """How many sessions a host has."""
 
+SEEN_MAX: Final = 1 << (LIFE_BITS - 1)
+"""Above so many pushes of a life, what a client says to have seen is not believed."""
+
 _OPENED: Final = 1 << 62
 """The number under which a session itself is kept: above those of all pushes."""
 _ALL: Final = (1 << 63) - 1
@@ -210,7 +213,10 @@ class Sessions(Counter):
                         self.end(other)
             if len(self._all) >= self._max:
                 self._make_room()
-            session = self._add(Session(key, agent, self._top, alongside=alongside))
+            # A host without a store, under its old name, may find a client that has seen more.
+            ours = self._base < seen < self._base + SEEN_MAX
+            number = max(self._top, seen) if ours else self._top
+            session = self._add(Session(key, agent, number, alongside=alongside))
             self._keep(session)
             box = self._boxes.pop(agent, None)
             if box is not None:

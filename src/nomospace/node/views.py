@@ -129,7 +129,7 @@ class Views:
             for name, agents in sorted(there.items(), key=lambda one: (one[0] != here, one[0]))
         ]
         return TopologyView(
-            here, server.host.domain, core.life, core.view.id[0], core.frozen, tuple(hosts)
+            here, server.host.domain, server.host.life, core.view.id[0], core.frozen, tuple(hosts)
         )
 
     def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[AgentView, ...]:

@@ -197,7 +197,7 @@ def sealed(frame: Any, post: Post, seal: bytes) -> Any:
 
 def _reparcel(parcel: Parcel, post: Post) -> Parcel:
     what: Frame = with_post(parcel.what, post)
-    return Parcel(parcel.number, what)
+    return msgspec.structs.replace(parcel, what=what)
 
 
 def _digest(post: Post, letter: Letter) -> bytes:

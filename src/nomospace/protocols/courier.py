@@ -4,7 +4,8 @@ Streams live as long as two hosts are engaged; the courier's promise outlives vi
 crashes. The sender notes a parcel durably before it goes out (`Transfers` keeps the numbers), and
 sends it again until the receipt comes; the receiver notes its number in the same durable step in
 which it acts on it. So whoever hands something to the courier may forget it: it is in the sender's
-custody until it is in the receiver's, and in one of the two at any time.
+custody until it is in the receiver's, and in one of the two at any time. Numbers belong to the
+births of the two (`births`), and only frames whose births fit are for `receive`.
 
 | told                    | what follows                                                           |
 | ----------------------- | ---------------------------------------------------------------------- |
@@ -14,6 +15,7 @@ custody until it is in the receiver's, and in one of the two at any time.
 | `Parcel`, too early     | kept (`AHEAD_MAX`), or dropped: it will come again                     |
 | `Receipt`               | everything up to it is forgotten, and the next try is put off          |
 | `Receipt`, come before  | nothing: a parcel is missing, and its next try must not be put off     |
+| `renewed(peer)`         | what waits for the peer, under new births, goes out at once            |
 
 Between two tries lies a pause that doubles from `PAUSE_MIN_US` to `PAUSE_MAX_US` while the peer is
 silent, so a host that is away for a day costs little; any sign of the peer makes it short again.
@@ -25,6 +27,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.protocols.births import BEFORE, SILENT, Births
 from nomospace.protocols.transfers import Transfers
 
 PAUSE_MIN_US: Final = 400_000
@@ -36,16 +39,23 @@ AHEAD_MAX: Final = 1_024
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="parcel"):
-    """Something for the receiver; `number` counts the sender's parcels to it from 1."""
+    """Something for the receiver; `number` counts the sender's parcels to it from 1.
+
+    It counts for the births of the two: `birth` is the sender's, `to` the receiver's.
+    """
 
     number: int
     what: Any
+    birth: int = SILENT
+    to: int = SILENT
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="receipt"):
-    """Everything up to this number has come."""
+    """Everything up to this number has come, to this birth of the sender."""
 
     number: int
+    birth: int = SILENT
+    to: int = SILENT
 
 
 Frame: TypeAlias = Parcel | Receipt
@@ -64,18 +74,19 @@ class _Route:
 
 
 class Courier:
-    """The courier of one host. `book` holds what is durable of it.
+    """The courier of one host. `book` holds what is durable of it, `births` what numbers are for.
 
     >>> here, there = Courier(Transfers(), now=0), Courier(Transfers(), now=0)
     >>> number, frame = here.send("b", "a parcel", now=0)
     >>> there.receive("a", frame, now=10)
-    ([(1, 'a parcel')], Receipt(number=1))
+    ([(1, 'a parcel')], Receipt(number=1, birth=1, to=-1))
     >>> there.receive("a", frame, now=20)  # it came again: the receipt was lost
-    ([], Receipt(number=1))
+    ([], Receipt(number=1, birth=1, to=-1))
     """
 
-    def __init__(self, book: Transfers, *, now: int) -> None:
+    def __init__(self, book: Transfers, *, births: Births | None = None, now: int) -> None:
         self.book = book
+        self._births = births or Births(BEFORE)
         self._routes: dict[str, _Route] = {}
         for peer in book.peers():
             self._route(peer, now).due = now
@@ -94,7 +105,7 @@ class Courier:
         if idle:
             route.pause = PAUSE_MIN_US
             route.due = now + PAUSE_MIN_US
-        return number, Parcel(number, what)
+        return number, Parcel(number, what, *self._births.stamp(peer))
 
     def receive(
         self, peer: str, frame: Frame, *, now: int
@@ -121,7 +132,16 @@ class Courier:
                 came.append((number, route.ahead.pop(number)))
         elif number > book.got(peer) and len(route.ahead) < AHEAD_MAX:
             route.ahead[number] = frame.what
-        return came, Receipt(book.got(peer))
+        return came, self.receipt(peer)
+
+    def receipt(self, peer: str) -> Receipt:
+        """What has come from a peer, and between which births."""
+        return Receipt(self.book.got(peer), *self._births.stamp(peer))
+
+    def renewed(self, peer: str, *, now: int) -> None:
+        """The births of a pair are others: what waits goes out now, what came early is void."""
+        route = self._routes[peer] = _Route(now)
+        route.due = now
 
     def heard(self, peer: str, *, now: int) -> None:
         """There is a sign of a peer: what waits for it goes out soon."""
@@ -138,7 +158,8 @@ class Courier:
                 continue
             waiting = self.book.pending(peer, BURST_MAX)
             if waiting:
-                again += [(peer, Parcel(number, what)) for number, what in waiting]
+                stamp = self._births.stamp(peer)
+                again += [(peer, Parcel(number, what, *stamp)) for number, what in waiting]
                 route.pause = min(2 * route.pause, PAUSE_MAX_US)
                 route.due = now + route.pause
         return again

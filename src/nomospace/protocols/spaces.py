@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nomospace.protocols.births import SILENT
 from nomospace.protocols.messages import ViewId
 
 Key: TypeAlias = tuple[int, int | str, int]
@@ -60,7 +61,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     `edition` counts the changes of these lines in the host's life. `sessions` are the streams it
     has open. Two hosts that name the same session for each other go on in it when they enter a new
     view together; all others meet anew. `papers` are for those who ask whether its controllers may
-    take part in a community.
+    take part in a community. `birth` is the host's (`births`).
     """
 
     agents: tuple[str, ...] = ()
@@ -68,6 +69,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     sessions: dict[str, tuple[int, str]] = {}
     edition: int = 0
     papers: bytes = b""
+    birth: int = SILENT
 
 
 class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):
@@ -86,9 +88,14 @@ class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ann
 
 
 class Met(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="met"):
-    """The sender has said all that a view calls for; what follows is daily business."""
+    """The sender has said all that a view calls for; what follows is daily business.
+
+    `birth` is the sender's. One of another birth than the directory says has started again since,
+    and may have led two views of one id.
+    """
 
     view: ViewId
+    birth: int = SILENT
 
 
 class Watch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="watch"):

@@ -3,9 +3,9 @@
 The sender takes the tuple out of its space and notes the transfer in one durable step; from then
 on the tuple is nobody's but the transfer's. The receiver places it and notes the number in one
 durable step, and only then says `Taken`. Numbers run without gaps for each ordered pair of hosts
-and for ever, so the receiver need remember one number for each sender. Whenever two hosts meet
-again, the sender says everything again that was not `Taken`, in order; what came already is
-acknowledged once more and not placed again.
+and their births (`births`), so the receiver need remember one number for each sender. Whenever two
+hosts meet again, the sender says everything again that was not `Taken`, in order; what came already
+is acknowledged once more and not placed again.
 
 | told                  | at the   | what follows                                             |
 | --------------------- | -------- | -------------------------------------------------------- |
@@ -15,6 +15,7 @@ acknowledged once more and not placed again.
 | one that skips        | receiver | nothing: the sender will begin with the one that is next |
 | `Taken(n)`            | sender   | everything up to `n` is forgotten, durably               |
 | the pair meets again  | sender   | all that is pending is sent again, in order              |
+| a birth is over       | both     | `renew`: what is pending is given anew, from 1           |
 
 A tuple whose receiver never comes back stays with its transfer: that is the price of never being
 in two places. A receiver that has no use for a tuple any more sends it back as a transfer of its
@@ -28,21 +29,30 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.protocols.births import SILENT
+
 PENDING_MAX: Final = 100_000
 """How many transfers may be under way to one peer."""
 
 
 class Transfer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="transfer"):
-    """Take this over; `number` counts the sender's transfers to this receiver from 1."""
+    """Take this over; `number` counts the sender's transfers to this receiver from 1.
+
+    It counts for the births of the two: `birth` is the sender's, `to` the receiver's.
+    """
 
     number: int
     what: Any
+    birth: int = SILENT
+    to: int = SILENT
 
 
 class Taken(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="taken"):
-    """Everything up to this number has been placed."""
+    """Everything up to this number has been placed, by this birth of the sender."""
 
     number: int
+    birth: int = SILENT
+    to: int = SILENT
 
 
 class Transfers:
@@ -125,3 +135,13 @@ class Transfers:
     def got(self, peer: str) -> int:
         """The last transfer of a peer that has been placed."""
         return self._got.get(peer, 0)
+
+    def renew(self, peer: str) -> list[tuple[int, Any]]:
+        """Begin anew with a peer, and give it again what it has not said to have.
+
+        One of the two has forgotten all numbers, and whatever it had placed is gone with it.
+        """
+        waiting = self._pending.pop(peer, {})
+        self._numbers.pop(peer, None)
+        self._got.pop(peer, None)
+        return [(self.give(peer, what), what) for _, what in sorted(waiting.items())]

@@ -3,7 +3,8 @@
 Each site runs the very core that a real host runs. The world carries its effects out one by one,
 in order, and a crash may come between any two: what a `Persist` says is on disk whole or not at
 all, and what stands behind it is then never seen by anyone. After a crash a new core starts from
-the disk, one life later.
+the disk, one life later. A host that `forgets` has no disk: it starts with nothing, under its old
+name, and its agents are in the world no more until the script brings others of their names.
 
 Frames go over the links that there are just then (`topology`), and through the weather of the
 network: late, twice, out of order or not at all. Agents are known by their calls alone: a script
@@ -65,6 +66,7 @@ from nomospace.host.effects import (
 from nomospace.host.holding import DEAD
 from nomospace.host.system import SYSTEM
 from nomospace.law import CompiledLaw
+from nomospace.protocols.births import BEFORE, ERA_US, ERAS_FROM, era_of
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.sim.clock import SECOND_US
@@ -119,8 +121,8 @@ class Site:
     """A host of the world: its clock, its disk and, while it is up, its core."""
 
     __slots__ = (
-        "admits", "coming", "core", "disk", "domain", "down_us", "frozen", "life", "name", "policy",
-        "skew_us", "steps_left", "up", "wake_at",
+        "admits", "birth", "coming", "core", "disk", "domain", "down_us", "forgets", "frozen",
+        "life", "name", "policy", "skew_us", "steps_left", "up", "wake_at",
     )  # fmt: skip
 
     def __init__(
@@ -130,7 +132,12 @@ class Site:
         policy: Policy | None,
         domain: str | None,
         admits: Admits | None,
+        birth: int = BEFORE,
+        *,
+        forgets: bool = False,
     ) -> None:
+        self.birth = birth
+        self.forgets = forgets
         self.name = name
         self.skew_us = skew_us
         self.policy = policy
@@ -243,10 +250,16 @@ class Sites(Simulation):
         policy: Policy | None = None,
         domain: str | None = None,
         admits: Admits | None = None,
+        birth: int = BEFORE,
+        forgets: bool = False,
     ) -> Site:
-        """A new host, up from now on; its clock may be off by a little."""
+        """A new host, up from now on; its clock may be off by a little.
+
+        Its `birth` is on its disk; one that `forgets` has no disk, and draws another at each start.
+        """
         assert name not in self.sites, f"there is a host {name} already"
-        site = self.sites[name] = Site(name, skew_us, policy, domain, admits)
+        site = Site(name, skew_us, policy, domain, admits, birth, forgets=forgets)
+        self.sites[name] = site
         self._start(site)
         return site
 
@@ -651,8 +664,13 @@ class Sites(Simulation):
             del self._asked[op]
         for agent in [a for a in self._leaving if self.where[a] == site.name]:
             del self._leaving[agent]
-        for agent, bundle in site.coming.items():
-            self.clock.after(KNOCK_US, self._come, agent, site.name, bundle)
+        if site.forgets:
+            here = [agent for agent, host in self.where.items() if host == site.name]
+            for agent in (*here, *site.coming):
+                del self.where[agent]
+        else:
+            for agent, bundle in site.coming.items():
+                self.clock.after(KNOCK_US, self._come, agent, site.name, bundle)
         site.coming.clear()
         self.clock.after(site.down_us, self._restart, site, site.life)
 
@@ -668,10 +686,18 @@ class Sites(Simulation):
     def _start(self, site: Site) -> None:
         site.life += 1
         site.up = True
+        now = self.clock.now + site.skew_us
+        era = 0
+        if site.forgets:
+            site.disk = Durable()
+            site.birth = max(ERAS_FROM + now, site.birth + ERA_US)
+            era = era_of(site.birth)
         site.core = Host(
             site.name,
-            life=site.life,
-            now=self.clock.now + site.skew_us,
+            life=era + site.life,
+            birth=site.birth,
+            era=era,
+            now=now,
             policy=site.policy,
             durable=site.disk,
             laws=self.laws,

@@ -31,11 +31,14 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Found
 from nomospace.host.problems import ContactLost
+from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.protocols.policy import Announced, Policy, Position
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 
 __all__ = [
+    "BEFORE",
     "DEFAULT_LIMITS",
+    "ERAS_FROM",
     "ONCE",
     "ONCE_PER_TUPLE",
     "READ",

@@ -16,6 +16,7 @@ import msgspec
 from nomospace.host.changes import (
     AgentCame,
     AgentWent,
+    BirthLearnt,
     FloorRaised,
     LawLearnt,
     MemberJoined,
@@ -206,6 +207,12 @@ class Batch:
     def _placed(self, change: TransferPlaced | ParcelPlaced) -> None:
         self._do("last got", (BOOKS[change.__class__], change.peer, change.number))
 
+    def _birth_learnt(self, change: BirthLearnt) -> None:
+        self._do("birth learnt", (change.peer, change.birth, change.own))
+        if change.anew:
+            self._do("given to nobody", (change.peer,))
+            self._do("peer forgotten", (change.peer,))
+
     def _routing_changed(self, change: RoutingChanged) -> None:
         self._routed(change.core, guard(encode_change(change)))
 
@@ -253,6 +260,7 @@ _ADD: Final[dict[type, Any]] = {
     ParcelGiven: Batch._given,
     ParcelTaken: Batch._taken,
     ParcelPlaced: Batch._placed,
+    BirthLearnt: Batch._birth_learnt,
     RoutingChanged: Batch._routing_changed,
     RoutingFolded: Batch._routing_folded,
     LawLearnt: Batch._law_learnt,

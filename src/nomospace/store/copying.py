@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from nomospace.host.changes import (
     AgentCame,
+    BirthLearnt,
     Book,
     Change,
     Durable,
@@ -49,6 +50,8 @@ def changes_of(durable: Durable) -> Iterator[Change]:
         yield MemberJoined(member.base)
         for ruling in member.log:
             yield MemberRuled(ruling)
+    for peer, (birth, own) in durable.births.items():
+        yield BirthLearnt(peer, birth, own)
     yield from _book(durable.transfers, TransferGiven, TransferPlaced)
     yield from _book(durable.parcels, ParcelGiven, ParcelPlaced)
     for core, changes in durable.routing.items():

@@ -20,6 +20,7 @@ import msgspec
 
 from nomospace.errors import CallerError, Unavailable
 from nomospace.host.changes import Change, Durable, TuplePut
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Row
 from nomospace.terms import Template
 
@@ -51,7 +52,8 @@ class Beginning(msgspec.Struct, frozen=True):
     """What a host that starts again is given.
 
     `life` is above that of all earlier lives. `last_at` is the time of the last commit, and `clock`
-    what was last noted of the machine's clocks (`Store.note_clock`).
+    what was last noted of the machine's clocks (`Store.note_clock`). `birth` is that of the store
+    (`protocols.births`).
     """
 
     life: int
@@ -59,6 +61,7 @@ class Beginning(msgspec.Struct, frozen=True):
     outbox: tuple[Kept, ...]
     last_at: int
     clock: tuple[int, ...]
+    birth: int = BEFORE
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -77,7 +80,7 @@ class Header(msgspec.Struct, frozen=True):
     """Where a host is in its life.
 
     `journal` is the last record that its segments have, and `numbers` are the last numbers given
-    to peers that have everything, by book and peer.
+    to peers that have everything, by book and peer. `birth` is the host's.
     """
 
     life: int
@@ -85,6 +88,7 @@ class Header(msgspec.Struct, frozen=True):
     clock: tuple[int, ...]
     journal: int
     numbers: tuple[tuple[str, str, int], ...] = ()
+    birth: int = BEFORE
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -101,11 +105,16 @@ class Store(Protocol):
     def where(self) -> str:
         """The store as an operator knows it, without secrets."""
 
-    def begin(self, *, tuples: bool = True) -> Beginning:
+    @property
+    def lasts(self) -> bool:
+        """Whether what is kept outlives this process."""
+
+    def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life; an older store is brought up to date first.
 
-        Without `tuples` they are left for `rows`, so that a large store is quick to open. Raises
-        `StoreInUse`, `StoreDamaged`, `StoreTooNew`, `StoreUnavailable`.
+        A new store keeps `birth` for all its lives. Without `tuples` they are left for `rows`, so
+        that a large store is quick to open. Raises `StoreInUse`, `StoreDamaged`, `StoreTooNew`,
+        `StoreUnavailable`.
         """
 
     def attach(self) -> None:

@@ -52,12 +52,14 @@ class Reader:
     def load(self) -> Loaded:
         """Everything but the tuples."""
         durable = Durable()
-        found = list(self.ask("SELECT life, batch, last_at, clock, floor, journal FROM state"))
+        found = list(
+            self.ask("SELECT birth, life, batch, last_at, clock, floor, journal FROM state")
+        )
         if len(found) != 1:
             raise StoreDamaged(
                 where=self.where, table="state", key="", why=f"it has {len(found)} rows, not 1"
             )
-        life, batch, last_at, clock, durable.floor, journal = found[0]
+        birth, life, batch, last_at, clock, durable.floor, journal = found[0]
         durable.agents.update(self.ask("SELECT agent, count FROM agents ORDER BY agent"))
         self._load_programs(durable)
         for agent, space, blob in self.ask(
@@ -68,6 +70,8 @@ class Reader:
         durable.members = self.members("", ())
         for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels)):
             self._load_book(name, book)
+        for peer, its, own in self.ask("SELECT peer, birth, own FROM births ORDER BY peer"):
+            durable.births[peer] = (its, own)
         for core, n, blob in self.ask("SELECT core, n, body FROM routing ORDER BY core, n"):
             changes = durable.routing.setdefault(core, [])
             if blob is not None:
@@ -90,7 +94,7 @@ class Reader:
         read = tuple([int(part) for part in clock.split(",")]) if clock else ()
         rows = list(self.ask("SELECT seq, body FROM journal ORDER BY seq LIMIT 1"))
         forgotten = self.records(*rows[0])[0].seq - 1 if rows else journal
-        beginning = Beginning(life, durable, tuple(outbox), last_at, read)
+        beginning = Beginning(life, durable, tuple(outbox), last_at, read, birth)
         return Loaded(beginning, batch, counters, forgotten, backlog)
 
     def backlog(self) -> Backlog:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Row
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
@@ -42,6 +43,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.life = 0
+        self.birth = 0  # until it is told one
         self.durable = Durable()
         self.last_at = 0
         self.clock: tuple[int, ...] = ()
@@ -56,8 +58,14 @@ class MemoryStore:
         """The name that `open_store` knows it by."""
         return "memory"
 
-    def begin(self, *, tuples: bool = True) -> Beginning:
+    @property
+    def lasts(self) -> bool:
+        """It ends with the process."""
+        return False
+
+    def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin the next life."""
+        self.birth = self.birth or birth
         self.life += 1
         self._loading = [
             (space, key) for space, held in self.durable.tuples.items() for key in held
@@ -67,7 +75,7 @@ class MemoryStore:
             durable = Durable()
             durable.__dict__.update(self.durable.__dict__, tuples={})
         outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
-        return Beginning(self.life, durable, outbox, self.last_at, self.clock)
+        return Beginning(self.life, durable, outbox, self.last_at, self.clock, self.birth)
 
     def attach(self) -> None:
         """It is at hand as it is."""
@@ -146,7 +154,8 @@ class MemoryStore:
     def dump(self) -> Iterator[Header | Step]:
         """Everything as it is now."""
         sealed = min(self._entries, default=self._last_seq + 1) - 1
-        yield Header(self.life, self.last_at, self.clock, sealed, numbers_of(self.durable))
+        numbers = numbers_of(self.durable)
+        yield Header(self.life, self.last_at, self.clock, sealed, numbers, self.birth)
         outbox = tuple([kept for held in self._outbox.values() for kept in held.values()])
         yield Step(tuple(changes_of(self.durable)), outbox, tuple(self._entries.values()))
         for space, held in self.durable.tuples.items():
@@ -157,6 +166,7 @@ class MemoryStore:
         if self.life > 1 or self.last_at:
             raise StoreNotEmpty(where=self.where)
         self.life, self.last_at, self.clock = header.life, header.last_at, header.clock
+        self.birth = header.birth
         self._last_seq = header.journal
         for name, peer, number in header.numbers:
             book = self.durable.transfers if name == TRANSFERS else self.durable.parcels

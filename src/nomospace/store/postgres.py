@@ -40,6 +40,8 @@ from nomospace.store.interface import (
 )
 from nomospace.store.schema import (
     BACKLOG,
+    BIRTH,
+    BIRTHS,
     FIRST_STATE,
     OTHERS,
     STATEMENTS,
@@ -124,7 +126,7 @@ class PostgresStore(SqlStore):
             if version is None:
                 self._create()
             elif version < VERSION:
-                self._bring_up_to_date()
+                self._bring_up_to_date(version)
 
     def _version(self) -> int | None:
         """The version of the tables; `None` where there are none."""
@@ -145,12 +147,18 @@ class PostgresStore(SqlStore):
                 writer.execute(statement.encode())
             writer.execute(FIRST_STATE.encode())
 
-    def _bring_up_to_date(self) -> None:
-        """Version 1, the first one here, had no backlog, and an index on the fields of tuples."""
+    def _bring_up_to_date(self, version: int) -> None:
+        """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
+
+        Version 2 knew nothing of births.
+        """
         writer = self._write_with()
         with writer.transaction():
-            writer.execute(BACKLOG.format(**_WORDS).encode())
-            writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
+            if version < 2:
+                writer.execute(BACKLOG.format(**_WORDS).encode())
+                writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
+            writer.execute(BIRTH.format(**_WORDS).encode())
+            writer.execute(BIRTHS.format(**_WORDS).encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property

@@ -7,11 +7,12 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 
 | table | a row is |
 | --- | --- |
-| `state` | the host: its life, the number of its last commit, the time of it, the floor of views |
+| `state` | the host: birth, life, number and time of its last commit, the floor of views |
 | `agents`, `programs`, `spaces` | an agent, what it runs, an interface space of it |
 | `tuples` | a tuple; `n` is the order of writing, `f0` to `f3` what the first fields are found by |
 | `members`, `rulings` | a membership as it once was, and a ruling since |
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
+| `births` | the birth of a peer that these numbers are for, and the one of this host |
 | `routing` | a change of a daemon or server; without a body, its beginning |
 | `laws` | a law, or an ontology, that was brought here |
 | `outbox` | something for an agent's client |
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from nomospace.protocols.births import BEFORE
 from nomospace.terms import Term
 
 Params: TypeAlias = tuple[Any, ...]
@@ -32,7 +34,7 @@ Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the tables that this nomospace writes."""
 
 COLUMNS: Final = 4
@@ -49,6 +51,14 @@ BY_FIELDS: Final = "CREATE INDEX IF NOT EXISTS tuples_fields ON tuples (space, a
 """The index to match by. Made when it is first asked for: a host itself never asks, and an index
 on what tuples show costs more than all else about them."""
 
+BIRTHS: Final = """
+CREATE TABLE births (
+    peer TEXT NOT NULL PRIMARY KEY, birth {int} NOT NULL, own {int} NOT NULL
+) {lean}
+"""
+BIRTH: Final = f"ALTER TABLE state ADD COLUMN birth {{int}} NOT NULL DEFAULT {BEFORE}"
+"""A store that lived before there were births has forgotten nothing since, and says so."""
+
 BACKLOG: Final = "CREATE TABLE backlog (n {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)"
 
 OTHERS: Final = (
@@ -57,7 +67,7 @@ OTHERS: Final = (
 CREATE TABLE state (
     one {int} NOT NULL PRIMARY KEY CHECK (one = 1), version {int} NOT NULL, life {int} NOT NULL,
     batch {int} NOT NULL, last_at {int} NOT NULL, clock TEXT NOT NULL, floor {int} NOT NULL,
-    journal {int} NOT NULL
+    journal {int} NOT NULL, birth {int} NOT NULL
 );
 CREATE TABLE agents (agent TEXT NOT NULL PRIMARY KEY, count {int} NOT NULL) {lean};
 CREATE TABLE programs (
@@ -87,13 +97,14 @@ CREATE TABLE laws (hash TEXT NOT NULL PRIMARY KEY, body {blob} NOT NULL);
 CREATE TABLE outbox (
     agent TEXT NOT NULL, number {int} NOT NULL, body {blob} NOT NULL, PRIMARY KEY (agent, number)
 ) {lean};
-CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL)
+CREATE TABLE journal (seq {int} NOT NULL PRIMARY KEY, body {blob} NOT NULL);
 """
+    + BIRTHS
 )
 
 FIRST_STATE: Final = (
-    "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal)"
-    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0)"
+    "INSERT INTO state (one, version, life, batch, last_at, clock, floor, journal, birth)"
+    f" VALUES (1, {VERSION}, 0, 0, 0, '', 0, 0, 0)"
 )
 
 
@@ -140,11 +151,14 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
     "given": {
         "given": _put("given", "book peer number body", "book peer number"),
         "taken": "DELETE FROM given WHERE book = ? AND peer = ? AND number <= ?",
+        "given to nobody": "DELETE FROM given WHERE peer = ?",
     },
     "peers": {
         "last given": _put("peers", "book peer given", "book peer"),
         "last got": _put("peers", "book peer got", "book peer"),
+        "peer forgotten": "DELETE FROM peers WHERE peer = ?",
     },
+    "births": {"birth learnt": _put("births", "peer birth own", "peer")},
     "routing": {
         "routing changed": "INSERT INTO routing (core, n, body) VALUES (?, ?, ?)",
         "routing over": "DELETE FROM routing WHERE core = ?",

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
+from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Row
 from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
 from nomospace.store.batch import Batch, Counters
@@ -147,11 +148,17 @@ class SqlStore(ABC):
 
     # -- a life --------------------------------------------------------------------------------
 
-    def begin(self, *, tuples: bool = True) -> Beginning:
+    @property
+    def lasts(self) -> bool:
+        """Databases do."""
+        return True
+
+    def begin(self, *, tuples: bool = True, birth: int = BEFORE) -> Beginning:
         """Begin a new life, with what earlier ones wrote down."""
         self._open(alone=True)
         with self._transaction():
             self._catch_up_inside()
+            self._do("UPDATE state SET birth = ? WHERE one = 1 AND birth = 0", (birth,))
             self._do("UPDATE state SET life = life + 1 WHERE one = 1")
         with self._reading():
             loaded = self._tables.load()
@@ -410,7 +417,8 @@ class SqlStore(ABC):
             beginning = loaded.beginning
             numbers = numbers_of(beginning.durable)
             clock, forgotten = beginning.clock, loaded.forgotten
-            yield Header(beginning.life, beginning.last_at, clock, forgotten, numbers)
+            life, last_at, birth = beginning.life, beginning.last_at, beginning.birth
+            yield Header(life, last_at, clock, forgotten, numbers, birth)
             yield Step(tuple(changes_of(beginning.durable)), beginning.outbox)
             stored = (
                 TuplePut(space, read("tuples", str(n), decode_row, blob))
@@ -430,8 +438,15 @@ class SqlStore(ABC):
             raise StoreNotEmpty(where=self.where)
         with self._transaction():
             self._do(
-                "UPDATE state SET life = ?, last_at = ?, clock = ?, journal = ? WHERE one = 1",
-                (header.life, header.last_at, _clock_text(header.clock), header.journal),
+                "UPDATE state SET birth = ?, life = ?, last_at = ?, clock = ?, journal = ?"
+                " WHERE one = 1",
+                (
+                    header.birth,
+                    header.life,
+                    header.last_at,
+                    _clock_text(header.clock),
+                    header.journal,
+                ),
             )
             self._carry_out([("last given", list(header.numbers))])
         self._life = header.life

@@ -34,6 +34,8 @@ from nomospace.store.interface import (
 )
 from nomospace.store.schema import (
     BACKLOG,
+    BIRTH,
+    BIRTHS,
     FIRST_STATE,
     OTHERS,
     STATEMENTS,
@@ -395,5 +397,14 @@ def _from_1(store: SqliteStore) -> None:
     store._do("DROP INDEX IF EXISTS tuples_fields")
 
 
-_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {0: _from_0, 1: _from_1}
+def _from_2(store: SqliteStore) -> None:
+    """Version 2 knew nothing of births."""
+    store._script(BIRTH + ";" + BIRTHS)
+
+
+_MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
+    0: _from_0,
+    1: _from_1,
+    2: _from_2,
+}
 """What brings a store from each older version to the next, inside one transaction."""

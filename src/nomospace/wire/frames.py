@@ -74,7 +74,7 @@ def encode_frame(frame: Any) -> bytes:
 
     >>> from nomospace.protocols.courier import Receipt
     >>> encode_frame(Receipt(7)).hex(" ")
-    '01 92 a7 72 65 63 65 69 70 74 07'
+    '01 94 a7 72 65 63 65 69 70 74 07 00 00'
     """
     data = seal(_VERSION, frame)
     if len(data) > FRAME_BYTES_MAX:
@@ -112,7 +112,7 @@ def decode_frame(data: bytes) -> Any:
     """The frame that bytes stand for; raises `BadFrame` when they stand for none.
 
     >>> decode_frame(bytes.fromhex("0192a77265636569707407"))
-    Receipt(number=7)
+    Receipt(number=7, birth=0, to=0)
     """
     if len(data) > FRAME_BYTES_MAX:
         raise BadFrame(why=f"{len(data):,} bytes are over the limit of {FRAME_BYTES_MAX:,}")

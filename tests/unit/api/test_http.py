@@ -18,6 +18,8 @@ from nomospace.node.config import read_config
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.node.serve import Server
 
+pytestmark = pytest.mark.usefixtures("born_alike")
+
 OPEN_LAW = "law(open). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver)."
 SHUT_LAW = "law(shut). R1. sent(_, ping(_), _) :- loud@CS, do(forward)."
 AGENT = "/v1/agents/ann@ward"

@@ -86,7 +86,7 @@ def test_for_whom_and_by_whom(cli: Cli) -> None:
     (line,) = cli.data("tuple", "ls", "offers", "--long")
     assert line["writer"] == line["holder"] == "nurse@ward"
     assert line["for"] == "porter@ward"
-    assert "1 by nurse@ward  nurse@ward  porter@ward" in cli.run("tuple", "ls", "offers", "-l")
+    assert " by nurse@ward  nurse@ward  porter@ward" in cli.run("tuple", "ls", "offers", "-l")
     assert cli.data("tuple", "take", "offers", "bed", "_", "--at", "nurse@ward") == [["bed", 4]]
     assert "'porter' is no agent" in cli.run("tuple", "out", "o", "x", "--to", "porter", code=2)
 

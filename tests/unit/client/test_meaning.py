@@ -17,6 +17,8 @@ from nomospace.meaning.question import BadQuestion
 from nomospace.terms.templates import ANY
 from tests.serving import ServedHost, serve
 
+pytestmark = pytest.mark.usefixtures("born_alike")
+
 CARS = Ontology(
     "cars",
     [

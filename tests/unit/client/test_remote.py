@@ -89,6 +89,7 @@ async def until(true: Callable[[], bool]) -> None:
 # -- the whole API -------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("born_alike")
 def test_everything_that_an_agent_does_works_from_afar() -> None:
     async def program(scene: Scene) -> None:
         nurse = await scene.far.agent("nurse")

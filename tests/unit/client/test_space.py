@@ -26,6 +26,8 @@ from nomospace.terms import NotATerm, TooLarge
 from nomospace.terms.templates import BadWidth, FormalInTuple, NotAPattern
 from tests.unit.client.programs import Ward, in_ward
 
+pytestmark = pytest.mark.usefixtures("born_alike")
+
 
 def test_a_tuple_compares_unpacks_and_travels() -> None:
     async def program(ward: Ward) -> Tuple:

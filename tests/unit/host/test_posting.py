@@ -19,9 +19,10 @@ from nomospace.host import (
     Transmit,
 )
 from nomospace.host import posting as post_office
-from nomospace.host.changes import ParcelPlaced
+from nomospace.host.changes import BirthLearnt, ParcelPlaced
 from nomospace.host.posting import Letter
 from nomospace.law import load
+from nomospace.protocols.births import BEFORE, SILENT
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.routing.frames import Hint, NotPrimary, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
@@ -33,9 +34,9 @@ def test_a_parcel_of_no_known_kind_is_noted_and_taken_off_its_sender(what: objec
     host = Host("a", life=1, now=0)
     effects = host.handle(Heard("b", Parcel(1, what)), now=0)
     assert effects == [
-        Persist((ParcelPlaced("b", 1),)),
+        Persist((BirthLearnt("b", SILENT, BEFORE), ParcelPlaced("b", 1))),
         Note("bad-parcel", {"peer": "b", "number": 1, "kind": type(what).__name__}),
-        Transmit("b", Receipt(1)),
+        Transmit("b", Receipt(1, BEFORE, SILENT)),
     ]
 
 

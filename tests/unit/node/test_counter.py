@@ -24,6 +24,8 @@ from nomospace.wire.framing import join, split
 from nomospace.wire.packing import pack
 from tests.serving import ServedHost
 
+pytestmark = pytest.mark.usefixtures("born_alike")
+
 
 class Pipe:
     """A transport that keeps what is written."""

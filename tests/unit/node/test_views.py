@@ -14,6 +14,8 @@ from nomospace.node.config import read_config
 from nomospace.node.serve import Server
 from nomospace.node.views import COUNTED_MAX, NotSeen, Views
 
+pytestmark = pytest.mark.usefixtures("born_alike")
+
 LAW = """law(quiet).
 R1. sent(_, hum(_), _) :- do(forward), do(+hummed).
 R2. sent(_, later(_), _) :- hummed@CS, do(imposeObligation(nag, 1000, sec)).

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nomospace.protocols.courier import PAUSE_MIN_US, Courier
+from itertools import pairwise
+
+from nomospace.protocols.births import BEFORE, Births, News
+from nomospace.protocols.courier import PAUSE_MAX_US, PAUSE_MIN_US, Courier, Parcel
 from nomospace.protocols.transfers import Transfers
 
 EVERY_US = PAUSE_MIN_US // 2
@@ -39,3 +42,32 @@ def test_news_of_the_peer_puts_the_next_try_off() -> None:
     assert here.next_deadline() == 100 + PAUSE_MIN_US
     here.receive("b", receipt, now=200)  # the same again is no news
     assert here.next_deadline() == 100 + PAUSE_MIN_US
+
+
+def test_a_parcel_comes_again_and_again_while_the_peer_is_silent() -> None:
+    """After pauses that double, up to a limit: a host that is away for a day costs little."""
+    here = Courier(Transfers(), now=0)
+    _, frame = here.send("b", "a parcel", now=0)
+    tries = [0]
+    for _ in range(8):
+        due = here.next_deadline()
+        assert due is not None
+        assert here.tick(now=due) == [("b", frame)]
+        tries.append(due)
+    pauses = [later - sooner for sooner, later in pairwise(tries)]
+    doubled = [min(PAUSE_MIN_US << n, PAUSE_MAX_US) for n in range(8)]
+    assert pauses == doubled
+
+
+def test_what_waits_under_other_births_goes_out_at_once() -> None:
+    """And what had come early, for the births before, is void."""
+    births = Births(BEFORE)
+    here = Courier(Transfers(), births=births, now=0)
+    births.learn("b", News(50, BEFORE, anew=False))
+    here.send("b", "a parcel", now=0)
+    assert here.receive("b", Parcel(2, "early", 50, BEFORE), now=0)[0] == []
+    births.learn("b", News(70, BEFORE, anew=True))
+    here.book.renew("b")
+    here.renewed("b", now=5)
+    assert here.tick(now=5) == [("b", Parcel(1, "a parcel", BEFORE, 70))]
+    assert here.receive("b", Parcel(1, "first", 70, BEFORE), now=6)[0] == [(1, "first")]

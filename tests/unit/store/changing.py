@@ -10,6 +10,7 @@ from nomospace.host.calls import LawText
 from nomospace.host.changes import (
     AgentCame,
     AgentWent,
+    BirthLearnt,
     Book,
     Change,
     Durable,
@@ -188,13 +189,17 @@ class Author:
     def floor(self) -> Change:
         return FloorRaised(self.rng.randint(0, 100))
 
+    def born(self) -> Change:
+        peer, birth = self.rng.choice(PEERS), self.rng.randint(0, 10**15)
+        return BirthLearnt(peer, birth, 1, anew=self.rng.random() < 0.3)
+
 
 _KINDS = [
     *["put"] * 5,
     *["gone"] * 3,
     *["ruled"] * 3,
     *"came went program state opened joined transfer parcel taken placed".split(),
-    *"routed folded law floor".split(),
+    *"routed folded law floor born".split(),
 ]
 
 

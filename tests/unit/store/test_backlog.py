@@ -144,6 +144,8 @@ def test_a_store_without_a_backlog_gets_one(kind: str, engines: MakeEngine) -> N
     store.close()
     with raw(engine) as run:
         run("DROP TABLE backlog")
+        run("DROP TABLE births")
+        run("ALTER TABLE state DROP COLUMN birth")
         run("UPDATE state SET version = 1")
     store = engine.open()
     assert len(store.begin().durable.tuples["jobs"]) == 1

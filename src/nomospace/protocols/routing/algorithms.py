@@ -99,9 +99,10 @@ class Algorithm(msgspec.Struct, frozen=True):
         *,
         limits: Limits = DEFAULT_LIMITS,
         tickets: Tickets = plain_ticket,
+        life: int = 0,
     ) -> Server:
         """The server of a domain, without a standby."""
-        return self.servers(site, domain, places, limits=limits, tickets=tickets)
+        return self.servers(site, domain, places, limits=limits, tickets=tickets, life=life)
 
 
 CENTRAL: Final = Algorithm("central", False, CentralDaemon, CentralServer)

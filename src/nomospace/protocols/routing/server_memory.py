@@ -54,6 +54,7 @@ class ServerMemory:
         *,
         limits: Limits = DEFAULT_LIMITS,
         tickets: Tickets = plain_ticket,
+        life: int = 0,
     ) -> None:
         self.site = site
         self.domain = domain
@@ -66,7 +67,7 @@ class ServerMemory:
         self._tombs: dict[str, None] = {}
         self._strays: dict[str, dict[tuple[str, int], None]] = {}
         self._stray_count = 0
-        self._life = 0
+        self._life = life
         self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
         self._passed: OrderedDict[PostId, str] = OrderedDict()
 
@@ -176,7 +177,12 @@ class ServerMemory:
     def fresh(self) -> Self:
         """A server for the same domain that knows nothing yet."""
         return type(self)(
-            self.site, self.domain, self.places, limits=self.limits, tickets=self._tickets
+            self.site,
+            self.domain,
+            self.places,
+            limits=self.limits,
+            tickets=self._tickets,
+            life=self._life,
         )
 
     def copy(self) -> Self:

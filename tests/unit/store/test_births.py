@@ -1,0 +1,72 @@
+"""A store keeps its birth, and those of the peers that its numbers are for."""
+
+import pytest
+
+from nomospace.host.changes import (
+    BirthLearnt,
+    Change,
+    ParcelGiven,
+    ParcelPlaced,
+    TransferGiven,
+)
+from nomospace.host.moving import Welcome
+from nomospace.protocols.births import BEFORE
+from nomospace.protocols.spaces import Migrated, Row
+from nomospace.store.interface import Step
+from tests.unit.store.engines import SQL, MakeEngine, engines
+from tests.unit.store.test_trouble import raw
+
+__all__ = ["engines"]
+
+KINDS = ("memory", *SQL)
+GIFT = Migrated("box", "", Row(("gift", 1), "ann@a", 1, "ann@a", "bob@b"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_birth_is_given_once(kind: str, engines: MakeEngine) -> None:
+    store = engines(kind).open()
+    first, again = store.begin(birth=700), store.begin(birth=900)
+    assert (first.birth, first.life) == (700, 1)
+    assert (again.birth, again.life) == (700, 2)
+    store.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_with_one_that_was_born_again_begin_anew(kind: str, engines: MakeEngine) -> None:
+    """In one step with what is given to it again; numbers with others stay."""
+    store = engines(kind).open()
+    store.begin(birth=700)
+    before: list[Change] = [
+        ParcelGiven(peer, number, Welcome(number)) for peer in "bc" for number in (1, 2)
+    ]
+    got: list[Change] = [ParcelPlaced("b", 5), ParcelPlaced("c", 6), TransferGiven("b", 1, GIFT)]
+    store.commit([Step((BirthLearnt("b", 500, 700), *before, *got))], at=1)
+    again = (ParcelGiven("b", 1, Welcome(2)), TransferGiven("b", 1, GIFT))
+    store.commit([Step((BirthLearnt("b", 800, 700, anew=True), *again))], at=2)
+    durable = store.begin().durable
+    assert durable.births == {"b": (800, 700)}
+    assert durable.parcels.pending["b"] == {1: Welcome(2)}
+    assert durable.parcels.pending["c"] == {1: Welcome(1), 2: Welcome(2)}
+    assert durable.parcels.numbers == {"b": 1, "c": 2}
+    assert durable.parcels.got == {"c": 6}
+    assert (durable.transfers.pending, durable.transfers.got) == ({"b": {1: GIFT}}, {})
+    store.close()
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_store_from_before_births_has_forgotten_nothing(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin(birth=700)
+    store.commit([Step((ParcelGiven("b", 1, Welcome(1)),))], at=1)
+    store.close()
+    with raw(engine) as run:
+        run("DROP TABLE births")
+        run("ALTER TABLE state DROP COLUMN birth")
+        run("UPDATE state SET version = 2")
+    store = engine.open()
+    beginning = store.begin(birth=900)
+    assert (beginning.birth, beginning.life) == (BEFORE, 2)
+    assert beginning.durable.parcels.numbers == {"b": 1}
+    assert list(store.inspect()) == []
+    store.close()
