@@ -12,8 +12,9 @@ from nomospace.host.changes import (
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE
 from nomospace.protocols.spaces import Migrated, Row
+from nomospace.store import sqlite
 from nomospace.store.interface import Step
-from tests.unit.store.engines import SQL, MakeEngine, engines
+from tests.unit.store.engines import SQL, Engine, MakeEngine, engines
 from tests.unit.store.test_trouble import raw
 
 __all__ = ["engines"]
@@ -64,9 +65,27 @@ def test_a_store_from_before_births_has_forgotten_nothing(kind: str, engines: Ma
         run("DROP TABLE births")
         run("ALTER TABLE state DROP COLUMN birth")
         run("UPDATE state SET version = 2")
+    if kind == "sqlite":
+        cut_short(engine)
     store = engine.open()
     beginning = store.begin(birth=900)
     assert (beginning.birth, beginning.life) == (BEFORE, 2)
     assert beginning.durable.parcels.numbers == {"b": 1}
     assert list(store.inspect()) == []
     store.close()
+
+
+def cut_short(engine: Engine) -> None:
+    """Bring a store up to date, and fail when all is done but the note of its version."""
+
+    def fail(store: sqlite.SqliteStore) -> None:
+        whole(store)
+        raise RuntimeError("the power went out")
+
+    whole = sqlite._MIGRATIONS[2]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sqlite._MIGRATIONS, 2, fail)
+        store = engine.open()
+        with pytest.raises(RuntimeError):
+            store.begin(birth=800)
+        store.close()
