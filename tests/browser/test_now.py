@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from nomospace.console.places.first_minute import AWAY
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 from tests.browser.ward import HOSTS, begin, hospital_of
@@ -211,11 +212,13 @@ def test_the_card_folds_into_the_help_button_and_stays_there(page: Page) -> None
     card = page.get_by_label("The first minute")
     page.get_by_role("button", name="Put this card away").click()
     expect(card).not_to_be_visible()
+    page.wait_for_function(f"document.cookie.includes('{AWAY}')")
     page.reload()
     page.wait_for_selector(".map-agent")
     expect(card).not_to_be_visible()
     page.get_by_role("button", name="Help").click()
     expect(card).to_be_visible()
+    page.wait_for_function(f"!document.cookie.includes('{AWAY}')")  # the next test has this browser
 
 
 def test_what_is_done_in_vain_is_said_in_place(page: Page, ward: Site) -> None:
