@@ -1,8 +1,11 @@
-"""Files of the pages, from memory and packed beforehand.
+"""Files of the pages, from memory.
 
 A first page asks for some twenty files in one breath, and a host that is busy has better things to
 do than to open, read and pack them for every window. So what was asked for once is at hand, in the
 form it is sent in, and one message answers. A file that changed meanwhile is read again.
+
+Who looks from the same machine gets files as they are: packing them would take longer than sending
+them. For all others they are packed, once. (A proxy on this machine packs for its own.)
 
 Only files that lie in the folders when the pages begin are answered, by their exact names: no path
 that is asked for is ever made into one of the disk. Everything else is passed on.
@@ -41,8 +44,6 @@ class Folder(NamedTuple):
 class _Kept(NamedTuple):
     changed: int
     body: bytes
-    packed: bytes
-    """Empty where packing gains nothing."""
     headers: tuple[tuple[bytes, bytes], ...]
     tag: bytes
 
@@ -59,6 +60,7 @@ class FilesAtHand:
             if file.is_file() and file.stat().st_size <= FILE_MAX
         }
         self._kept: dict[str, _Kept] = {}
+        self._packed: dict[bytes, bytes] = {}  # by tag; empty where packing gains nothing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a file that is known."""
@@ -72,9 +74,11 @@ class FilesAtHand:
         if wishes.get(b"if-none-match") == found.tag:
             status, body = 304, b""
         else:
-            if found.packed and b"gzip" in wishes.get(b"accept-encoding", b""):
-                body = found.packed
-                headers += ((b"content-encoding", b"gzip"),)
+            if not _is_near(scope) and b"gzip" in wishes.get(b"accept-encoding", b""):
+                packed = await self._pack(found)
+                if packed:
+                    body = packed
+                    headers += ((b"content-encoding", b"gzip"),)
             headers += ((b"content-length", str(len(body)).encode()),)
         await send({"type": "http.response.start", "status": status, "headers": list(headers)})
         await send(
@@ -88,16 +92,32 @@ class FilesAtHand:
         kept = self._kept.get(path)
         try:
             if kept is None or kept.changed != known[0].stat().st_mtime_ns:
+                if kept is not None:
+                    self._packed.pop(kept.tag, None)
                 kept = self._kept[path] = await asyncio.to_thread(_read, *known)
         except OSError:
             return None  # it is gone: whoever comes next says so
         return kept
 
+    async def _pack(self, found: _Kept) -> bytes:
+        packed = self._packed.get(found.tag)
+        if packed is None:
+            packed = await asyncio.to_thread(gzip.compress, found.body, LEVEL, mtime=0)
+            if len(packed) >= len(found.body) * PACKED_MAX:
+                packed = b""
+            self._packed[found.tag] = packed
+        return packed
+
+
+def _is_near(scope: Scope) -> bool:
+    """Whether somebody asks from this machine."""
+    client = scope.get("client")
+    return client is not None and (client[0] == "::1" or client[0].startswith("127."))
+
 
 def _read(file: Path, cache: str) -> _Kept:
     changed = file.stat().st_mtime_ns  # before it is read: what changes now is read again
     body = file.read_bytes()
-    packed = gzip.compress(body, LEVEL, mtime=0)
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'.encode()
     kind = _KINDS.get(file.suffix) or guess_type(file.name)[0] or "application/octet-stream"
     if kind.startswith("text/"):
@@ -105,7 +125,6 @@ def _read(file: Path, cache: str) -> _Kept:
     return _Kept(
         changed,
         body,
-        packed if len(packed) < len(body) * PACKED_MAX else b"",
         (
             (b"content-type", kind.encode()),
             (b"cache-control", cache.encode()),

@@ -30,10 +30,19 @@ class Site:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b"beyond"})
 
-    def ask(self, path: str, method: str = "GET", **wishes: str) -> tuple[int, Any, bytes]:
+    def ask(
+        self, path: str, method: str = "GET", *, near: bool = False, **wishes: str
+    ) -> tuple[int, Any, bytes]:
         """The status, the headers and the body of an answer."""
         headers = [(k.replace("_", "-").encode(), v.encode()) for k, v in wishes.items()]
-        scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        client = ("127.0.0.1" if near else "192.0.2.7", 50_000)
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "headers": headers,
+            "client": client,
+        }
         said: list[Any] = []
 
         async def send(message: Any) -> None:
@@ -64,6 +73,12 @@ def test_a_file_is_packed_for_those_who_can_unpack_it(site: Site) -> None:
     assert "content-encoding" not in headers
     assert headers["content-type"] == "text/javascript; charset=utf-8"
     assert (headers["cache-control"], headers["vary"]) == ("max-age=0", "accept-encoding")
+
+
+def test_for_those_on_the_same_machine_nothing_is_packed(site: Site) -> None:
+    status, headers, body = site.ask("/own/now/map.js", near=True, accept_encoding="gzip")
+    assert (status, body) == (200, SCRIPT)
+    assert "content-encoding" not in headers
 
 
 def test_what_packing_makes_no_smaller_is_sent_as_it_is(site: Site) -> None:
