@@ -59,6 +59,7 @@ ANY_GIFT: Final = Template.of((GIFT, int))
 NOTES: Final = 160
 GIFTS: Final = 80
 BIRTHS_MIN: Final = 2
+"""How often a host is sure to come back in a world: less would try little."""
 
 HEAL_S: Final = 20
 REST_S: Final = HEAL_S + 22
