@@ -24,6 +24,8 @@ GET_S: Final = 240
 """How long getting a browser may take."""
 WAIT_MS: Final = 10_000
 """How long anything may take to be seen."""
+CONNECTED: Final = "window.did_handshake"
+"""True in a page of the console as soon as what is done in it is heard in order."""
 
 Open = Callable[..., Page]
 """Opens a window: `open(site, "/now")`, logged in unless told `token=False`."""
@@ -119,6 +121,8 @@ def _opening(chromium: Browser) -> Iterator[Open]:
             page.on("console", heard)
             page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(site.link(path) if token else f"{site.url}{path}")
+        if token:
+            page.wait_for_function(CONNECTED)
         return page
 
     yield opening

@@ -95,6 +95,19 @@ def test_a_name_that_is_taken_is_refused_and_stays_in_its_box(table: Site, open_
     expect(page.get_by_label("Your name")).to_have_value("cem")
 
 
+def test_a_name_that_is_typed_while_the_page_connects_counts(table: Site, open_page: Open) -> None:
+    page = open_page(table, "/jigsaw")
+    page.evaluate("window.did_handshake = false")  # from here on events wait, each by itself
+    page.get_by_label("Your name").fill("dag")
+    page.evaluate("""() => {
+        const box = document.querySelector("input[maxlength]");
+        window.did_handshake = true;
+        box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+    }""")
+    expect(page.locator("[data-cell]").first).to_be_visible()
+    expect(page.get_by_text("dag (you)")).to_be_visible()
+
+
 def test_redrover_shows_a_ghost(table: Site, open_page: Open, pictures: Path) -> None:
     ann = open_page(table, "/redrover")
     bob = open_page(table, "/redrover")

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from nicegui import ui
 
 from nomospace.console.look import fault
+from nomospace.console.places.parts import submit
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -69,11 +70,11 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
         sit = ui.button("Sit down", icon="chair").mark("sit")
     said = ui.element("div")
 
-    async def enter() -> None:
+    async def enter(called: str) -> None:
         said.clear()
         sit.disable()
         try:
-            seat = await game.sit((name.value or "").strip())
+            seat = await game.sit(called)
         except NomospaceError as error:
             with said:
                 fault(error)
@@ -84,8 +85,7 @@ def _door(game: Jigsaw, client: Client, fill: Any) -> None:
         client.on_delete(lambda: _leave(client))
         fill()
 
-    sit.on_click(enter)
-    name.on("keydown.enter", enter)
+    submit(name, sit, enter)
 
 
 def _leave(client: Client) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from nomospace.console.look import attributes, fault
 from nomospace.console.stage import ALL_HOSTS
@@ -31,6 +32,23 @@ def choice(
     found.props("dense outlined options-dense").classes("choice")
     found.on_value_change(lambda event: changed(str(event.value)))
     return found
+
+
+def submit(box: ui.input, button: ui.button, do: Callable[[str], Awaitable[None]]) -> None:
+    """Enter in the box and a click on the button do the deed with what stands in the box then.
+
+    The text goes with the deed: while a page connects its events wait, each by itself, so a click
+    may overtake the typing before it, and the box's value here would be the one before.
+    """
+
+    async def done(event: GenericEventArguments) -> None:
+        text = str(event.args or "").strip()
+        box.value = text
+        await do(text)
+
+    with_text = f"() => emit(getHtmlElement({box.id}).value)"
+    box.on("keydown.enter", done, js_handler=with_text)
+    button.on("click", done, js_handler=with_text)
 
 
 def hosts_of(names: Sequence[str]) -> dict[str, str]:
