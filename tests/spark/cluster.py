@@ -19,9 +19,14 @@ from typing import Final, NamedTuple
 import pyspark
 
 from nomospace.pipeline.java import find_java
+from nomospace.pipeline.jobs.home import spark_home
 
-QUICK_TO_START: Final = "-XX:TieredStopAtLevel=1"
-"""Java's first compiler only: nothing here runs for long enough to earn the second its keep."""
+QUICK_TO_START: Final = (
+    "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+"""Java's first compiler only, as nothing here runs for long enough to earn the second its keep; and
+no second look at classes of jars whose hashes are in the lock.
+"""
 START_S: Final = 90.0
 END_S: Final = 20.0
 _CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -57,6 +62,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
                 **os.environ,
                 "JAVA_HOME": str(find_java().home),
                 "PYSPARK_PYTHON": sys.executable,
+                "SPARK_HOME": str(spark_home()),
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_DAEMON_MEMORY": "512m",
                 "SPARK_WORKER_DIR": str(folder / name),

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from nomospace.pipeline.jobs import session
 from nomospace.pipeline.jobs.session import open_session
 from tests.spark.cluster import QUICK_TO_START, Cluster, standalone
 from tests.unit.pipeline.made import Journals
@@ -47,6 +48,8 @@ def sessions() -> Iterator[Sessions]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", QUICK_TO_START)
         patch.setenv("SPARK_LAUNCHER_OPTS", f"{QUICK_TO_START} -XX:+UseSerialGC")
+        # It takes as long to make as ten starts are quicker by it.
+        patch.setattr(session, "make_archive", lambda **_: None)
         made = Sessions()
         yield made
         made.stop()

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from nomospace.errors import CallerError, Unavailable
 from nomospace.pipeline.java import Java, cache_folder, find_java
 from nomospace.pipeline.jobs.hello import greet
+from nomospace.pipeline.jobs.home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +42,8 @@ CONNECT_S: Final = 3.0
 """How long a master may take to take a connection."""
 ANSWER_S: Final = 60.0
 """How long a cluster may take for its first, empty task."""
+ARCHIVE_FORM: Final = 2
+"""Counts what makes older archives useless: it belongs to the folder that Spark is started from."""
 ARCHIVE_S: Final = 180.0
 """How long making the class archive may take before it is given up."""
 
@@ -247,6 +250,9 @@ def _environment(java: Java, master: str) -> Iterator[None]:
     wanted = {"JAVA_HOME": str(java.home)}
     wanted.setdefault("PYSPARK_PYTHON", os.environ.get("PYSPARK_PYTHON", sys.executable))
     wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    home = spark_home() if master.startswith(("local", "spark:")) else None
+    if home is not None:  # other masters' drivers hand the zipped Python on
+        wanted["SPARK_HOME"] = str(home)
     if stays_here(master):
         wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
     before = {name: os.environ.get(name) for name in wanted}
@@ -266,7 +272,8 @@ def _environment(java: Java, master: str) -> Iterator[None]:
 
 def archive_file(java: Java) -> Path:
     """Where the class archive of a Java is, made or not."""
-    return cache_folder() / f"spark-{version('pyspark')}-java-{java.version}-{java.of}.jsa"
+    of = f"spark-{version('pyspark')}-java-{java.version}-{java.of}"
+    return cache_folder() / f"{of}-{ARCHIVE_FORM}.jsa"
 
 
 def make_archive(*, say: Say = lambda words: None) -> Path:
@@ -291,9 +298,10 @@ def make_archive(*, say: Say = lambda words: None) -> Path:
     except (subprocess.SubprocessError, OSError) as error:
         # Only time is lost: sessions start without it.
         say(f"no class archive ({_first_line(error)}); sessions start slower")
+    else:
+        say(f"class archive made in {monotonic() - began:.1f} s")
     finally:
         beside.unlink(missing_ok=True)
-    say(f"class archive made in {monotonic() - began:.1f} s")
     return archive
 
 
