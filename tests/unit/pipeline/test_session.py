@@ -50,7 +50,7 @@ def test_the_class_archive_appears_whole_or_not_at_all(
     python.write_text(program)
     python.chmod(0o755)
     monkeypatch.setattr(session, "cache_folder", lambda: cache)
-    monkeypatch.setattr(session.sys, "executable", str(python))
+    monkeypatch.setattr(sys, "executable", str(python))
     said: list[str] = []
     archive = session.make_archive(say=said.append)
     assert archive.is_file() is made
