@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.site import Site
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 GET_S: Final = 240
 """How long getting a browser may take."""
-WAIT_MS: Final = 10_000
+WAIT_MS: Final = 15_000
 """How long anything may take to be seen."""
+expect.set_options(timeout=WAIT_MS)
 CONNECTED: Final = "window.did_handshake"
 """True in a page of the console as soon as what is done in it is heard in order."""
 

@@ -128,10 +128,14 @@ def test_waiting_for_a_tuple_that_comes(cli: Cli, url: str, tmp_path: Path) -> N
     )
 
 
+def _waiting(cli: Cli) -> list[tuple[str, int]]:
+    return [(line["name"], line["waiting"]) for line in cli.data("space", "ls")]
+
+
 def test_a_wait_that_is_interrupted_takes_nothing(cli: Cli, url: str, tmp_path: Path) -> None:
     as_eve = ("--wait", "30", "--host", url, "--as", "eve")
     with command(tmp_path, "tuple", "take", "ended", "_", *as_eve) as child:
-        wait_until(lambda: any(line["waiting"] for line in cli.data("space", "ls")))
+        wait_until(lambda: ("ended", 1) in _waiting(cli))  # not before it hears of signals
         child.send_signal(signal.SIGINT)
         assert child.wait(20) == 130
     cli.run("tuple", "out", "ended", "17")

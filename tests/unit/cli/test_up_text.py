@@ -51,8 +51,8 @@ def test_ctrl_c_ends_it_with_an_account_and_success() -> None:
         sleep(0.3)
         up.send_signal(signal.SIGINT)
         began = monotonic()
-        out, err = up.communicate(timeout=10)
-        assert monotonic() - began < 2
+        out, err = up.communicate(timeout=20)
+        assert monotonic() - began < 5
     assert (up.returncode, err) == (0, "")
     account = out.splitlines()[-4:]
     for line, starts in zip(account, ("The hospital worked", "→ ", "", "Next: "), strict=True):
