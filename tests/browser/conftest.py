@@ -47,7 +47,7 @@ def chromium() -> Iterator[Browser]:
         # What Playwright has downloaded itself is found by itself.
         browser = playwright.chromium.launch(
             executable_path=path,
-            args=["--no-sandbox"] if os.geteuid() == 0 else [],
+            args=["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])],
         )
         yield browser
         browser.close()
