@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -10,6 +12,12 @@ from tests.rounds import Rounds, put_long_first
 # Machines are shared: that making an input took long says nothing about the test.
 settings.register_profile("shared", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: a shell's background jobs do not, nor would any process that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
