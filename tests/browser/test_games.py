@@ -1,4 +1,6 @@
-"""The two games in real windows: a jigsaw through a disconnection, and a ghost on the field."""
+"""The games in real windows: a jigsaw through a disconnection, a ghost on the field, and letters
+that follow an assistant.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,21 @@ from tests.browser.site import Servers, Site, site
 
 
 async def begin(servers: Servers) -> Stages:
-    """A small puzzle and a field, each on hosts of its own."""
+    """A small puzzle, a field, and people with assistants, each on hosts of their own."""
+    from nomospace.apps.assistants.live import SITES, Assistants
     from nomospace.apps.jigsaw.live import Table
     from nomospace.apps.jigsaw.puzzle import Puzzle
     from nomospace.apps.redrover.live import Field
     from nomospace.cli.venue import InProcess
+    from nomospace.node.together import Together
 
     del servers  # the games have hosts of their own
     table, field = Table(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)
     await table.start()
     await field.start()
-    return Stages(games={"jigsaw": table, "redrover": field})
+    people = Assistants(await Together(list(SITES)).__aenter__())  # until the process ends
+    await people.start()
+    return Stages(games={"jigsaw": table, "redrover": field, "assistants": people})
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +128,15 @@ def test_redrover_shows_a_ghost(table: Site, open_page: Open, pictures: Path) ->
     ann.screenshot(path=pictures / "redrover.png")
     bob.get_by_role("switch", name="Put the device away").click()
     expect(ann.locator("[data-name=bob][data-ghost=false]")).to_be_attached(timeout=30_000)
+
+
+def test_a_letter_follows_an_assistant_to_the_experts(table: Site, open_page: Open) -> None:
+    page = open_page(table, "/assistants")
+    work = page.get_by_label("Work for the experts")
+    work.fill("a riddle")
+    work.press("Enter")
+    told = page.get_by_role("log")
+    expect(told).to_contain_text("took “a riddle” to the institute")
+    page.get_by_role("button", name="Write to it").click()
+    expect(page.get_by_role("status")).to_contain_text("hop")
+    expect(told).to_contain_text("is back: “a riddle” is mended")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 
 from nomospace.console.look import fault
+from nomospace.console.places.parts import submit
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -104,8 +105,10 @@ def show(frame: Frame) -> None:
     summon.on_click(
         lambda: attempt(lambda: game.summon(str(whose.value), str(where.value)), summon)
     )
-    delegate.on_click(
-        lambda: attempt(lambda: game.delegate(str(whose.value), str(task.value)), delegate)
+    submit(
+        task,
+        delegate,
+        lambda text: attempt(lambda: game.delegate(str(whose.value), text), delegate),
     )
     write.on_click(lambda: attempt(send, write))
     why.on_click(lambda: frame.open("ruling", last[0].deed.host, last[0].deed.record))
