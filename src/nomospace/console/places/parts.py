@@ -16,7 +16,9 @@ from nomospace.console.stage import ALL_HOSTS
 from nomospace.errors import NomospaceError
 
 
-def act(words: str, do: Callable[..., Any], *, main: bool = False, label: str = "") -> ui.button:
+def act(
+    words: str, do: Callable[..., Any] | None = None, *, main: bool = False, label: str = ""
+) -> ui.button:
     """A button; `main` is the one that a place is for."""
     button = ui.button(words, on_click=do, color=None)
     button.props("flat no-caps dense").classes("act act-main" if main else "act")

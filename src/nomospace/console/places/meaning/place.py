@@ -23,7 +23,7 @@ from nomospace.console.editor import Editor
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, fault, mono
 from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, Meaning
-from nomospace.console.places.parts import Working, act, card_head, choice
+from nomospace.console.places.parts import Working, act, card_head, choice, submit
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -210,7 +210,6 @@ class MeaningPlace:
         ).classes("meaning-tuples")
         self._template = ui.input("Template", value=state.template, on_change=self._templated)
         self._template.props("dense outlined").classes("meaning-template mono")
-        self._template.on("keydown.enter", self._match)
         with ui.element("div").classes("chips"):
             ui.label("try").classes("quiet small")
             for template, about in TEMPLATES.items():
@@ -220,7 +219,8 @@ class MeaningPlace:
                     ui.label(about)
         with ui.element("div").classes("line-up"):
             choice("Several together", CORRELATE, state.correlate, self._correlate)
-            run = act("Match", self._match, main=True)
+            run = act("Match", main=True)
+        submit(self._template, run, lambda _: self._match())
         self._working = Working(run, ui.element("div"))
         self._answers = ui.element("div").classes("meaning-answers").props("aria-live=polite")
 
