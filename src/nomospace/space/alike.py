@@ -89,13 +89,13 @@ class Alike(Bounded):
 
     def ready(self, size: int) -> list[Ready]:
         """The networks for sets of a size, with the ids of this question."""
-        models = self._model.ready(size)
-        self.complete = self._model.complete
         if self._bound_version != self.facts.version:
             self._bound_version = self.facts.version
             self._bound.clear()
         found = self._bound.get(size)
         if found is None:
+            models = self._model.ready(size)
+            self.complete = self._model.complete
             found = self._bound[size] = [self._bind(one) for one in models]
         return found
 

@@ -194,13 +194,12 @@ class Correlating:
         if row is None:
             return None
         matcher = group.matcher
-        best: tuple[Row, ...] | None = None
-        for kind, rows in islice(matcher.with_row(row), ROWS_MAX):
-            if best is not None and len(rows) > len(best):
-                break  # they come by size
-            if kind == CORRELATION and (best is None or _orders(rows) < _orders(best)):
-                best = rows
-        return None if best is None else _gathered(Answer(CORRELATION, best, matcher.assigner))
+        for size in range(1, matcher.question.max_set + 1):
+            some = islice(matcher.with_row(row, size), ROWS_MAX)
+            sets = [rows for kind, rows in some if kind == CORRELATION]
+            if sets:  # larger ones are not looked for
+                return _gathered(Answer(CORRELATION, min(sets, key=_orders), matcher.assigner))
+        return None
 
     # -- reach -------------------------------------------------------------------------------
 

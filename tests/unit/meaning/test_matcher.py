@@ -161,11 +161,15 @@ def test_first_of_nothing_is_nothing() -> None:
 def test_with_row_gives_the_sets_that_hold_it() -> None:
     found = asked("(Car, Tax, Loan)", TAXED)
     row = found.facts.add("t2", LENT.fields)
-    assert [(kind, [r.id for r in rows]) for kind, rows in found.with_row(row)] == [
-        ("correlation", ["t1", "t2"])
-    ]
+    sets = {size: list(found.with_row(row, size)) for size in range(4)}
+    assert {size: [(kind, [r.id for r in rows]) for kind, rows in sets[size]] for size in sets} == {
+        0: [],
+        1: [],
+        2: [("correlation", ["t1", "t2"])],
+        3: [],
+    }
     other = found.facts.add("t3", (obj("Person", "p"),))
-    assert list(found.with_row(other)) == []
+    assert [list(found.with_row(other, size)) for size in range(4)] == [[], [], [], []]
 
 
 def test_a_live_question_of_objects() -> None:

@@ -230,19 +230,17 @@ class Matcher:
 
     # What one tuple brings.
 
-    def with_row(self, row: Row) -> Iterator[tuple[str, tuple[Row, ...]]]:
-        """The sets, and their kinds, that satisfy the question and hold a tuple, unsorted.
+    def with_row(self, row: Row, size: int) -> Iterator[tuple[str, tuple[Row, ...]]]:
+        """The sets of a size, and their kinds, that satisfy the question and hold a tuple.
 
-        For whoever waits: a set that was not there before the tuple must hold it. They may repeat,
-        and a larger one may hold a smaller one.
+        For whoever waits: a set that was not there before the tuple must hold it. They are unsorted
+        and may repeat, and may hold a smaller one.
         """
-        sizes = range(self.question.max_set + 1 if self.question.correlate != "never" else 1)
-        for size in sizes:
-            for one in self.ready(size):
-                for at in range(one.network.size):
-                    if row.form in one.compiler.forms(at):
-                        for rows in self._sound(one, one.loops(at)((row,))):
-                            yield one.network.kind, rows
+        for one in self.ready(size):
+            for at in range(one.network.size):
+                if row.form in one.compiler.forms(at):
+                    for rows in self._sound(one, one.loops(at)((row,))):
+                        yield one.network.kind, rows
 
 
 class Ready:
