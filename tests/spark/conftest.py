@@ -48,11 +48,15 @@ def sessions() -> Iterator[Sessions]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", QUICK_TO_START)
         patch.setenv("SPARK_LAUNCHER_OPTS", f"{QUICK_TO_START} -XX:+UseSerialGC")
-        # It takes as long to make as ten starts are quicker by it.
-        patch.setattr(session, "make_archive", lambda **_: None)
         made = Sessions()
         yield made
         made.stop()
+
+
+@pytest.fixture(autouse=True)
+def _no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands make no class archive: it takes as long as ten starts are quicker by it."""
+    monkeypatch.setattr(session, "make_archive", lambda **_: None)
 
 
 @pytest.fixture
