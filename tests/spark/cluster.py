@@ -62,7 +62,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
                 **os.environ,
                 "JAVA_HOME": str(find_java().home),
                 "PYSPARK_PYTHON": sys.executable,
-                "SPARK_HOME": str(spark_home()),
+                "SPARK_HOME": str(spark_home({})),  # whatever this shell has
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_DAEMON_MEMORY": "512m",
                 "SPARK_WORKER_DIR": str(folder / name),

@@ -134,12 +134,17 @@ def _linked(home: Path, cache: Path | None) -> Path:
     quoted = str(home / "bin" / "java").replace("'", "'\\''")
     java.write_text(_SCRIPT.format(java=quoted, module=_UNWANTED), encoding="utf-8")
     java.chmod(0o755)
+    put_in_place(beside, made)
+    return made
+
+
+def put_in_place(beside: Path, made: Path) -> None:
+    """Give a folder that is whole its name, so that two who make it at once do no harm."""
     beside.chmod(0o755)
     try:
         beside.rename(made)
     except OSError:  # somebody else was quicker, with the same content
         shutil.rmtree(beside)
-    return made
 
 
 def cache_folder() -> Path:

@@ -40,10 +40,13 @@ def submit(box: ui.input, button: ui.button, do: Callable[[str], Awaitable[None]
     """Enter in the box and a click on the button do the deed with what stands in the box then.
 
     The text goes with the deed: while a page connects its events wait, each by itself, so a click
-    may overtake the typing before it, and the box's value here would be the one before.
+    may overtake the typing before it, and the box's value here would be the one before. A deed
+    that disables the button is not done again by Enter before it has ended.
     """
 
     async def done(event: GenericEventArguments) -> None:
+        if not button.enabled:
+            return
         text = str(event.args or "").strip()
         box.value = text
         await do(text)

@@ -10,7 +10,6 @@ that has its programs and its jars and no zip.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from hashlib import sha256
@@ -19,7 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-from nomospace.pipeline.java import cache_folder
+from nomospace.pipeline.java import cache_folder, put_in_place
 
 _LINKED: Final = ("bin", "sbin", "jars")
 
@@ -43,7 +42,6 @@ def spark_home(
 
 
 def _linked(installed: Path, cache: Path) -> Path | None:
-    """The folder of links; made by rename, so that two who make it do no harm."""
     made = cache / f"spark-{sha256(str(installed).encode()).hexdigest()[:16]}"
     if made.is_dir():
         return made
@@ -53,9 +51,5 @@ def _linked(installed: Path, cache: Path) -> Path | None:
     beside = Path(mkdtemp(dir=cache, prefix=".spark-"))
     for name in _LINKED:
         (beside / name).symlink_to(installed / name)
-    beside.chmod(0o755)
-    try:
-        beside.rename(made)
-    except OSError:  # somebody else was quicker, with the same content
-        shutil.rmtree(beside)
+    put_in_place(beside, made)
     return made
