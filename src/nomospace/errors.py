@@ -58,6 +58,22 @@ class Unavailable(NomospaceError):
 
 
 @dataclass(eq=False, kw_only=True)
+class LimitReached(CallerError):
+    """Work would have cost more than it may: it was stopped, and nothing was changed.
+
+    Each kind has a code of its own below `limits.`; `advice` is what the caller can do about it.
+    """
+
+    code: ClassVar[str] = "limits"
+    what: str
+    limit: int
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.what} goes past the limit of {self.limit:,}; {self.advice}"
+
+
+@dataclass(eq=False, kw_only=True)
 class Bug(NomospaceError):
     """We broke a promise of our own. Carries the story of what led to it."""
 
