@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 from nomospace.host.effects import Effect
 from nomospace.node import Host
 from nomospace.node.clients import ClientLink, Clients
-from nomospace.node.principals import Door, OpenDoor
+from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.session import Gate, Outgoing
 from nomospace.wire.calls import LawShelf
 
@@ -33,7 +33,7 @@ class ServedHost(Host):
         self.clients: Clients
         self.mute = False
         """Whether answers are kept and not sent: the moment between disk and wire."""
-        self._door = door or OpenDoor()
+        self.standings = Standings(door or OpenDoor())
 
     async def start(self) -> None:
         await super().start()
@@ -43,7 +43,7 @@ class ServedHost(Host):
             self.served,
             host=self.name,
             life=self.life,
-            door=self._door,
+            standings=self.standings,
             laws=keep,
             laws_of=lambda agent: [(law.hash, law.name) for law in core.laws_of(agent)],
             note=lambda what, facts: self.notes.append((what, facts)),

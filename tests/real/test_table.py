@@ -17,7 +17,7 @@ def _tests(*files: str) -> set[str]:
 
 def test_the_page_and_the_tests_are_the_same_attacks() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    attacks = _tests("test_attacks.py", "test_insiders.py")
+    attacks = _tests("test_attacks.py", "test_insiders.py", "test_doors.py")
     assert named == attacks - NO_ATTACKS
 
 

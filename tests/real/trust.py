@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nomospace.terms import Term
 from nomospace.trust.authority import Authority, make_authority, new_serial
@@ -84,9 +86,15 @@ class Trust(TrustFolder):
         )
         return self._put(self.folder / "agents" / f"{agent} {new_serial():x}", "agent", pem, key)
 
-    def token(self, *agents: str, operator: bool = False, ago: int = 0) -> str:
+    def token(
+        self,
+        *agents: str,
+        operator: bool = False,
+        ago: int = 0,
+        scopes: tuple[str, ...] = (),
+    ) -> str:
         """A token, known to all hosts from now on."""
-        scopes = ("agent", "operator") if operator else ("agent",)
+        scopes = scopes or (("agent", "operator") if operator else ("agent",))
         text, token = make_token(
             agents,
             scopes=scopes,
@@ -96,8 +104,22 @@ class Trust(TrustFolder):
             days=DAYS,
         )
         self._tokens = self._tokens.with_token(token)
-        _write(self.folder / "tokens.toml", self._tokens.text().encode())
+        self._write_tokens()
         return text
+
+    def change(self, token: str, **changes: Any) -> None:
+        """Write other things of a token that was issued."""
+        (kept,) = [one for one in self._tokens if one.id == token.split(".")[1]]
+        self._tokens = self._tokens.without(kept.id).with_token(replace(kept, **changes))
+        self._write_tokens()
+
+    def withdraw(self, token: str) -> None:
+        """Take a token back."""
+        self._tokens = self._tokens.without(token.split(".")[1])
+        self._write_tokens()
+
+    def _write_tokens(self) -> None:
+        _write(self.folder / "tokens.toml", self._tokens.text().encode())
 
     def role(
         self, agent: str, *attributes: Term, ago: int = 0, by: Authority | None = None

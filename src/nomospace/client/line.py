@@ -44,6 +44,7 @@ from nomospace.wire.talk import (
     LEFT,
     LIFE_BITS,
     MAILED,
+    REFUSAL,
     REPLY,
     VERSION,
     WINDOW,
@@ -441,6 +442,9 @@ class Line:
             call.future.set_exception(error)
 
     def _pushed(self, kind: int, frame: Frame) -> None:
+        if kind == REFUSAL and len(frame) == 2:
+            self._end(read_error(frame[1]))  # whom this client proved to be counts no longer
+            return
         if kind not in _PUSHES:
             return  # a sign of life
         if len(frame) < _PUSHES[kind] or frame[1].__class__ is not int:

@@ -26,9 +26,11 @@ from nomospace.client.line import RECONNECT_S
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.client.session import Session
 from nomospace.client.tuples import seconds
+from nomospace.errors import NomospaceError
 from nomospace.wire.admin import Question, read_answer
 from nomospace.wire.talk import (
     FAILURE,
+    REFUSAL,
     SELF,
     TOLD,
     VERSION,
@@ -231,12 +233,17 @@ class _Asking:
                 future = self._waiting.get(frame[1] if frame[0] == TOLD else frame[2])
                 if future is not None and not future.done():
                     future.set_result(frame)
+            elif frame[0] == REFUSAL and len(frame) == 2:
+                self._fail(read_error(frame[1]))
 
     def _lost(self, talk: Talk) -> None:
+        why = "the connection broke before the answer came"
+        self._fail(Unreachable(url=str(self._url), why=why))
+
+    def _fail(self, error: NomospaceError) -> None:
         for future in self._waiting.values():
             if not future.done():
-                why = "the connection broke before the answer came"
-                future.set_exception(Unreachable(url=str(self._url), why=why))
+                future.set_exception(error)
 
     async def close(self) -> None:
         """End the connection."""

@@ -6,6 +6,10 @@ token; on a port without certificates (loopback only) a name is believed. From t
 connection speaks for one agent, the one it proved to be, and all that it says goes to the agent's
 session (`sessions`). A connection without an agent may ask an operator's questions only.
 
+Whoever was let in is judged again when anything about its proof changes or ends (`Standings`). One
+that no longer stands is told why, its connection is cut and its session ends, also if nobody is
+connected just then: what it waits for is called off and its reactions go; mail and tuples stay.
+
 Limits: a frame past `TALK_BYTES_MAX`, garbage, or more calls than the window cost the connection
 and nothing else; so does silence of `SILENT_S`, as clients give a sign of life every few seconds.
 What one read brings is answered in few writes (see `counter`). When a client does not take what it
@@ -19,11 +23,12 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final, Protocol, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.node.counter import SOME
-from nomospace.node.principals import Door, NotLetIn, Principal
+from nomospace.node.principals import NotLetIn, Principal, Standing, Standings
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
 from nomospace.wire.admin import OPERATOR, Question, pack_answer
@@ -66,6 +71,8 @@ WRITE_HIGH: Final = 1 << 20
 QUESTIONS_MAX: Final = 16
 """How many questions of one operator may wait for their answers."""
 NONCE_BYTES: Final = 32
+CUT_S: Final = 1.0
+"""How long a connection that is cut has to take its last frame."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -158,7 +165,7 @@ class Clients:
         *,
         host: str,
         life: int,
-        door: Door,
+        standings: Standings,
         laws: Laws,
         laws_of: Callable[[str], Iterable[tuple[str, str]]],
         note: Note,
@@ -170,7 +177,7 @@ class Clients:
         self.sessions = sessions
         self.host = host
         self.life = life
-        self.door = door
+        self.door = standings.door
         self.laws = laws
         self.laws_of = laws_of
         self.note = note
@@ -179,6 +186,9 @@ class Clients:
         self.silent_s = silent_s
         self._max = clients_max
         self._links: dict[ClientLink, None] = {}
+        self._standings = standings
+        self._standing: dict[Session | ClientLink, Standing] = {}
+        """How sessions stand, connected or not, and connections without one."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._stopped = False
 
@@ -213,14 +223,30 @@ class Clients:
         """A connection is gone."""
         self._links.pop(link, None)
 
+    def stand(self, link: ClientLink, session: Session | None, principal: Principal) -> None:
+        """From now on a session, or a connection without one, stands by this principal."""
+        whose = link if session is None else session
+        self.stand_no_more(whose)
+        told = partial(link.judged, session)
+        self._standing[whose] = self._standings.watch(principal, told)
+
+    def stand_no_more(self, whose: Session | ClientLink) -> None:
+        """A session is over, or a connection without one."""
+        standing = self._standing.pop(whose, None)
+        if standing is not None:
+            standing.end()
+
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for link in list(self._links):
             if now - link.heard_at > self.silent_s:
                 link.refuse("silent", f"nothing came for {self.silent_s:g} s")
         self.sessions.expire(now=micros(now))
+        over = [one for one in self._standing if isinstance(one, Session) and one.ended]
+        for session in over:
+            self.stand_no_more(session)
         self._sweeper = None
-        if self._links or self.sessions.all:
+        if self._links or self.sessions.all or self._standing:
             self._sweeper = loop.call_later(SWEEP_S, self._sweep, loop)
 
 
@@ -317,6 +343,30 @@ class ClientLink(asyncio.Protocol):
         self._open = False
         self._transport.abort()
 
+    def judged(self, session: Session | None, now: Principal | NotLetIn) -> None:
+        """Its principal was judged again: it is another now, or none, and then this is the end.
+
+        The session may have no connection any more: it ends all the same.
+        """
+        before, agent = self._principal, "" if session is None else session.agent
+        assert before is not None, "it was let in"
+        if isinstance(now, Principal):
+            if now.may_be(agent) if agent else now.operator:
+                self._principal = now
+                return
+            what = f"speaks for {agent} no longer" if agent else "is no operator any longer"
+            now = NotLetIn(why=f"{now.name} {what}")
+        ip = "" if self._arrival is None else self._arrival.ip
+        facts = {"ip": ip, "agent": agent, "who": before.name, "code": now.code, "why": str(now)}
+        self._clients.note("client-cut", facts)
+        self._clients.stand_no_more(self if session is None else session)
+        if self._open:
+            self._out.append(pack_refusal(now))  # past all that is clogged: it is the last
+            self.loop.call_later(CUT_S, self._transport.abort)
+        if session is not None:
+            self._sessions.end(session)
+        self.drop()
+
     def _flush(self) -> None:
         self._flushing = False
         out = self._out
@@ -342,7 +392,9 @@ class ClientLink(asyncio.Protocol):
         self._clients.remove(self)
         for task in list(self._questions):
             task.cancel()
-        if self._session is not None:
+        if self._session is None:
+            self._clients.stand_no_more(self)
+        else:
             self._sessions.lost(self._session, self, now=micros(self.loop.time()))
             self._session = None
         if self._arrival is not None:
@@ -357,6 +409,9 @@ class ClientLink(asyncio.Protocol):
             self._sessions.go_on(self._session)
 
     def data_received(self, data: bytes) -> None:
+        is_open = self._open
+        if not is_open:
+            return  # TLS hands on what it has read, also of a connection that is being closed
         self.heard_at = self.loop.time()
         self._busy = True
         try:
@@ -430,6 +485,8 @@ class ClientLink(asyncio.Protocol):
         clients = self._clients
         agent = hello.agent
         if agent == SELF:
+            if not principal.agents and not principal.anyone:
+                raise NotLetIn(why=f"{principal.name} acts as no agent: it has not that scope")
             if len(principal.agents) != 1:
                 raise NotLetIn(why=f"{principal.name} is not one agent; name the one to be")
             agent = principal.agents[0]
@@ -453,6 +510,7 @@ class ClientLink(asyncio.Protocol):
             raise NotAnOperator(proved=principal.name)
         self._principal = principal
         self._session = session
+        clients.stand(self, session, principal)
         if self._arrival is not None:
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6

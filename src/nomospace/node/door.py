@@ -9,21 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from nomospace.errors import NomospaceError
-from nomospace.node.identity import Identity
+from nomospace.node.identity import Identity, stamp_of
 from nomospace.node.principals import NotLetIn, Principal
-from nomospace.trust.certificates import read_claim
+from nomospace.trust.certificates import AgentCertificate, read_claim
 from nomospace.trust.proof import channel_of, check_proof
-from nomospace.trust.tokens import Tokens, read_tokens
+from nomospace.trust.tokens import BadTokensFile, Token, Tokens, read_tokens
 
 TOKENS: Final = "tokens.toml"
 TOKENS_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
+class Bearing(NamedTuple):
+    """The token that somebody has shown: its id, and the hash of its secret."""
+
+    id: str
+    digest: bytes
+
+
 class TrustDoor:
-    """Judges proofs by the files of a trust folder."""
+    """Judges proofs by the files of a trust folder.
+
+    A file of tokens that cannot be read lets nobody in, and says why; who is in already stays by
+    what it said before, until it can be read again.
+    """
 
     def __init__(self, identity: Identity, now: Callable[[], int]) -> None:
         self._identity = identity
@@ -31,6 +42,9 @@ class TrustDoor:
         self._file = identity.folder / TOKENS
         self._stamp: tuple[int, int, int] | None = None
         self._tokens = Tokens()
+        self._trouble: NomospaceError | None = None
+        self._changed = False
+        identity.watchers.append(self._doubt)
 
     def nobody(self) -> Principal:
         """Nobody comes in without a proof."""
@@ -38,19 +52,20 @@ class TrustDoor:
 
     def by_token(self, token: str) -> Principal:
         """Who one is that shows a token."""
+        self._read()
         try:
-            found = self._known().check(token, now=self._now())
+            if self._trouble is not None:
+                raise self._trouble
+            return _bearer(self._tokens.check(token, now=self._now()))
         except NomospaceError as error:
             raise NotLetIn(why=str(error)) from None
-        return Principal(f"token {found.id}", found.agents, operator=found.operates)
 
     def by_handshake(self, certificate: bytes) -> Principal:
         """Who one is whose certificate (DER) the TLS handshake has proved."""
         try:
-            agent = self._identity.agent_of(certificate)
+            return _agent(self._identity.check_agent(certificate))
         except NomospaceError as error:
             raise NotLetIn(why=str(error)) from None
-        return Principal(agent, (agent,))
 
     def by_signature(
         self, certificate: str, host: str, nonce: bytes, signature: bytes
@@ -59,7 +74,7 @@ class TrustDoor:
         identity = self._identity
         pem = certificate.encode()
         try:
-            agent = check_proof(
+            found = check_proof(
                 pem,
                 signature,
                 agent=read_claim(pem).subject,
@@ -69,25 +84,70 @@ class TrustDoor:
                 issuer=identity.authority,
                 revocations=identity.revocations,
                 now=self._now(),
-            ).subject
+            )
         except NomospaceError as error:
             raise NotLetIn(why=str(error)) from None
-        return Principal(agent, (agent,))
+        return _agent(found)
 
-    def _known(self) -> Tokens:
-        """The tokens as the file has them now."""
-        stamp = _stamp(self._file)
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._tokens = Tokens()
-            if stamp is not None and stamp[1] <= TOKENS_BYTES_MAX:
-                self._tokens = read_tokens(self._file.read_text("utf-8"))
-        return self._tokens
+    def again(self, principal: Principal) -> Principal:
+        """One that was let in, as it would be judged now. No signature is checked: each was good,
+        and is as long as the key behind it is the same.
+        """
+        proof = principal.proof
+        try:
+            if isinstance(proof, AgentCertificate):
+                self._identity.check_again(proof)
+                return principal
+            assert isinstance(proof, Bearing), "whoever is let in here has shown something"
+            self._read()
+            return _bearer(self._tokens.check_again(proof.id, proof.digest, now=self._now()))
+        except NomospaceError as error:
+            raise NotLetIn(why=str(error)) from None
+
+    def changed(self) -> bool:
+        """Whether the identity or the file of tokens has changed since this was asked."""
+        self._read()
+        changed, self._changed = self._changed, False
+        return changed
+
+    def _doubt(self) -> None:
+        self._changed = True
+
+    def _read(self) -> None:
+        """Have the tokens as the file has them now."""
+        stamp = stamp_of(self._file)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        self._changed = True
+        self._trouble = None
+        try:
+            self._tokens = _tokens(self._file) if stamp is not None else Tokens()
+        except (NomospaceError, OSError, UnicodeDecodeError) as error:
+            self._trouble = (
+                error if isinstance(error, NomospaceError) else BadTokensFile(why=str(error))
+            )
+            if self._identity.on_note is not None:
+                self._identity.on_note("tokens-not-read", file=TOKENS, why=str(self._trouble))
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _tokens(file: Path) -> Tokens:
+    with file.open("rb") as opened:
+        data = opened.read(TOKENS_BYTES_MAX + 1)
+    if len(data) > TOKENS_BYTES_MAX:
+        raise BadTokensFile(why=f"it has more than {TOKENS_BYTES_MAX:,} bytes")
+    return read_tokens(data.decode("utf-8"))
+
+
+def _bearer(token: Token) -> Principal:
+    return Principal(
+        f"token {token.id}",
+        token.acts,
+        operator=token.operates,
+        proof=Bearing(token.id, token.digest),
+        until=token.not_after,
+    )
+
+
+def _agent(found: AgentCertificate) -> Principal:
+    return Principal(found.subject, (found.subject,), proof=found, until=found.not_after)

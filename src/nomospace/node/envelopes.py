@@ -34,7 +34,7 @@ import msgspec
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
-from nomospace.trust.keys import PublicKey, SecretKey
+from nomospace.trust.keys import SecretKey
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import LENGTH_BYTES, join, split
 
@@ -118,10 +118,10 @@ class Sender:
     __slots__ = ("certificate", "heard_at", "high", "key", "life", "next_part", "parts", "seen")
 
     def __init__(
-        self, life: int, counter: int, key: PublicKey | None, certificate: bytes, now: float
+        self, life: int, counter: int, certificate: HostCertificate | None, now: float
     ) -> None:
         self.life = life
-        self.key = key
+        self.key = None if certificate is None else certificate.key
         self.certificate = certificate
         self.heard_at = now
         self.high = counter
@@ -152,8 +152,9 @@ class Sender:
 class Mailroom:
     """Packs and opens the envelopes of one host.
 
-    `key` signs, `certificate` is what others check it by, and `check` checks theirs; without a key
-    nothing is signed. `nonce` draws `NONCE_BYTES` that nobody can foresee.
+    `key` signs, `certificate` is what others check it by, `check` checks theirs and `again` those
+    that were checked before; without a key nothing is signed. `nonce` draws `NONCE_BYTES` that
+    nobody can foresee.
 
     >>> ann = Mailroom("ann", net="nomos", life=1, nonce=lambda: b"fresh")
     >>> bob = Mailroom("bob", net="nomos", life=1, nonce=lambda: b"other")
@@ -176,6 +177,7 @@ class Mailroom:
         key: SecretKey | None = None,
         certificate: bytes = b"",
         check: Callable[[bytes], HostCertificate] | None = None,
+        again: Callable[[HostCertificate], None] | None = None,
     ) -> None:
         self.name = name
         self._domain = f"nomos-envelope/1\0{net}\0".encode()
@@ -183,6 +185,7 @@ class Mailroom:
         self._nonce = nonce
         self._counter = 0
         self._check = check
+        self._again = again
         self._senders: dict[str, Sender] = {}
         self._asked: dict[str, tuple[bytes, float]] = {}
         self._parts_bytes = 0
@@ -292,7 +295,7 @@ class Mailroom:
         if asked is None or asked[0] != message.nonce or message.to != self.name:
             why = "it answers a question that was not asked"
             raise BadEnvelope(sender=sender, what="replayed", why=why)
-        key: PublicKey | None = None
+        certificate: HostCertificate | None = None
         if self._check is not None:
             try:
                 certificate = self._check(message.certificate)
@@ -303,8 +306,7 @@ class Mailroom:
             if certificate.subject != sender:
                 why = f"its certificate is about {certificate.subject!r}"
                 raise BadEnvelope(sender=sender, what="name-mismatch", why=why)
-            key = certificate.key
-            if not key.signed(self._domain + body, signature):
+            if not certificate.key.signed(self._domain + body, signature):
                 why = "the signature is not by the key of its certificate"
                 raise BadEnvelope(sender=sender, what="forged", why=why)
         known = self._senders.get(sender)
@@ -315,7 +317,7 @@ class Mailroom:
         self._forget(sender)
         if len(self._senders) >= SENDERS_MAX:
             self._forget(min(self._senders, key=lambda name: self._senders[name].heard_at))
-        self._senders[sender] = Sender(message.life, message.counter, key, message.certificate, now)
+        self._senders[sender] = Sender(message.life, message.counter, certificate, now)
 
     def _take_in(
         self, message: Envelope, signature: bytes, body: memoryview, now: float
@@ -383,8 +385,8 @@ class Mailroom:
         refused = []
         for name, sender in list(self._senders.items()):
             try:
-                if self._check is not None:
-                    self._check(sender.certificate)
+                if self._again is not None and sender.certificate is not None:
+                    self._again(sender.certificate)
             except NomospaceError as error:
                 self._forget(name)
                 refused.append(BadEnvelope(sender=name, what="certificate-refused", why=str(error)))

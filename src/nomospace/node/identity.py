@@ -9,8 +9,9 @@
 
 Connections speak TLS 1.3 and nothing older. Between hosts both sides show a certificate; the name
 of a peer is the one in its certificate and never one that it says. TLS proves that the other side
-has the key; `host_of` then asks all that `trust` asks of a certificate, revocation included, since
-that is the only place that can say why one is refused.
+has the key; `check_host` then asks all that `trust` asks of a certificate, revocation included,
+since that is the only place that can say why one is refused; `check_again` asks it of those that
+are connected.
 
 `poll` looks whether a file has changed and takes the new ones in: a renewed certificate, a longer
 revocation list. Files that cannot be used are noted and the old ones stay. There are no session
@@ -32,9 +33,11 @@ from nomospace.node.notes import OnNote
 from nomospace.trust.certificates import (
     CERTIFICATE_BYTES_MAX,
     AgentCertificate,
+    Certificate,
     ControllerCertificate,
     HostCertificate,
     NotACertificate,
+    check_again,
     check_certificate,
     read_claim,
 )
@@ -211,17 +214,22 @@ class Identity:
         """For connections to other hosts."""
         return self._now.dialling
 
-    def host_of(self, certificate: bytes | None) -> str:
-        """The host that a certificate is about, if it counts now; raises `BadCertificate`."""
-        return self._checked(certificate, HostCertificate).subject
-
     def check_host(self, certificate: bytes | None) -> HostCertificate:
         """The certificate of a host, if it counts now; raises `BadCertificate`."""
         return self._checked(certificate, HostCertificate)
 
-    def agent_of(self, certificate: bytes | None) -> str:
-        """The agent that a certificate is about, if it counts now; raises `BadCertificate`."""
-        return self._checked(certificate, AgentCertificate).subject
+    def check_agent(self, certificate: bytes | None) -> AgentCertificate:
+        """The certificate of an agent, if it counts now; raises `BadCertificate`."""
+        return self._checked(certificate, AgentCertificate)
+
+    def check_again(self, certificate: Certificate) -> None:
+        """Raise `BadCertificate` unless one that was checked before still counts; it is cheap."""
+        check_again(
+            certificate,
+            issuer=self._now.authority,
+            now=self._clock(),
+            revocations=self.revocations,
+        )
 
     def _checked(self, certificate: bytes | None, kind: type[C]) -> C:
         if certificate is None:
@@ -246,24 +254,25 @@ class Identity:
 
     def reload(self) -> bool:
         """Read all files again; False, a note and the old ones when they cannot be used."""
+        note = "identity-reloaded"
+        why: dict[str, str] = {}
         try:
             self._now = Credentials(self.folder, self.name, self._clock(), self.revocations)
         except NomospaceError as error:
-            if self.on_note is not None:
-                self.on_note("identity-not-reloaded", host=self.name, why=str(error))
-            return False
+            note, why = "identity-not-reloaded", {"why": str(error)}
         if self.on_note is not None:
-            self.on_note("identity-reloaded", host=self.name)
+            self.on_note(note, host=self.name, **why)
+        # Also when they cannot be used: what the new list revokes counts by then.
         for watcher in self.watchers:
             watcher()
-        return True
+        return not why
 
     def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
         place = self.folder / HOSTS / self.name
         files = [self.folder / AUTHORITY, self.folder / REVOKED]
         files += [one / REVOKED for one in _authorities(self.folder)]
         files += [place / f"{what}.{end}" for what in ("host", "controller") for end in _ENDS]
-        return tuple(_stamp(file) for file in files)
+        return tuple(stamp_of(file) for file in files)
 
 
 _ENDS: Final = ("pem", "key")
@@ -273,7 +282,8 @@ def _machine_clock() -> int:
     return time.time_ns() // 1000
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
+def stamp_of(file: Path) -> tuple[int, int, int] | None:
+    """What changes when a file does; `None` when there is none."""
     try:
         found = file.stat()
     except OSError:

@@ -26,13 +26,16 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.node.addresses import Address
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
 from nomospace.node.notes import Notes, OnNote
 from nomospace.wire.framing import join
+
+if TYPE_CHECKING:
+    from nomospace.trust.certificates import HostCertificate
 
 ACCEPTS_MAX: Final = 64
 """How many connections are taken in before others have a turn again."""
@@ -99,8 +102,8 @@ class Arrival:
         """`nomos-host/1` or `nomos-client/1`."""
         self.certificate: bytes | None = None
         """What it showed (DER), and the handshake proved it has the key of."""
-        self.host = ""
-        """The name of the host that it is, from its certificate; empty without certificates."""
+        self.host: HostCertificate | None = None
+        """The certificate of the host that it is; `None` for a client, or without certificates."""
         self.proved = False
         self.sock: socket.socket | asyncio.Transport = sock
         self.task: asyncio.Task[None] | None = None
@@ -356,7 +359,7 @@ class Listener:
             return
         if arrival.kind == HOST_ALPN:
             try:
-                arrival.host = identity.host_of(arrival.certificate)
+                arrival.host = identity.check_host(arrival.certificate)
             except NomospaceError as error:
                 arrival.refuse("certificate-refused", why=str(error))
                 return

@@ -42,7 +42,6 @@ CONNECT_S: Final = 2
 PING_S: Final = 10
 """How often the connection to the server is tried when nothing comes."""
 TICK_S: Final = 1.0
-CHECK_S: Final = 30.0
 """How often certificates of known hosts are looked at again."""
 STOP_S: Final = 2.0
 PORT: Final = 4222
@@ -95,6 +94,7 @@ class NatsLinks:
             key=None if identity is None else identity.key,
             certificate=b"" if identity is None else identity.certificate.der,
             check=None if identity is None else identity.check_host,
+            again=None if identity is None else identity.check_again,
         )
         self._hear: Hear | None = None
         self._client: Any = None
@@ -104,7 +104,6 @@ class NatsLinks:
         self._wake: asyncio.Event
         self._flushing = False
         self._tasks: list[asyncio.Task[None]] = []
-        self._checked_at = 0.0
         self._stopping = False
         self._away = False
         """Whether the server is known to be away."""
@@ -168,7 +167,6 @@ class NatsLinks:
         self._loop = asyncio.get_running_loop()
         self._notes = Notes(self._on_note, self._loop.time)
         self._wake = asyncio.Event()
-        self._checked_at = self._loop.time()
         for work in (self._connect, self._publish, self._tick):
             self._tasks.append(self._loop.create_task(work()))
 
@@ -308,13 +306,10 @@ class NatsLinks:
             identity = self.identity
             if identity is None:
                 continue
-            changed = identity.poll()
-            if changed:
-                self._mail.renew(identity.key, identity.certificate.der)
-            if changed or now - self._checked_at > CHECK_S:
-                self._checked_at = now
-                for error in self._mail.check_again():
-                    self._notes(error.what, host=error.sender, why=error.why)
+            identity.poll()
+            self._mail.renew(identity.key, identity.certificate.der)
+            for error in self._mail.check_again():
+                self._notes(error.what, host=error.sender, why=error.why)
 
 
 def _server(url: str) -> Address:

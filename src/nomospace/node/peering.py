@@ -121,7 +121,6 @@ class Peer(Framed):
         "linked",
         "made_at",
         "name",
-        "proved",
     )
 
     def __init__(
@@ -140,9 +139,8 @@ class Peer(Framed):
         self.call = call
         """Which call of its dialler this is; later ones count before earlier ones."""
         self.arrival = arrival
-        self.proved = "" if arrival is None else arrival.host
-        """The name in its certificate; empty without certificates."""
-        self.certificate = None if arrival is None else arrival.certificate
+        self.certificate = None if arrival is None else arrival.host
+        """The certificate that it has shown, once that was checked; `None` without certificates."""
         self.name = ""
         """Who it is: empty until it has greeted."""
         self.life = 0
@@ -150,16 +148,20 @@ class Peer(Framed):
         """Whether frames to that host go this way."""
         self.made_at = loop.time()
 
+    @property
+    def proved(self) -> str:
+        """The name in its certificate; empty without certificates."""
+        return "" if self.certificate is None else self.certificate.subject
+
     def opened(self) -> None:
         identity = self._links.identity
         if self.dialled and identity is not None:
             tls = self.transport.get_extra_info("ssl_object")
-            self.certificate = tls.getpeercert(binary_form=True)
             if tls.selected_alpn_protocol() != HOST_ALPN:
                 self._links.complain(self, "no-protocol", "it does not speak to hosts (ALPN)")
                 return
             try:
-                self.proved = identity.host_of(self.certificate)
+                self.certificate = identity.check_host(tls.getpeercert(binary_form=True))
             except NomospaceError as error:
                 self._links.complain(self, "certificate-refused", str(error))
                 return

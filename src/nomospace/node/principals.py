@@ -2,12 +2,32 @@
 
 A `Door` is shown a proof and says who brought it. `door.TrustDoor` goes by certificates and tokens;
 `OpenDoor` is for a port without certificates, which only this machine can reach.
+
+A judgement does not hold for ever: tokens are taken back, certificates run out, an authority is
+replaced. So whoever keeps something open for a principal (a connection, a stream, a session of the
+console) has its host's `Standings` watch it, and is told at once of what has changed:
+
+    def told(now: Principal | NotLetIn) -> None:
+        if isinstance(now, NotLetIn):
+            close(now)               # say why, then end
+        else:
+            mine.principal = now     # other agents, other scopes: ask it again what it may
+
+    standing = server.standings.watch(principal, told)
+    ...
+    standing.end()                   # when the connection is gone; again is harmless
+
+`told` may be called from then on until `end`, never within `watch`, and after a `NotLetIn` no more.
+What only lasts for one request needs none of this: its token is judged when it is shown.
 """
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 import msgspec
 
@@ -31,12 +51,17 @@ class NotLetIn(CallerError):
 class Principal(msgspec.Struct, frozen=True):
     """Who a client has proved to be: the agents that it may speak for, and whether it may look
     into the host. `anyone` may speak for every agent.
+
+    `proof` is what its door judges it by again, and nobody else looks into; `until` is the last
+    moment it counts, in microseconds. Without a proof it counts as long as the host runs.
     """
 
     name: str
     agents: tuple[str, ...] = ()
     operator: bool = False
     anyone: bool = False
+    proof: Hashable | None = None
+    until: int | None = None
 
     def may_be(self, agent: str) -> bool:
         """Whether it may speak for an agent."""
@@ -60,6 +85,12 @@ class Door(Protocol):
     ) -> Principal:
         """Who one is that shows a certificate (PEM) and has signed a challenge of this host."""
 
+    def again(self, principal: Principal) -> Principal:
+        """One that was let in, as it would be judged now."""
+
+    def changed(self) -> bool:
+        """Whether what it judges by may be other than when this was asked last; it is cheap."""
+
 
 class OpenDoor:
     """The door of a port without certificates: everyone is who they say they are."""
@@ -81,3 +112,112 @@ class OpenDoor:
     ) -> Principal:
         """Nobody can be held against an authority here."""
         raise NotLetIn(why="this port knows no authority")
+
+    def again(self, principal: Principal) -> Principal:
+        """Who was believed is believed."""
+        return principal
+
+    def changed(self) -> bool:
+        """Nothing that it goes by could change."""
+        return False
+
+
+Told = Callable[[Principal | NotLetIn], None]
+"""Is told that a principal is another now, or none any more."""
+
+SLICE: Final = 256
+"""How many proofs are judged again before others have a turn."""
+
+
+class Standing:
+    """One who is watched. Made by `Standings.watch`."""
+
+    __slots__ = ("_standings", "principal", "told")
+
+    def __init__(self, standings: Standings, principal: Principal, told: Told) -> None:
+        self._standings = standings
+        self.principal = principal
+        self.told = told
+
+    def end(self) -> None:
+        """Watch it no more; saying so twice is harmless."""
+        self._standings._forget(self)
+
+
+class Standings:
+    """All who were let in and are still there. Each proof is judged once, however many show it.
+
+    `look` is to be called twice a second or so: it judges all again when something has changed that
+    the door goes by, or the time of one of them is up. `now` gives microseconds, UTC.
+    """
+
+    def __init__(self, door: Door, now: Callable[[], int] | None = None) -> None:
+        self.door = door
+        self._now = now or _machine_clock
+        self._by: dict[Hashable, dict[Standing, None]] = {}
+        self._due: int | None = None
+        """When the first of them ends."""
+        self._stale = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by.values()))
+
+    def watch(self, principal: Principal, told: Told) -> Standing:
+        """Tell somebody of all that changes about a principal, until its `Standing` ends."""
+        standing = Standing(self, principal, told)
+        if principal.proof is not None:
+            self._by.setdefault(principal.proof, {})[standing] = None
+            self._note_end(principal)
+        return standing
+
+    def doubt(self) -> None:
+        """Something has changed: judge all again with the next look."""
+        self._stale = True
+
+    async def look(self) -> None:
+        """Judge again whoever must be."""
+        changed = self.door.changed()  # asked each time: it says so once
+        if not (changed or self._stale or (self._due is not None and self._now() > self._due)):
+            return
+        self._stale = False
+        self._due = None
+        for count, proof in enumerate(list(self._by), 1):
+            self._judge(proof)
+            if not count % SLICE:
+                await asyncio.sleep(0)
+
+    def _judge(self, proof: Hashable) -> None:
+        """Judge all who have shown this; once, since the answer is the same."""
+        crowd = self._by.get(proof)
+        if not crowd:
+            return
+        before = next(iter(crowd)).principal
+        try:
+            now: Principal | NotLetIn = self.door.again(before)
+        except NotLetIn as error:
+            now = error
+        for standing in list(crowd):
+            if isinstance(now, NotLetIn):
+                standing.end()
+                standing.told(now)
+            elif now != standing.principal:
+                standing.principal = now
+                standing.told(now)
+        if isinstance(now, Principal):
+            self._note_end(now)
+
+    def _note_end(self, principal: Principal) -> None:
+        if principal.until is not None and (self._due is None or principal.until < self._due):
+            self._due = principal.until
+
+    def _forget(self, standing: Standing) -> None:
+        proof = standing.principal.proof
+        crowd = self._by.get(proof) if proof is not None else None
+        if crowd is not None:
+            crowd.pop(standing, None)
+            if not crowd:
+                del self._by[proof]
+
+
+def _machine_clock() -> int:
+    return time.time_ns() // 1000

@@ -30,15 +30,16 @@ from nomospace.node.local import Host
 from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
-from nomospace.node.principals import Door, OpenDoor
+from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.store import open_store
 from nomospace.store.journal import Tally
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
 from nomospace.wire.calls import LawShelf
 from nomospace.wire.frames import too_large
 
-POLL_S: Final = 5.0
-"""How often the files of the trust folder are looked at."""
+POLL_S: Final = 0.5
+"""How often the files of the trust folder are looked at: whoever they no longer vouch for is to be
+gone within two seconds."""
 
 
 class Wires(Protocol):
@@ -107,6 +108,8 @@ class Server:
         self.links: Wires
         self.listener: Listener
         self.clients: Clients
+        self.standings: Standings
+        """Who was let in and is still there, whichever way it came (see `principals`)."""
         self.services: Any = None
         """What it serves over HTTP, if it does (`services.hosting.Services`)."""
         self.served: Any = None
@@ -162,13 +165,14 @@ class Server:
             store.close()  # nobody else would, and the next who opens it finds it in use
             raise
         parts.push_async_callback(self.host.close)
+        self.standings = Standings(self._door(), self._now)
         shelf = LawShelf(self.host.law)
         operating = Operating(self)
         self.clients = Clients(
             self.host.served,
             host=settings.name,
             life=self.host.life,
-            door=self.door(),
+            standings=self.standings,
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
@@ -299,6 +303,9 @@ class Server:
 
     def door(self) -> Door:
         """Who judges whom clients have proved to be."""
+        return self.standings.door
+
+    def _door(self) -> Door:
         if self.identity is None:
             return OpenDoor()
         from nomospace.node.door import TrustDoor
@@ -332,8 +339,12 @@ class Server:
     async def _look_after(self) -> None:
         while True:
             await asyncio.sleep(POLL_S)
-            if self.identity is not None:
-                self.identity.poll()
+            try:
+                if self.identity is not None:
+                    self.identity.poll()
+                await self.standings.look()
+            except Exception as error:  # without this look, nobody would be shown the door again
+                self.note("look-failed", error=f"{type(error).__name__}: {error}")
 
     def _learn_revoked(self) -> None:
         """Tell the host which role certificates its authorities have revoked."""

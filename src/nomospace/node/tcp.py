@@ -61,9 +61,7 @@ PENDING_HOSTS_MAX: Final = 64
 PENDING_FRAMES_MAX: Final = 256
 """Frames that wait while one host is dialled."""
 TICK_S: Final = 1.0
-"""How often connections are looked after."""
-CHECK_S: Final = 30.0
-"""How often certificates of linked hosts are looked at again."""
+"""How often connections are looked after, and their certificates looked at again."""
 STOP_S: Final = 1.0
 """How long a stop waits for what was sent to go out."""
 
@@ -101,7 +99,6 @@ class TcpLinks:
         self._dials: dict[asyncio.Task[None], None] = {}
         self._pending: dict[str, list[bytes]] = {}
         self._calls = 0
-        self._checked_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._running = False
@@ -163,7 +160,6 @@ class TcpLinks:
         self._loop = asyncio.get_running_loop()
         self._notes = Notes(self._on_note, self._loop.time)
         self._running = True
-        self._checked_at = self._loop.time()
         for address in self._seeds:
             self._book.add_seed(address, now=self._loop.time())
         self._tick()
@@ -226,10 +222,8 @@ class TcpLinks:
     def _tick(self) -> None:
         self._timer = None
         now = self._loop.time()
-        if self.identity is not None and (
-            self.identity.poll() or now - self._checked_at > CHECK_S  # certificates run out
-        ):
-            self._checked_at = now
+        if self.identity is not None:
+            self.identity.poll()
             self._check_again(self.identity)
         for peer in list(self._all):
             self._look_after(peer, now)
@@ -427,11 +421,11 @@ class TcpLinks:
             peer.send(PING)
 
     def _check_again(self, identity: Identity) -> None:
-        """Certificates or revocations have changed: who may not speak any more?"""
+        """Certificates run out and are taken back, authorities change: who may speak no longer?"""
         for peer in list(self._all):
             try:
                 if peer.certificate is not None:
-                    identity.host_of(peer.certificate)
+                    identity.check_again(peer.certificate)
             except NomospaceError as error:
                 self.complain(peer, "certificate-refused", str(error))
 

@@ -166,6 +166,11 @@ class Certificate:
     not_after: int
     der: bytes = field(repr=False)
 
+    @property
+    def about(self) -> str:
+        """The certificate in a few words."""
+        return f"{self.kind} certificate of {self.subject!r}"
+
     def in_time(self, now: int) -> bool:
         """Whether it counts at a time, its last second included."""
         return self.not_before <= now <= self.not_after
@@ -251,12 +256,7 @@ def check_certificate(
         raise UntrustedIssuer(about=about, issuer=claim.issuer, authority=authority)
     if claim.kind != kind.kind:
         raise WrongPurpose(about=about, wanted=kind.kind)
-    if now > claim.not_after:
-        raise CertificateExpired(about=about, not_after=claim.not_after)
-    if now < claim.not_before:
-        raise CertificateNotYetValid(about=about, not_before=claim.not_before)
-    if revocations.revoked(issuer, claim.serial):
-        raise CertificateRevoked(about=about, serial=f"{claim.serial:x}")
+    _check_now(claim, issuer=issuer, now=now, revocations=revocations)
     if subject is not None and claim.subject != subject:
         raise WrongSubject(about=about, wanted=subject)
     more: dict[str, tuple[Term, ...]] = {}
@@ -274,6 +274,33 @@ def check_certificate(
         der=claim.der,
         **more,
     )
+
+
+def check_again(
+    certificate: Certificate, *, issuer: PublicKey, now: int, revocations: Revocations
+) -> None:
+    """Raise a kind of `BadCertificate` unless one that was checked before still counts.
+
+    Its signature is not looked at: it was good, so it is as long as the issuer is the same. That
+    makes this cheap enough to ask of every connection as often as one likes.
+    """
+    if certificate.issuer != issuer:
+        authority = f"the authority with fingerprint {issuer.fingerprint}"
+        former = f"authority {certificate.issuer.fingerprint}"
+        raise UntrustedIssuer(about=certificate.about, issuer=former, authority=authority)
+    _check_now(certificate, issuer=issuer, now=now, revocations=revocations)
+
+
+def _check_now(
+    certificate: Certificate | Claim, *, issuer: PublicKey, now: int, revocations: Revocations
+) -> None:
+    """Raise unless it is in its time and was not taken back."""
+    if now > certificate.not_after:
+        raise CertificateExpired(about=certificate.about, not_after=certificate.not_after)
+    if now < certificate.not_before:
+        raise CertificateNotYetValid(about=certificate.about, not_before=certificate.not_before)
+    if revocations.revoked(issuer, certificate.serial):
+        raise CertificateRevoked(about=certificate.about, serial=f"{certificate.serial:x}")
 
 
 def read_claim(data: bytes) -> Claim:

@@ -12,8 +12,8 @@ Hosts read tokens from a TOML file, one table for each:
     hash = "sha256:…"
     expires = 2027-01-31T12:00:00Z
 
-A token lets its bearer speak for the agents it names. With the scope `operator` it also lets them
-look into a host and see whatever the host knows.
+With the scope `agent` a token lets its bearer act as the agents it names. With the scope `operator`
+it lets them look into a host and see whatever the host knows. One scope does not give the other.
 """
 
 from __future__ import annotations
@@ -76,6 +76,17 @@ class TokenExpired(PeerError):
 
 
 @dataclass(eq=False, kw_only=True)
+class TokenRevoked(PeerError):
+    """A token that was taken back while its bearer was connected."""
+
+    code: ClassVar[str] = "trust.token-revoked"
+    id: str
+
+    def __str__(self) -> str:
+        return f"token {self.id} was taken back; have one issued with `nomospace trust issue token`"
+
+
+@dataclass(eq=False, kw_only=True)
 class BadTokensFile(CallerError):
     """A file of tokens that cannot be read."""
 
@@ -107,9 +118,14 @@ class Token:
     digest: bytes
     not_after: int
 
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """The agents that its bearer may act as: none without the scope `agent`."""
+        return self.agents if "agent" in self.scopes else ()
+
     def speaks_for(self, agent: str) -> bool:
         """Whether its bearer may act as an agent."""
-        return agent in self.agents
+        return agent in self.acts
 
     @property
     def operates(self) -> bool:
@@ -188,9 +204,17 @@ class Tokens:
         right = compare_digest(_digest(secret), bytes(32) if known is None else known.digest)
         if known is None or not right or version != _VERSION:
             raise BadToken
-        if now > known.not_after:
-            raise TokenExpired(id=known.id, not_after=known.not_after)
-        return known
+        return _in_time(known, now)
+
+    def check_again(self, identifier: str, digest: bytes, *, now: int) -> Token:
+        """The token of this id and digest, as it stands now, for one whose bearer was let in.
+
+        Raises `TokenRevoked` or `TokenExpired`.
+        """
+        known = self._known.get(identifier)
+        if known is None or known.digest != digest:
+            raise TokenRevoked(id=identifier)
+        return _in_time(known, now)
 
     def with_token(self, token: Token) -> Tokens:
         """These, and one more."""
@@ -216,6 +240,12 @@ class Tokens:
 
 def _listed(words: tuple[str, ...]) -> str:
     return f"[{', '.join([json.dumps(word, ensure_ascii=False) for word in words])}]"
+
+
+def _in_time(token: Token, now: int) -> Token:
+    if now > token.not_after:
+        raise TokenExpired(id=token.id, not_after=token.not_after)
+    return token
 
 
 def read_tokens(text: str) -> Tokens:

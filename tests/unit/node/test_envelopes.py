@@ -51,6 +51,7 @@ def room(
         key=identity.key,
         certificate=identity.certificate.der,
         check=identity.check_host,
+        again=identity.check_again,
     )
 
 
@@ -201,6 +202,7 @@ def test_a_renewed_key_is_learnt_and_a_revoked_one_forgotten(tmp_path: Path) -> 
         key=here.key,
         certificate=here.certificate.der,
         check=here.check_host,
+        again=here.check_again,
     )
     acquaint(ann, bob)
     trust.host("ann")

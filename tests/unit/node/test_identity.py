@@ -26,7 +26,7 @@ def trust(tmp_path: Path) -> TrustFolder:
 
 def test_an_identity_and_its_contexts(trust: TrustFolder) -> None:
     identity = Identity(trust.folder, "a")
-    assert identity.host_of(identity.certificate.der) == "a"
+    assert identity.check_host(identity.certificate.der).subject == "a"
     assert identity.authority == trust.authority.public
     assert identity.controller is None
     assert identity.key.public == identity.certificate.key
@@ -35,9 +35,9 @@ def test_an_identity_and_its_contexts(trust: TrustFolder) -> None:
     assert identity.serving.verify_mode is ssl.CERT_OPTIONAL
     assert identity.dialling.verify_mode is ssl.CERT_REQUIRED
     with pytest.raises(NotACertificate, match="none was shown"):
-        identity.host_of(None)
+        identity.check_host(None)
     with pytest.raises(WrongPurpose):
-        identity.agent_of(identity.certificate.der)
+        identity.check_agent(identity.certificate.der)
 
 
 def test_a_controller_key_is_loaded_when_there_is_one(trust: TrustFolder) -> None:
@@ -124,18 +124,18 @@ def test_files_that_change_are_taken_in(trust: TrustFolder) -> None:
     assert not identity.poll()
     [why] = notes.whys("identity-not-reloaded")
     assert "host.key" in why
-    assert identity.host_of(old.der) == "a"
+    assert identity.check_host(old.der).subject == "a"
     trust.host("b")
     trust.host("a")
     trust.revoke("b")
     assert identity.poll()
     revoked = (trust.folder / "hosts/b/host.pem").read_bytes()
     with pytest.raises(CertificateRevoked):
-        identity.host_of(revoked)
+        identity.check_host(revoked)
     # An earlier list cannot make it good again.
     (trust.folder / "revoked.crl.pem").write_bytes(
         trust.authority.revoke({}, number=0, now=trust.now)
     )
     assert not identity.poll()
     with pytest.raises(CertificateRevoked):
-        identity.host_of(revoked)
+        identity.check_host(revoked)

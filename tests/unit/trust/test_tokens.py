@@ -47,7 +47,7 @@ def test_a_token_speaks_for_its_agents() -> None:
     assert not found.operates
     operator = KNOWN.check(OTHER, now=NOW)
     assert operator.operates
-    assert operator.speaks_for("bob@ward-1")
+    assert not operator.speaks_for("bob@ward-1"), "an operator is no agent"
     assert not operator.speaks_for("ann@ward-1")
 
 

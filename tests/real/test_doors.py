@@ -1,0 +1,204 @@
+"""Who may come in, as what, and for how long: doors of real hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from nomospace import ANY
+from nomospace.client.remote import RemoteHost
+from nomospace.node.clients import NotAnOperator, NotYourAgent
+from nomospace.node.principals import NotLetIn
+from nomospace.terms.templates import Template
+from nomospace.wire.admin import SpaceLine, Spaces, Tail
+from nomospace.wire.framing import join
+from nomospace.wire.talk import Open, Seek, Share, pack_ask
+from tests.real.hosts import RealHost, caller, end, play, start
+from tests.real.raw import Raw
+from tests.real.trust import Trust
+
+SOON_US = 2_000_000
+WAIT_S = 20.0
+
+
+class Ward:
+    """A host with certificates."""
+
+    def __init__(self, folder: Path) -> None:
+        self.trust = Trust(folder / "trust")
+        self.trust.member("ward")
+        store = ("--store", str(folder / "ward.db"))
+        self.host = RealHost("ward", folder, "--trust", str(self.trust.folder), *store)
+        self.chief = self.trust.token("chief@ward", operator=True)
+        start(self.host)
+
+    def call(self, token: str = "", **how: object) -> RemoteHost:
+        """A client."""
+        return caller(self.host, self.trust, token=token, **how)
+
+    async def space(self, name: str) -> SpaceLine:
+        """What an operator sees of a space."""
+        async with self.call(self.chief) as client:
+            (found,) = [line for line in await client.ask(Spaces()) if line.name == name]
+            assert isinstance(found, SpaceLine)
+            return found
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    made = Ward(tmp_path_factory.mktemp("ward"))
+    try:
+        yield made
+    finally:
+        end(made.host)
+
+
+async def cut(ward: Ward, work: asyncio.Task[object], why: str) -> None:
+    """Its work ends with the reason, which log and journal have too."""
+    with pytest.raises(NotLetIn, match=why):
+        async with asyncio.timeout(WAIT_S):
+            await work
+    await ward.host.noted("client-cut", why)
+
+
+def test_token_that_is_taken_back_while_its_bearer_is_there(ward: Ward) -> None:
+    """What it waits for ends and its reactions go, connected or not; its tuples stay."""
+
+    async def program() -> None:
+        trust = ward.trust
+        mine, hers = trust.token("ann@ward"), trust.token("eve@ward")
+        async with ward.call(mine) as client, await Raw.client(ward.host, trust) as other:
+            space = await (await client.agent()).space("given", shared=True)
+            await space.out("mine", 1)
+            space.react(("job", ANY), lambda job, source, handle: None)
+            waiting = asyncio.create_task(space.take("job", ANY))
+            await other.hello("eve@ward", token=hers)
+            assert await other.call(Open("given", None, True)) is None
+            assert await other.call(Share(("given",), True)) is None
+            seek = Seek("given", "take", Template.of(("job", ANY)))
+            other.send(join([pack_ask(9, 0, seek)]))
+            async with asyncio.timeout(WAIT_S):
+                while (await ward.space("given")).waiting < 2:
+                    await asyncio.sleep(0.02)
+            other.abort()
+            trust.withdraw(mine)
+            trust.withdraw(hers)
+            await cut(ward, waiting, "was taken back")
+            await ward.host.noted("client-cut", "eve@ward")
+            with pytest.raises(NotLetIn):
+                await space.out("mine", 2)
+        async with asyncio.timeout(WAIT_S):
+            while (found := await ward.space("given")).waiting:
+                await asyncio.sleep(0.02)
+        assert (found.tuples, found.reactions) == (1, 0)
+        async with ward.call(trust.token("ann@ward")) as client:  # a new token, the same agent
+            space = await (await client.agent()).space("given", shared=True)
+            assert await space.take_nowait("mine", int) == ("mine", 1)
+        async with ward.call(ward.chief) as client:
+            async with asyncio.timeout(WAIT_S):
+                while not any(
+                    "client-cut" in record.columns.get("event", "")
+                    for record in await client.ask(Tail(limit=1_000))
+                ):
+                    await asyncio.sleep(0.05)
+
+    play(program())
+
+
+def test_certificate_that_is_revoked_while_its_agent_is_there(ward: Ward) -> None:
+    async def program() -> None:
+        identity = ward.trust.visitor("carl@ward")
+        async with caller(ward.host, ward.trust, identity=identity) as client:
+            space = await (await client.agent()).space("carl", shared=True)
+            await space.out("job", 1)
+            waiting = asyncio.create_task(space.take("never"))
+            ward.trust.take_back((identity / "agent.pem").read_bytes())
+            await cut(ward, waiting, "was revoked")
+
+    play(program())
+
+
+def test_token_that_runs_out_while_its_bearer_is_there(ward: Ward) -> None:
+    async def program() -> None:
+        token = ward.trust.token("dan@ward")
+        async with ward.call(token) as client:
+            space = await (await client.agent()).space("dan", shared=True)
+            waiting = asyncio.create_task(space.take("never"))
+            ward.trust.change(token, not_after=time.time_ns() // 1000 + SOON_US)
+            await cut(ward, waiting, "ran out on")
+
+    play(program())
+
+
+def test_token_whose_scopes_or_agents_change(ward: Ward) -> None:
+    """Who is still something stays, as what it is now; who is nothing any more is cut."""
+
+    async def program() -> None:
+        token = ward.trust.token("fay@ward", operator=True)
+        async with ward.call(token) as client, ward.call(token) as asking:
+            space = await (await client.agent()).space("fay", shared=True)
+            await asking.ask(Spaces())
+            waiting = asyncio.create_task(space.take("never"))
+            ward.trust.change(token, scopes=("agent",))
+            await ward.host.noted("client-cut", "is no operator any longer")
+            with pytest.raises(NotAnOperator):
+                await asking.ask(Spaces())
+            await space.out("job", 1)  # it acts as its agent as before
+            ward.trust.change(token, agents=("gus@ward",))
+            await cut(ward, waiting, "speaks for fay@ward no longer")
+            with pytest.raises(NotYourAgent):
+                await client.agent("fay")
+
+    play(program())
+
+
+def test_model_whose_token_is_taken_back(ward: Ward, tmp_path: Path) -> None:
+    """`nomospace mcp` is a client like others: its tools do nothing from then on."""
+
+    async def program() -> None:
+        token = ward.trust.token("bot@ward")
+        arguments = ["-m", "nomospace.cli", "mcp", "--connect", f"nomos://{ward.host.address}"]
+        arguments += ["--trust", str(ward.trust.folder), "--token", token]
+        server = StdioServerParameters(command=sys.executable, args=arguments, cwd=tmp_path)
+        async with Client(server) as model:
+            job = {"space": "bots", "fields": ["job(1)"]}
+            assert not (await model.call_tool("write", job)).is_error
+            ward.trust.withdraw(token)
+            await ward.host.noted("client-cut", "bot@ward")
+            refused = await model.call_tool("write", job)
+            assert refused.is_error
+            assert "was taken back" in str(refused.content)
+
+    play(program())
+
+
+def test_scopes_that_a_token_does_not_have(ward: Ward) -> None:
+    """An operator acts as no agent, an agent asks no operator's questions."""
+
+    async def program() -> None:
+        for scopes in (("agent",), ("operator",), ("agent", "operator")):
+            token = ward.trust.token("hal@ward", scopes=scopes)
+            async with ward.call(token) as client:
+                if "agent" in scopes:
+                    assert (await client.agent()).id == "hal@ward"
+                    await (await client.agent()).space("hal")
+                else:
+                    with pytest.raises(NotLetIn, match="acts as no agent"):
+                        await client.agent()
+                    with pytest.raises(NotYourAgent):
+                        await client.agent("hal@ward")
+                if "operator" in scopes:
+                    assert await client.ask(Spaces())
+                else:
+                    with pytest.raises(NotAnOperator):
+                        await client.ask(Spaces())
+                with pytest.raises((NotYourAgent, NotLetIn)):
+                    await client.agent("chief")
+
+    play(program())
