@@ -20,6 +20,8 @@ from nomospace.terms import Term, show
 
 STANDING_MAX: Final = 1_000
 """How many terms of a control state, and how many obligations, are told at a time."""
+SHOWN_MAX: Final = 1_000
+"""How many characters of an operation are told."""
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
 
 
@@ -48,7 +50,7 @@ class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
         """The reasons in words: which rules were tried, and what failed."""
         if self.story:
             return self.story
-        shown = [f"    {show(operation)}" for operation in self.operations]
+        shown = [f"    {show(operation, limit=SHOWN_MAX)}" for operation in self.operations]
         return "\n".join([self.verdict, *(["  ruling:", *shown] if shown else [])])
 
 

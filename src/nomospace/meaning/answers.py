@@ -136,7 +136,7 @@ def _called(value: Term) -> str:
     class_name, identity = value.args[0], value.args[1]
     if identity is None:
         return f"an equal {class_name}"
-    return f"{class_name} {identity if identity.__class__ is str else show(identity)}"
+    return f"{class_name} {identity if identity.__class__ is str else show(identity, limit=80)}"
 
 
 def _class_reason(assigner: Assigner, class_name: str, choice: Choice) -> Iterator[str]:

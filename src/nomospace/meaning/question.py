@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
+from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, is_formal, read_formal
 from nomospace.terms.objects import MISSING, is_object
 from nomospace.terms.predicate import FaultyPredicate, Test, compiled, parse
@@ -38,6 +39,8 @@ from nomospace.terms.values import ATOMIC, Term, same
 
 TEMPLATE_CHARS_MAX: Final = 20_000
 """The longest template text, in characters."""
+TEXT_MAX: Final = 2_000
+"""How much is shown of a value that a field asks for, in characters."""
 SET_MAX: Final = 6
 """How many tuples a set has at most, unless the question says otherwise."""
 SET_LIMIT: Final = 16
@@ -99,6 +102,15 @@ class Question(NamedTuple):
         """
         return not any(isinstance(field, ClassField) for field in self.fields)
 
+    @property
+    def name(self) -> bytes:
+        """What tells it from all other questions; `1` and `1.0` are two."""
+        fields = [
+            (type(field).__name__, *[() if part is MISSING else (part,) for part in field])
+            for field in self.fields
+        ]
+        return encode((*fields, self.key, self.correlate, self.max_set, self.limit))
+
     def __str__(self) -> str:
         listed = ", ".join(map(field_text, self.fields))
         return f"({listed})" + (f" key {self.key}" if self.key is not None else "")
@@ -137,15 +149,19 @@ def field_text(field: Field) -> str:
     match field:
         case ClassField(class_name, identity, predicate, equal):
             if equal is not None:
-                return show(equal)
-            words = class_name if identity is MISSING else f"{class_name} = {show(identity)}"
+                return show(equal, limit=TEXT_MAX)
+            words = (
+                class_name
+                if identity is MISSING
+                else f"{class_name} = {show(identity, limit=TEXT_MAX)}"
+            )
             return f"{words} where {predicate}" if predicate else words
         case LiteralField(value):
-            return repr(value) if value.__class__ is str else show(value)
+            return repr(value) if value.__class__ is str else show(value, limit=TEXT_MAX)
         case TypeField(kind):
             return kind
         case PatternField(pattern):
-            return show(pattern)
+            return show(pattern, limit=TEXT_MAX)
 
 
 def checked(question: Question, ontology: Ontology | None = None) -> Question:
@@ -250,7 +266,7 @@ def question_of(
             for formal, _ in formals_in(term):
                 if read_formal(formal).same is not None:
                     raise BadQuestion(
-                        what=show(formal),
+                        what=show(formal, limit=80),
                         why="fields under one name have no meaning beside classes; use a predicate",
                     )
     return question

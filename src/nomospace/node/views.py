@@ -41,9 +41,9 @@ from nomospace.node.viewed import (
     TuplesView,
     WhyView,
 )
-from nomospace.node.within import LINES_MAX, Within, short, space_view
+from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
-from nomospace.terms import Compound, show
+from nomospace.terms import Compound
 from nomospace.wire.admin import TAIL_MAX, Agents, Record, Tail
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ def _limit(limit: int) -> int:
 
 
 def _member(member: Membership) -> MemberView:
-    state = [short(show(term)) for _, term in islice(member.state.items(), STATE_MAX)]
+    state = [shown(term) for _, term in islice(member.state.items(), STATE_MAX)]
     return MemberView(
         member.home,
         member.law.hash,
@@ -379,7 +379,7 @@ def _member(member: Membership) -> MemberView:
 def _owed(member: Membership) -> list[ObligationView]:
     home, law = member.home, member.law.hash
     return [
-        ObligationView(home, law, short(show(term)), due)
+        ObligationView(home, law, shown(term), due)
         for due, term in islice(member.pending(), LINES_MAX)
     ]
 
@@ -395,12 +395,12 @@ def _ruling(number: int, record: EventRecord) -> RulingView:
         ruling.home,
         ruling.law,
         community,
-        short(show(ruling.event.term)),
+        shown(ruling.event.term),
         ruling.rule,
         verdict,
         ruling.refused,
         ruling.held,
-        tuple([short(show(operation)) for operation in ruling.operations[:STATE_MAX]]),
+        tuple([shown(operation) for operation in ruling.operations[:STATE_MAX]]),
         ruling.event.kind,
         args[0] if args and isinstance(args[0], str) else "",
         _receivers(ruling),

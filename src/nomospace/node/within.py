@@ -165,7 +165,7 @@ class Within:
                             record.op,
                             record.space,
                             record.agent,
-                            short(show(record.fields)),
+                            shown(record.fields),
                         )
                     )
             after = page[-1].seq
@@ -207,7 +207,7 @@ class Within:
         id = f"{record.writer}#{record.count}"
         return TupleView(
             id,
-            tuple([short(show(field)) for field in record.fields]),
+            tuple([shown(field) for field in record.fields]),
             record.cur,
             record.dest,
             record.deliveries,
@@ -226,7 +226,7 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
         [
             SetView(
                 tuple([f"{writer}#{count}" for writer, count in one.ids]),
-                tuple([short(show(field)) for field in one.fields]),
+                tuple([shown(field) for field in one.fields]),
                 one.why,
             )
             for one in found[:SETS_MAX]
@@ -234,13 +234,13 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
     )
 
 
-def short(text: str) -> str:
-    """A text that fits into a line of a view.
+def shown(value: Term) -> str:
+    """A term's text that fits into a line of a view.
 
-    >>> len(short("a" * 3_000)), short("a" * 3_000)[-1]
+    >>> len(shown("a" * 3_000)), shown("a" * 3_000)[-1]
     (2000, '…')
     """
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+    return show(value, limit=TEXT_MAX)
 
 
 def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) -> SpaceView:
@@ -253,7 +253,8 @@ def space_view(space: Space, law: str, shared: bool, agents: tuple[str, ...]) ->
 
 def _asked(template: Template) -> str:
     """A template as one would type it."""
-    return short(", ".join(map(show_pattern, template.term)))
+    text = ", ".join([show_pattern(one, limit=TEXT_MAX) for one in template.term[:TEXT_MAX]])
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
 def _waiter(waiter: Waiter) -> WaiterView:
@@ -278,5 +279,5 @@ def _reaction(reaction: Reaction) -> ReactionView:
 
 def _lease(lease: Lease) -> LeaseView:
     record = lease.record
-    fields = tuple([short(show(field)) for field in record.fields])
+    fields = tuple([shown(field) for field in record.fields])
     return LeaseView(f"{record.writer}#{record.count}", fields, lease.taker, lease.until)

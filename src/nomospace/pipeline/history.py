@@ -521,8 +521,7 @@ def _stumble(told: Explanation, rule: str) -> str:
 
 
 def _shown(term: object) -> str:
-    text = show(term)
-    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
+    return show(term, limit=TEXT_MAX)
 
 
 def _told(ruling: Ruling) -> str:

@@ -175,14 +175,14 @@ def read_subscription(wanted: Term) -> tuple[str, tuple[bytes, ...]]:
         criteria = wanted.args[0]
         if criteria.__class__ is tuple and len(criteria) <= CRITERIA_MAX:
             return wanted.name, tuple(sorted({encode(each) for each in criteria}))
-    raise NotASubscription(given=show(wanted)[:200])
+    raise NotASubscription(given=show(wanted, limit=200))
 
 
 def read_publication(published: Term) -> tuple[str, dict[bytes, None]]:
     """Topic and attributes of a publication; raises `NotAPublication`."""
     if published.__class__ is Compound and len(published.args) <= ATTRIBUTES_MAX:
         return published.name, {encode(each): None for each in published.args}
-    raise NotAPublication(given=show(published)[:200])
+    raise NotAPublication(given=show(published, limit=200))
 
 
 def _key(topic: str, needs: tuple[bytes, ...]) -> bytes:

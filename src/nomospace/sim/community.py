@@ -130,7 +130,7 @@ class _Cause:
     def count_one(self) -> None:
         self.count += 1
         if self.count > CAUSED_MAX:
-            raise Runaway(home=self.home, event=show(self.event.term), at=self.at)
+            raise Runaway(home=self.home, event=show(self.event.term, limit=200), at=self.at)
 
 
 @dataclass(slots=True)

@@ -65,7 +65,7 @@ class Correlating:
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
         self._matchers: dict[Name, Bounded] = {}
-        self._models: dict[str, Bounded] = {}
+        self._models: dict[bytes, Bounded] = {}
         self._groups: dict[Name, Group] = {}
         self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
         self._watched: dict[Hashable, dict[Name, Group]] = {}
@@ -134,7 +134,7 @@ class Correlating:
         alike, ids = without_ids(question)
         if not ids:
             return Bounded(question, self._facts)
-        name = repr(alike)  # which tells 1 from 1.0
+        name = alike.name
         model = self._models.pop(name, None) or Bounded(alike, self._facts)
         _keep(self._models, name, model)
         return Alike(question, self._facts, model, ids)

@@ -5,6 +5,7 @@
 True
 """
 
+from nomospace.terms.encoding import encode
 from nomospace.terms.match import deref, match, resolve, undo, unify
 from nomospace.terms.objects import NotAnObject, Object, is_object, obj, property_of
 from nomospace.terms.order import compare, order_key, sort_terms
@@ -41,12 +42,12 @@ from nomospace.terms.values import (
     TooLarge,
     Var,
     check_size,
-    encode,
     freeze,
     is_ground,
     oversize,
     same,
     t,
+    weight,
 )
 
 __all__ = [
@@ -105,5 +106,6 @@ __all__ = [
     "term",
     "undo",
     "unify",
+    "weight",
     "where",
 ]

@@ -241,9 +241,12 @@ def _check_bounds(term: Compound, low: Term, high: Term) -> None:
     if bounded_classes(low) != bounded_classes(high):
         raise _bad(term, "a number and a string have no values between them")
     if low > high:
-        raise _bad(term, f"it is empty, {show(low)} comes after {show(high)}; turn them round")
+        raise _bad(
+            term,
+            f"it is empty, {show(low, limit=80)} comes after {show(high, limit=80)}; turn them "
+            "round",
+        )
 
 
 def _bad(term: Compound, why: str) -> BadFormal:
-    words = show(term)
-    return BadFormal(formal=words if len(words) <= 80 else f"{words[:77]}...", why=why)
+    return BadFormal(formal=show(term, limit=80), why=why)

@@ -148,5 +148,4 @@ def property_of(term: Term, name: str) -> Term:
 
 
 def _brief(term: Term) -> str:
-    words = show(term)
-    return words if len(words) <= 60 else f"{words[:57]}..."
+    return show(term, limit=60)

@@ -51,6 +51,7 @@ from nomospace.terms.values import (
     ATOMIC,
     INT_BITS_MAX,
     PARTIAL,
+    REPR_MAX,
     TYPE_FORMALS,
     Compound,
     Term,
@@ -296,7 +297,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return hash(self.term)
 
     def __repr__(self) -> str:
-        return f"Template.of(term({show(self.term)!r}))"
+        return f"Template.of(term({show(self.term, limit=REPR_MAX)!r}))"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Template.from_term, (self.term,)
@@ -364,7 +365,9 @@ def _no_variables(found: Var) -> NotAPattern:
 
 
 def _brief(value: object) -> str:
-    words = show(value) if isinstance(value, Compound) else repr(value)
+    if isinstance(value, Compound):
+        return show(value, limit=60)
+    words = repr(value)
     return words if len(words) <= 60 else f"{words[:57]}..."
 
 

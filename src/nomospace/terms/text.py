@@ -8,6 +8,7 @@ read otherwise: `quota(3)<-quota(2)`, `forward('a@w',m,'b@w')`, `1-(2-3)`.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -15,7 +16,17 @@ from nomospace.errors import CallerError
 from nomospace.terms.source import Faulty, Source
 from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader
 from nomospace.terms.syntax import Variable as VariableNode
-from nomospace.terms.values import PARTIAL, Compound, Term, Var, check_size
+from nomospace.terms.values import (
+    PARTIAL,
+    TERM_BYTES_MAX,
+    TERM_DEPTH_MAX,
+    Compound,
+    Term,
+    TooLarge,
+    Var,
+    check_size,
+    weight,
+)
 
 __all__ = [
     "PARTIAL",
@@ -148,64 +159,108 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def show(value: Term, *, spaced: bool = False) -> str:
+def show(value: Term, *, spaced: bool = False, limit: int | None = None) -> str:
     """The canonical text of a term; `spaced` is for people's eyes.
 
-    Unbound variables print as `_`.
+    Unbound variables print as `_`. A text for people to read has a `limit`: what is longer ends in
+    `…`, and no more of the term is looked at than is printed. A term made of shared parts may be
+    exponentially longer than its memory: without a limit, one that is too large raises `TooLarge`
+    instead of being printed (of a list, one with such an item).
 
     >>> show(Compound("<-", (Compound("quota", (3,)), Compound("quota", (2,)))))
     'quota(3)<-quota(2)'
+    >>> show(tuple(range(1_000_000)), limit=12)
+    '[0,1,2,3,4,…'
     """
-    return _show_whole(value, spaced) if spaced else _show_light(value, _LEVELS)
+    if limit is not None:
+        return _show_whole(value, spaced, limit)
+    if not spaced:
+        try:
+            return _show_light(value, _LEVELS, [_MANY])
+        except _Many:
+            pass
+    for part in value if value.__class__ is tuple else (value,):
+        if weight(part) > TERM_BYTES_MAX:
+            raise TooLarge(what="its size in bytes", limit=TERM_BYTES_MAX)
+    return _show_whole(value, spaced, sys.maxsize)
 
 
-def _show_light(value: Term, levels: int) -> str:
-    """`show` for terms as most are: not deep, and without operators. The rest is shown apart.
+class _Many(Exception):
+    """A term has more parts than most."""
 
-    Several times as quick as the other way; journals show each ruling thrice.
+
+def _show_light(value: Term, levels: int, left: list[int]) -> str:
+    """`show` for terms as most are: not deep or large. What has operators is shown apart.
+
+    Several times as quick as the other way; journals show each ruling thrice. `left` counts the
+    compounds and lists that may still come.
     """
     kind = value.__class__
     if kind is str:
         return quote(value)
-    if kind is Compound:
-        if levels and value.name not in _SPECIAL:
-            parts = [_show_light(part, levels - 1) for part in value.args]
-            return f"{_functor(value.name)}({','.join(parts)})"
-    elif kind is not tuple:
+    if kind is not Compound and kind is not tuple:
         return _atomic(value)
-    elif levels:
-        return f"[{','.join([_show_light(part, levels - 1) for part in value])}]"
-    return _show_whole(value, False)
+    left[0] -= 1
+    if left[0] < 0:
+        raise _Many
+    if levels and kind is tuple:
+        return f"[{','.join([_show_light(part, levels - 1, left) for part in value])}]"
+    if levels and value.name not in _SPECIAL:
+        parts = [_show_light(part, levels - 1, left) for part in value.args]
+        return f"{_functor(value.name)}({','.join(parts)})"
+    left[0] -= weight(value) >> 3
+    if left[0] < 0:
+        raise _Many
+    return _show_whole(value, False, sys.maxsize)
 
 
-def _show_whole(value: Term, spaced: bool) -> str:
-    """`show` with a stack of its own, for terms of any depth."""
+def _show_whole(value: Term, spaced: bool, limit: int) -> str:
+    """`show` with a stack of its own, for terms of any depth; at most `limit` characters.
+
+    Of a wide term only so many parts are taken as could be printed.
+    """
     out: list[str] = []
+    size = 0
+    opened = 0
     comma = ", " if spaced else ","
     todo: list[Any] = [(value, 999)]
     while todo:
         item = todo.pop()
         if item.__class__ is _Piece:
-            out.append(item.text if item.text[0] != "-" else _apart(out, item.text))
-            continue
-        item, allowed = item
-        if item.__class__ is Compound:
-            todo.extend(reversed(_compound_pieces(item, allowed, comma, spaced)))
-        elif item.__class__ is tuple:
-            todo.append(_Piece("]"))
-            for index in range(len(item) - 1, -1, -1):
-                todo.append((item[index], 999))
-                if index:
-                    todo.append(_Piece(comma))
-            todo.append(_Piece("["))
-        elif item.__class__ is str:
-            out.append(quote(item))
+            text = item.text if item.text[0] != "-" else _apart(out, item.text)
         else:
-            out.append(_apart(out, _atomic(item)))
+            item, allowed = item
+            kind = item.__class__
+            if kind is Compound or kind is tuple:
+                opened += 1
+                if opened > limit + TERM_DEPTH_MAX:  # operators open many before they print one
+                    return "".join(out)[: limit - 1] + "…"
+                parts = (item.args if kind is Compound else item)[:limit]
+                if kind is Compound:
+                    pieces = _compound_pieces(item.name, parts, allowed, comma, spaced)
+                    todo.extend(reversed(pieces))
+                    continue
+                todo.append(_Piece("]"))
+                for index in range(len(parts) - 1, -1, -1):
+                    todo.append((parts[index], 999))
+                    if index:
+                        todo.append(_Piece(comma))
+                text = "["
+            elif kind is str:
+                text = quote(item if len(item) <= limit else item[: limit + 1])
+            elif kind is bytes:
+                text = _atomic(item[:limit])
+            else:
+                text = _apart(out, _atomic(item))
+        out.append(text)
+        size += len(text)
+        if size > limit:
+            return "".join(out)[: limit - 1] + "…"
     return "".join(out)
 
 
 _LEVELS: Final = 16
+_MANY: Final = 10_000
 _SPECIAL: Final = frozenset((*INFIX, *PREFIX, PARTIAL))
 """Functors that may be written otherwise than before brackets."""
 
@@ -252,8 +307,9 @@ def _float(value: float) -> str:
     return text
 
 
-def _compound_pieces(item: Compound, allowed: int, comma: str, spaced: bool) -> list[Any]:
-    name, args = item.name, item.args
+def _compound_pieces(
+    name: str, args: tuple[Term, ...], allowed: int, comma: str, spaced: bool
+) -> list[Any]:
     if name == PARTIAL and len(args) > 1 and not _is_list(args[-1]):
         pieces: list[Any] = [_Piece("[")]
         for index, part in enumerate(args[:-1]):

@@ -29,6 +29,9 @@ TERM_DEPTH_MAX: Final = 1_000
 INT_BITS_MAX: Final = 4_096
 """The largest integer, in bits. Larger ones cannot be printed in time that is worth naming."""
 
+REPR_MAX: Final = 2_000
+"""The longest text that `repr` has of a compound."""
+
 PARTIAL: Final = "[|]"
 """The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
 
@@ -59,11 +62,26 @@ class _Unbound:
 UNBOUND: Final = _Unbound()
 
 
-class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": "f", "args": "a"}):
+class _Known:
+    """What a compound has found out about itself; no field of it, so never written anywhere."""
+
+    __slots__ = ("_hash", "_measure")
+    _hash: int
+    _measure: int
+
+
+_keep_hash: Final = _Known.__dict__["_hash"].__set__  # past the frozen struct's own `__setattr__`
+_keep_measure: Final = _Known.__dict__["_measure"].__set__
+
+
+class Compound(
+    msgspec.Struct, _Known, frozen=True, gc=False, eq=False, rename={"name": "f", "args": "a"}
+):
     """A compound term `name(arg, …)`, with at least one argument.
 
     Made in 40 ns and unknown to the garbage collector: terms cannot form cycles, and a space
-    holds a million of them.
+    holds a million of them. Native code makes most of them, so what a compound knows of itself
+    (`measure`, its hash) is found out when it is first asked for, and once.
 
     >>> Compound("room", (3,)) == Compound("room", (3,))
     True
@@ -86,15 +104,21 @@ class Compound(msgspec.Struct, frozen=True, gc=False, eq=False, rename={"name": 
         return not self == other
 
     def __hash__(self) -> int:
-        try:
+        for part in self.args:
+            if part.__class__ is Compound or part.__class__ is tuple:
+                break
+        else:
             return hash((self.name, self.args))
-        except RecursionError:
-            return _hash_deep(self)
+        known: int | None = getattr(self, "_hash", None)
+        if known is None:
+            known = _hash_of(self)
+            _keep_hash(self, known)
+        return known
 
     def __repr__(self) -> str:
         from nomospace.terms.text import show
 
-        return f"term({show(self)!r})"
+        return f"term({show(self, limit=REPR_MAX)!r})"
 
 
 if TYPE_CHECKING:
@@ -210,26 +234,45 @@ class _Hashed:
         return self.value
 
 
+def _hash_of(term: Compound) -> int:
+    for part in term.args:
+        if part.__class__ is tuple:
+            for item in part:
+                if item.__class__ is tuple:  # lists know nothing of themselves, and may be shared
+                    return _hash_deep(term)
+    try:
+        return hash((term.name, term.args))
+    except RecursionError:
+        return _hash_deep(term)
+
+
 def _hash_deep(term: Compound) -> int:
-    """The very hash that `Compound.__hash__` gives, without recursion."""
-    done: list[_Hashed] = []
-    todo: list[tuple[Any, bool]] = [(term, False)]
+    """The very hash that `hash((name, args))` is, without recursion, shared parts once."""
+    known: dict[int, int] = {}
+    todo: list[Any] = [term]
     while todo:
-        item, ready = todo.pop()
+        item = todo[-1]
+        if id(item) in known:
+            todo.pop()
+            continue
         is_compound = item.__class__ is Compound
-        if not is_compound and item.__class__ is not tuple:
-            done.append(_Hashed(hash(item)))
-            continue
         parts = item.args if is_compound else item
-        if not ready:
-            todo.append((item, True))
-            todo.extend((part, False) for part in reversed(parts))
-            continue
-        first = len(done) - len(parts)
-        hashes = tuple(done[first:])
-        del done[first:]
-        done.append(_Hashed(hash((item.name, hashes) if is_compound else hashes)))
-    return done[0].value
+        waiting = len(todo)
+        hashes: list[_Hashed] = []
+        for part in parts:
+            if part.__class__ is not Compound and part.__class__ is not tuple:
+                hashes.append(_Hashed(hash(part)))
+            elif id(part) in known:
+                hashes.append(_Hashed(known[id(part)]))
+            else:
+                todo.append(part)
+        if len(todo) == waiting:
+            todo.pop()
+            whole = tuple(hashes)
+            known[id(item)] = made = hash((item.name, whole) if is_compound else whole)
+            if is_compound:
+                _keep_hash(item, made)
+    return known[id(term)]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -358,21 +401,10 @@ def is_ground(term: Term) -> bool:
     >>> is_ground((1, t.f("a"))), is_ground((Var("X"),))
     (True, False)
     """
-    if term.__class__ is str or term.__class__ is int:
-        return True
-    pending = [term]
-    seen: set[int] = set()  # shared parts are looked at once
-    while pending:
-        item = pending.pop()
-        kind = item.__class__
-        if kind is Compound or kind is tuple:
-            if id(item) in seen:
-                continue
-            seen.add(id(item))
-            pending.extend(item.args if kind is Compound else item)
-        elif kind is Var:
-            return False
-    return True
+    kind = term.__class__
+    if kind is Compound or kind is tuple:
+        return not measure(term) & _HOLED
+    return kind is not Var
 
 
 def check_size(term: Term) -> None:
@@ -383,104 +415,142 @@ def check_size(term: Term) -> None:
 
 
 def oversize(term: Term) -> tuple[str, int] | None:
-    """Say which limit a term breaks, or `None`.
-
-    A term made of shared parts can be exponentially larger than its memory. So each shared part
-    is measured once, from the leaves up, and the term is never written out.
-    """
+    """Say which limit a term breaks, or `None`."""
     kind = term.__class__
     if kind is str or kind is bytes:
         size = len(term) if kind is bytes or term.isascii() else len(term.encode())
         return ("its size in bytes", TERM_BYTES_MAX) if size + 5 > TERM_BYTES_MAX else None
     if kind is not Compound and kind is not tuple:
         return None
-    known: dict[int, tuple[int, int]] = {}  # id of a part -> bytes, levels
+    found = measure(term)
+    if found >> _WEIGHT > TERM_BYTES_MAX:
+        return "its size in bytes", TERM_BYTES_MAX
+    if found & _DEPTHS > TERM_DEPTH_MAX << 1:
+        return "its depth", TERM_DEPTH_MAX
+    return None
+
+
+def weight(term: Term) -> int:
+    """The size of a term in bytes, as the limit counts it: its text, and a few for each part.
+
+    Never more than its canonical bytes are. Shared parts count each time they stand in it; past
+    `WEIGHT_MAX` they are counted no further.
+
+    >>> weight(t.room(3)), weight(("job", 17))
+    (12, 7)
+    """
+    kind = term.__class__
+    if kind is Compound or kind is tuple:
+        return measure(term) >> _WEIGHT
+    return _weight_of_atomic(term)
+
+
+WEIGHT_MAX: Final = 1 << 40
+"""Where counting the weight of a term stops: a term of shared parts may weigh more than can be."""
+_HOLED: Final = 1
+_DEPTHS: Final = 0xFFE
+_WEIGHT: Final = 12
+_ROOM: Final = 40
+"""How deep a term is measured by plain recursion."""
+_WITH_PARTS: Final = (Compound, tuple)
+_FEW: Final = 4
+"""A compound of more parts remembers its measure even when they are atomic."""
+
+
+def measure(term: Term) -> int:
+    """Weight, depth and groundness of a compound or a list in one number: what checks go by.
+
+    `weight << 12 | depth << 1 | holed`, with the depth cut at 2,047. A compound remembers it, so
+    that no check walks it twice; a list is a plain tuple, and whoever holds it remembers. Parts
+    that are shared are measured once: the work is bounded by the term's memory.
+    """
+    return _measured(term, _ROOM, {})
+
+
+def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
+    """`lists` has the measures of lists in lists, by id.
+
+    To remember costs as much as to measure a small compound of atomic parts, so those do not.
+    """
+    looked = False
+    if term.__class__ is Compound:
+        parts = term.args
+        size = 7 + len(term.name)
+        if len(parts) > _FEW:
+            looked = True
+            known: int | None = getattr(term, "_measure", None)
+            if known is not None:
+                return known
+    else:
+        parts = term
+        size = 1
+    holed = depth = 0
+    for part in parts:
+        kind = part.__class__
+        if kind is str:
+            size += 1 + (len(part) if part.isascii() else len(part.encode()))
+        elif kind is Compound or kind is tuple:
+            if not looked and term.__class__ is Compound:
+                looked = True
+                known = getattr(term, "_measure", None)
+                if known is not None:
+                    return int(known)
+            found: int | None = None if kind is Compound else lists.get(id(part))
+            if found is None:
+                if not room:
+                    return _measured_deep(term, lists)
+                found = _measured(part, room - 1, lists)
+                if kind is tuple:
+                    lists[id(part)] = found
+            size += found >> _WEIGHT
+            holed |= found & _HOLED
+            if found & _DEPTHS > depth:
+                depth = found & _DEPTHS
+        elif kind is int:
+            size += 1 + part.bit_length() // 8
+        elif kind is Var:
+            holed = _HOLED
+            size += 1
+        else:
+            size += _weight_of_atomic(part)
+    depth = depth + 2 if depth else 4 if parts else 2
+    if size > WEIGHT_MAX:
+        size = WEIGHT_MAX
+    whole: int = size << _WEIGHT | (min(_DEPTHS, depth)) | holed
+    if looked:
+        _keep_measure(term, whole)
+    return whole
+
+
+def _measured_deep(term: Term, lists: dict[int, int]) -> int:
+    """`_measured` with a stack of its own: parts first, so that each finds its own parts known."""
+    known: dict[int, int] = {}
     todo = [term]
     while todo:
         item = todo[-1]
         if id(item) in known:
             todo.pop()
             continue
-        size, depth, waiting = 1, 0, len(todo)
-        parts = item
-        if item.__class__ is Compound:
-            parts = item.args
-            size = 7 + len(item.name)
-        for part in parts:
-            part_kind = part.__class__
-            if part_kind is Compound or part_kind is tuple:
-                measured = known.get(id(part))
-                if measured is None:
-                    todo.append(part)
-                else:
-                    size += measured[0]
-                    if measured[1] > depth:
-                        depth = measured[1]
-            else:
-                depth = depth or 1
-                if part_kind is str:
-                    size += 1 + (len(part) if part.isascii() else len(part.encode()))
-                elif part_kind is bytes:
-                    size += 2 + len(part)
-                elif part_kind is int:
-                    size += 1 + part.bit_length() // 8
-                else:
-                    size += 1 if part_kind is not float else 9
+        waiting = len(todo)
+        parts = item.args if item.__class__ is Compound else item
+        todo += [p for p in parts if p.__class__ in _WITH_PARTS and id(p) not in known]
         if len(todo) == waiting:
             todo.pop()
-            known[id(item)] = size, depth + 1
-            if size > TERM_BYTES_MAX:
-                return "its size in bytes", TERM_BYTES_MAX
-    size, depth = known[id(term)]
-    if depth > TERM_DEPTH_MAX:
-        return "its depth", TERM_DEPTH_MAX
-    return None
+            known[id(item)] = found = _measured(item, 1, lists)
+            if item.__class__ is tuple:
+                lists[id(item)] = found
+    return known[id(term)]
 
 
-def encode(term: Term) -> bytes:
-    """The canonical bytes of a ground term: equal terms give equal bytes, others differ.
-
-    MessagePack; a compound is the map `{"f": name, "a": [args]}`, which no other term is. An
-    integer past 64 bits is an extension of type 1 with its decimal digits.
-
-    >>> encode(t.room(3)).hex()
-    '82a166a4726f6f6da1619103'
-    """
-    try:
-        return msgspec.msgpack.encode(term)
-    except (OverflowError, RecursionError):
-        return _encode_deep(term)
-
-
-_INT64 = range(-(2**63), 2**64)
-
-
-def _encode_deep(term: Term) -> bytes:
-    """`encode` with a stack of its own, and with integers of any size."""
-    out = bytearray()
-    plain = msgspec.msgpack.encode
-    pending: list[Term] = [term]
-    while pending:
-        item = pending.pop()
-        if item.__class__ is Compound:
-            out += b"\x82\xa1f" + plain(item.name) + b"\xa1a"
-            item = item.args
-        if item.__class__ is tuple:
-            count = len(item)
-            if count < 16:
-                out.append(0x90 + count)
-            else:
-                out += (
-                    b"\xdc" + count.to_bytes(2, "big")
-                    if count < 65536
-                    else b"\xdd" + count.to_bytes(4, "big")
-                )
-            pending.extend(reversed(item))
-        elif item.__class__ is int and item not in _INT64:
-            out += plain(msgspec.msgpack.Ext(1, str(item).encode()))
-        else:
-            out += plain(item)
-    return bytes(out)
+def _weight_of_atomic(value: Term) -> int:
+    kind = value.__class__
+    if kind is str:
+        return 1 + (len(value) if value.isascii() else len(value.encode()))
+    if kind is bytes:
+        return 2 + len(value)
+    if kind is int:
+        return 1 + int(value).bit_length() // 8
+    return 9 if kind is float else 1
 
 
 class _Maker:

@@ -82,32 +82,38 @@ term("formal(any,same('X'))"))
     return tuple([_read(text, f"pattern {i}", holes=True) for i, text in enumerate(texts, 1)])
 
 
-def show_pattern(pattern: Term) -> str:
+def show_pattern(pattern: Term, *, limit: int | None = None) -> str:
     """A pattern as one would type it; one with holes inside, or of no such text, as its term.
+
+    The text of a term has at most `limit` characters (`show`).
 
     >>> [show_pattern(one) for one in read_patterns(["job", "_", "_:int", "_:1..10", "X", "_:Car"])]
     ['job', '_', '_:int', '_:1..10', 'X', '_:Car']
     """
     if not is_formal(pattern):
-        return show(pattern)
+        return show(pattern, limit=limit)
     kind, *more = pattern.args
     wanted = more[0] if more else None
     if isinstance(kind, Compound):
         name = str(kind.args[0])
         typed = name.isascii() and name.isidentifier() and name[:1].isupper()
-        return f"_:{name}" if typed and not more else show(pattern)
+        return f"_:{name}" if typed and not more else show(pattern, limit=limit)
     if wanted is None:
         return "_" if kind == "any" else f"_:{kind}"
     if isinstance(wanted, str):
-        return f"_:{_quoted(wanted)}" if kind == "any" and _plain(wanted) else show(pattern)
+        return (
+            f"_:{_quoted(wanted)}"
+            if kind == "any" and _plain(wanted)
+            else show(pattern, limit=limit)
+        )
     if wanted.name == "same":
         name = str(wanted.args[0])
         if not _VARIABLE.fullmatch(name):
-            return show(pattern)
+            return show(pattern, limit=limit)
         return name if kind == "any" else f"{name}:{kind}"
     low, high = wanted.args
     if between(low, high) != pattern or not (_plain(low) and _plain(high)):
-        return show(pattern)
+        return show(pattern, limit=limit)
     return f"_:{_quoted(low)}..{_quoted(high)}"
 
 

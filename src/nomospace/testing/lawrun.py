@@ -226,8 +226,8 @@ def _settable(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     for item in terms:
         if reserved(item) and item != "tupleSpace":
             raise _Wrong(
-                f"{show(item)[:80]} cannot be part of a starting state: a law reads the clock and "
-                "the pending obligations of its own home"
+                f"{show(item, limit=80)} cannot be part of a starting state: a law reads the clock "
+                "and the pending obligations of its own home"
             )
     return terms
 
@@ -256,8 +256,8 @@ def _event(data: dict[str, Any], home: str) -> Event:
         raise _Wrong(f'{name} has {_count(arity, "argument")}, and "args" has {len(args)}')
     if name == "submitted" and args[2] != home:
         raise _Wrong(
-            f'a submitted message is for its home: the third of "args" is {show(args[2])[:80]}, '
-            f'and "home" is {show(home)[:80]}'
+            f'a submitted message is for its home: the third of "args" is '
+            f'{show(args[2], limit=80)}, and "home" is {show(home, limit=80)}'
         )
     return Event(name, args)
 
@@ -302,7 +302,7 @@ def _certificate(value: Term) -> Term:
     ):
         raise _Wrong(
             '"certificate" must be [issuer(I),subject(S),attributes([…])] with names for I and S, '
-            f"and is {show(value)[:200]}"
+            f"and is {show(value, limit=200)}"
         )
     return value
 
@@ -329,7 +329,9 @@ def _written(text: str, home: str) -> tuple[str, Event]:
     if place is not None:
         own = _id(args[place], "home")
         if home and home != own:
-            raise _Wrong(f"the event is at {show(own)[:80]}, and not at {show(home)[:80]}")
+            raise _Wrong(
+                f"the event is at {show(own, limit=80)}, and not at {show(home, limit=80)}"
+            )
         home = own
     if not home:
         raise _Wrong(f"whose event is {name}? give its home")
@@ -343,7 +345,7 @@ def read_state(text: str) -> tuple[Term, ...]:
     try:
         value = _term(text, "the state")
         if value.__class__ is not tuple:
-            raise _Wrong(f"the state must be a list, [quota(3), …], and is {show(value)[:80]}")
+            raise _Wrong(f"the state must be a list, [quota(3), …], and is {show(value, limit=80)}")
         return _settable(value)
     except _Wrong as wrong:
         raise BadInput(why=str(wrong)) from None

@@ -190,7 +190,7 @@ def _told(happening: Happening) -> list[str]:
     event = show(ruling.event.term, spaced=True)
     return [
         f"{begin}{event[:300]}  {rule}",
-        *(f"{' ' * len(begin)}  {show(op, spaced=True)[:300]}" for op in ruling.operations),
+        *(f"{' ' * len(begin)}  {show(op, spaced=True, limit=300)}" for op in ruling.operations),
     ]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nomospace.law.render import show_node
 from nomospace.terms import (
@@ -164,3 +165,54 @@ def test_a_very_long_line_is_shown_around_its_fault() -> None:
 def test_long_chains_of_operators_are_deep_terms(text: str) -> None:
     with pytest.raises(Faulty, match="more than 1,000 levels"):
         term(text.replace("-", "- "))
+
+
+def doubled(levels: int, *, name: str | None = "t") -> Term:
+    """A term of shared parts: two to the power of `levels` atoms, in memory of so many parts."""
+    value: Term = "a"
+    for _ in range(levels):
+        value = (value, value) if name is None else Compound(name, (value, value))
+    return value
+
+
+@given(TERMS, st.integers(2, 60), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_text_with_a_limit_is_the_beginning_of_the_whole(
+    value: Term, limit: int, spaced: bool
+) -> None:
+    whole, text = show(value, spaced=spaced), show(value, spaced=spaced, limit=limit)
+    if len(whole) <= limit:
+        assert text == whole
+    else:
+        assert len(text) <= limit
+        assert text[-1] == "…"
+        # an atom that is cut may need no quotes for what is left of it
+        assert whole.startswith(text[:-1]) or "'" in whole[: limit + 1]
+
+
+@pytest.mark.parametrize("name", ["t", None, "+", "[|]"])
+def test_a_doubled_term_is_printed_as_far_as_asked_and_never_whole(name: str | None) -> None:
+    value = doubled(60, name=name)
+    for spaced in (False, True):
+        text = show(value, spaced=spaced, limit=100)
+        assert len(text) <= 100
+        assert text[-1] == "…"
+        with pytest.raises(TooLarge, match="its size in bytes"):
+            show(value, spaced=spaced)
+    if name is not None:
+        assert len(repr(value)) < 2_100
+
+
+def test_of_a_wide_term_no_more_is_looked_at_than_printed() -> None:
+    wide = (*["a"] * 20, *[object()] * 100_000)  # the printer refuses what is no term
+    assert show(wide, limit=20) == "[a,a,a,a,a,a,a,a,a,…"
+    assert show(Compound("f", wide), limit=10) == "f(a,a,a,a…"
+    with pytest.raises(TypeError):
+        show(wide)
+    assert show("a" * 1_000_000, limit=5) == "aaaa…"
+    assert show(b"a" * 1_000_000, limit=5) == "b'61…"
+
+
+def test_a_long_list_of_terms_that_are_within_the_limits_is_printed_whole() -> None:
+    state = tuple([Compound("f", ("x" * 100_000, i)) for i in range(20)])
+    assert len(show(state)) > 2_000_000

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import enum
 import itertools
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,6 +30,7 @@ from nomospace.terms import (
     sort_terms,
     t,
     values,
+    weight,
 )
 from tests.unit.terms.strategies import TERMS, deep
 
@@ -162,3 +165,94 @@ def test_the_maker_takes_any_name_and_gives_an_atom_without_arguments() -> None:
     assert show(t["two words"](1, [2])) == "'two words'(1,[2])"
     with pytest.raises(AttributeError):
         t.__wrapped__  # noqa: B018
+
+
+def plain_measure(term: Term) -> tuple[int, int, bool]:
+    """Weight, depth and groundness, the plain way."""
+    if isinstance(term, Compound | tuple):
+        parts = term.args if isinstance(term, Compound) else term
+        found = [plain_measure(part) for part in parts]
+        own = 7 + len(term.name) if isinstance(term, Compound) else 1
+        size = own + sum(size for size, _, _ in found)
+        return size, 1 + max([d for _, d, _ in found], default=0), all(g for _, _, g in found)
+    sizes: dict[type, Callable[[Any], int]] = {
+        str: lambda text: 1 + len(text.encode()),
+        bytes: lambda data: 2 + len(data),
+        int: lambda number: 1 + number.bit_length() // 8,
+        float: lambda _: 9,
+    }
+    return sizes.get(type(term), lambda _: 1)(term), 1, not isinstance(term, Var)
+
+
+@given(TERMS)
+@settings(max_examples=60, deadline=None)
+def test_what_a_term_knows_of_itself_is_what_a_walk_finds(value: Term) -> None:
+    for term in (value, t.f(value), t.f((value, Var("X")), value), ((value,), value)):
+        size, depth, ground = plain_measure(term)
+        for _ in range(2):  # found out, then remembered
+            assert weight(term) == size
+            assert is_ground(term) == ground
+            if isinstance(term, Compound | tuple):
+                assert values.measure(term) >> 1 & 2_047 == depth
+        if ground:
+            assert weight(term) <= len(encode(term))
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions are called in the course of some work."""
+    count = 0
+
+    def counted(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def shared(levels: int, *, lists: bool = False) -> Compound:
+    """A term of two to the power of `levels` parts, in memory of so many."""
+    value: Term = "a"
+    for _ in range(levels):
+        value = (value, value) if lists else Compound("t", (value, value))
+    return Compound("top", (value, 1))
+
+
+@pytest.mark.parametrize("lists", [False, True])
+@pytest.mark.parametrize("ask", [hash, weight, is_ground, oversize, repr])
+def test_what_is_asked_of_a_doubled_term_is_bounded_by_its_memory(
+    ask: Callable[[Term], object], lists: bool
+) -> None:
+    # a call or two for each level, and for `repr` for each character
+    assert calls(lambda: ask(shared(60, lists=lists))) < (25_000 if ask is repr else 5_000)
+    assert calls(lambda: shared(60, lists=lists) == shared(60, lists=lists)) < 5_000
+
+
+@pytest.mark.parametrize("ask", [hash, weight, is_ground, oversize])
+def test_a_compound_is_not_walked_twice(ask: Callable[[Term], object]) -> None:
+    for term in (shared(60), t.f(*range(1_000)), t.f(tuple([t.g(i) for i in range(1_000)]))):
+        ask(term)
+        assert calls(lambda term=term: ask(term)) < 20  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("term", [shared(40), shared(9, lists=True), deep(5_000), deep(900)])
+def test_a_hash_that_is_remembered_is_the_hash_of_its_parts(term: Compound) -> None:
+    if term == deep(5_000):
+        assert hash(term) == hash(deep(5_000))
+    else:
+        assert hash(term) == hash((term.name, tuple(term.args)))
+
+
+def test_what_a_compound_remembers_is_no_part_of_it() -> None:
+    term = t.alarm(t.kind(t.fire("x")))
+    before = encode(term)
+    assert (hash(term), weight(term)) == (hash(term), weight(term))
+    assert encode(term) == before
+    assert term.__struct_fields__ == ("name", "args")
+    with pytest.raises(AttributeError):
+        term._measure = 3

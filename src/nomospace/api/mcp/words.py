@@ -92,7 +92,7 @@ def fitting(lines: Sequence[str]) -> int:
 
 def operations(told: Any) -> list[str]:
     """What a ruling ordered, as far as its agent may know."""
-    return [cut(show(one), ABOUT_CHARS_MAX) for one in told.operations[:OPERATIONS_MAX]]
+    return [show(one, limit=ABOUT_CHARS_MAX) for one in told.operations[:OPERATIONS_MAX]]
 
 
 def passes(law: Law, told_of: str = "") -> list[str]:

@@ -157,7 +157,7 @@ class Tables:
         self._read = read
         self.layout = Layout(ontology)
         self.database = database
-        self.plans = Remembered[str, Builder](PLANS_MAX)
+        self.plans = Remembered[bytes, Builder](PLANS_MAX)
         self.rows = Remembered[str, FactRow](TUPLES_MAX)
         self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
         """Every class of which there is an object, and the paths that its remainder may hold."""
@@ -254,7 +254,7 @@ class Tables:
         return found[0] if found else None
 
     def _builder(self, question: Question) -> Builder:
-        known = repr(question)  # terms in it: 1 and 1.0 are two questions
+        known = question.name
         found = self.plans.get(known)
         if found is None:
             planner = Planner(question, self.ontology, self.known())

@@ -246,7 +246,7 @@ class SpaceMediator:
         for clients in _batches(self._book.match(published)):
             ruling = await self._member.send(message, to=clients)
             if ruling.refused:
-                _log.warning("%s: the law refuses %s", self._space.owner, show(message)[:200])
+                _log.warning("%s: the law refuses %s", self._space.owner, show(message, limit=200))
 
 
 def _batches(clients: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

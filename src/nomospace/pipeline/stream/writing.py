@@ -177,7 +177,7 @@ async def _write_one(space: Space, row: Keyed) -> str | None:
         async with asyncio.timeout(ROW_S):
             await space.out(*row.fields, once=row.key)
     except TimeoutError:
-        raise RowHeld(space=space.name, fields=show(row.fields)[:200]) from None
+        raise RowHeld(space=space.name, fields=show(row.fields, limit=200)) from None
     except CallerError as error:
         return str(error)
     return None
