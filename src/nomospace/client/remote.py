@@ -235,6 +235,7 @@ class _Asking:
                     future.set_result(frame)
             elif frame[0] == REFUSAL and len(frame) == 2:
                 self._fail(read_error(frame[1]))
+                self._talk.close()  # the next question is asked, and refused, on a new one
 
     def _lost(self, talk: Talk) -> None:
         why = "the connection broke before the answer came"
