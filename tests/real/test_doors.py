@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,25 @@ from mcp import Client, StdioServerParameters
 from nomospace import ANY
 from nomospace.client.remote import RemoteHost
 from nomospace.node.clients import NotAnOperator, NotYourAgent
+from nomospace.node.listen import Limits
 from nomospace.node.principals import NotLetIn
 from nomospace.terms.templates import Template
 from nomospace.wire.admin import SpaceLine, Spaces, Tail
-from nomospace.wire.framing import join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, join
 from nomospace.wire.talk import Open, Seek, Share, pack_ask
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
+from tests.real.strangers import fill
 from tests.real.trust import Trust
 
 SOON_US = 2_000_000
+STRANGERS = 64
+STRANGERS_S = 1.0
+TLS_BYTES = 400_000
+"""What the state of a TLS connection and its buffers may cost, at most."""
+SLACK_BYTES = 20_000_000
+"""What the client at work beside may cost its host."""
+SOURCES = 20
 WAIT_S = 20.0
 
 
@@ -33,6 +44,7 @@ class Ward:
     def __init__(self, folder: Path) -> None:
         self.trust = Trust(folder / "trust")
         self.trust.member("ward")
+        self.trust.host("eve")
         store = ("--store", str(folder / "ward.db"))
         self.host = RealHost("ward", folder, "--trust", str(self.trust.folder), *store)
         self.chief = self.trust.token("chief@ward", operator=True)
@@ -200,5 +212,35 @@ def test_scopes_that_a_token_does_not_have(ward: Ward) -> None:
                         await client.ask(Spaces())
                 with pytest.raises((NotYourAgent, NotLetIn)):
                     await client.agent("chief")
+
+    play(program())
+
+
+# -- strangers ---------------------------------------------------------------------------------
+
+
+def test_strangers_that_send_without_end(ward: Ward) -> None:
+    """`python -m tests.real.strangers --connections 256` is the long form of this."""
+    outcome = play(fill(ward.host, ward.trust, STRANGERS, seconds=STRANGERS_S))
+    most = STRANGERS * (STRANGER_BYTES_MAX + TLS_BYTES)
+    assert outcome.sent > most, "they have tried"
+    assert outcome.rss_most - outcome.rss_before < most + SLACK_BYTES
+    play(ward.host.noted("bad-frame", "over the limit of 65,536"))
+
+
+def test_strangers_that_would_keep_others_out(ward: Ward) -> None:
+    """Handshakes are begun and never ended, from a few addresses; a client comes in meanwhile."""
+
+    async def program() -> None:
+        limits = Limits()
+        with ExitStack() as crowd:
+            for number in range(limits.proving_max + 100):
+                sock = crowd.enter_context(socket.socket())
+                sock.bind((f"127.0.2.{1 + number % SOURCES}", 0))
+                sock.connect((ward.host.at, ward.host.port))
+                sock.send(b"\x16\x03\x01\x02\x00")
+            async with ward.call(ward.trust.token("iris@ward"), reconnect_s=WAIT_S) as client:
+                assert (await client.agent()).id == "iris@ward"
+            await ward.host.noted("pushed-out", "others wait")
 
     play(program())

@@ -10,8 +10,9 @@ Whoever was let in is judged again when anything about its proof changes or ends
 that no longer stands is told why, its connection is cut and its session ends, also if nobody is
 connected just then: what it waits for is called off and its reactions go; mail and tuples stay.
 
-Limits: a frame past `TALK_BYTES_MAX`, garbage, or more calls than the window cost the connection
-and nothing else; so does silence of `SILENT_S`, as clients give a sign of life every few seconds.
+Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `TALK_BYTES_MAX`, garbage, or
+more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
+clients give a sign of life every few seconds.
 What one read brings is answered in few writes (see `counter`). When a client does not take what it
 is sent, its session keeps it, and calls it no longer begins (see `sessions`); the transport holds
 little.
@@ -33,7 +34,7 @@ from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
 from nomospace.wire.admin import OPERATOR, Question, pack_answer
 from nomospace.wire.calls import Laws
-from nomospace.wire.framing import BadFrame, Framer, join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import (
     ALIVE_FRAME,
     ASK,
@@ -274,6 +275,7 @@ class ClientLink(asyncio.Protocol):
         "_questions",
         "_session",
         "_sessions",
+        "_strange_bytes",
         "_transport",
         "heard_at",
         "loop",
@@ -289,7 +291,8 @@ class ClientLink(asyncio.Protocol):
         self._clients = clients
         self._sessions = clients.sessions
         self._arrival = arrival
-        self._framer = Framer(TALK_BYTES_MAX)
+        self._framer = Framer(STRANGER_BYTES_MAX)
+        self._strange_bytes = 0
         self._out: list[bytes] = []
         self._busy = False  # in the middle of a read: what is sent waits for its end
         self._flushing = False
@@ -415,7 +418,10 @@ class ClientLink(asyncio.Protocol):
         self.heard_at = self.loop.time()
         self._busy = True
         try:
-            frames = self._framer.feed(data)
+            if self._principal is None:
+                self._hear_stranger(data)
+                data = b""
+            frames = [] if self._principal is None else self._framer.feed(data)
             at, end = 0, len(frames)
             while at < end:
                 session = self._session
@@ -424,10 +430,8 @@ class ClientLink(asyncio.Protocol):
                     if at == end:
                         break
                     self._heard(session, unpack_frame(frames[at]))
-                elif self._principal is not None:
-                    self._asks(unpack_frame(frames[at]))
                 else:
-                    self._enters(frames[at])
+                    self._asks(unpack_frame(frames[at]))
                 if not self._open:
                     return
                 at += 1
@@ -439,6 +443,19 @@ class ClientLink(asyncio.Protocol):
             self._flush()
 
     # -- coming in -----------------------------------------------------------------------------
+
+    def _hear_stranger(self, data: bytes) -> None:
+        """Frames one by one, until it is known who sends them."""
+        self._strange_bytes += len(data)
+        while self._principal is None and self._open:
+            frame = self._framer.feed_one(data)
+            data = b""
+            if frame is None:
+                if self._strange_bytes > STRANGER_BYTES_MAX:
+                    why = f"more than {STRANGER_BYTES_MAX:,} bytes came before a proof"
+                    raise BadFrame(why=why)
+                return
+            self._enters(frame)
 
     def _enters(self, data: bytes) -> None:
         said = unpack_entry(data)
@@ -511,6 +528,7 @@ class ClientLink(asyncio.Protocol):
         self._principal = principal
         self._session = session
         clients.stand(self, session, principal)
+        self._framer.widen(TALK_BYTES_MAX)
         if self._arrival is not None:
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6

@@ -5,7 +5,8 @@ under load a hundred small frames cost one system call. What a slow reader has n
 buffer of at most `BUFFER_BYTES_MAX` (and one frame more); past it new frames are dropped and
 counted, since everything that speaks over links sends again what got lost.
 
-A sender is held to its word: a frame that was begun must be whole within `FRAME_S`, and nothing is
+A stranger may send `STRANGER_BYTES_MAX` in all until its owner calls `known`. A sender is held to
+its word: a frame that was begun must be whole within `FRAME_S`, and nothing is
 read of one that says it is larger than the limit. Whoever owns the connection asks `overdue` every
 second or so; no connection has a timer of its own.
 """
@@ -16,7 +17,7 @@ import asyncio
 from typing import Final, cast
 
 from nomospace.errors import PeerError
-from nomospace.wire.framing import Framer, join
+from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 
 BUFFER_BYTES_MAX: Final = 4 << 20
 """How much may wait for one slow reader before frames are dropped."""
@@ -32,10 +33,12 @@ class Framed(asyncio.Protocol):
     """One connection. Subclasses say what to do: `opened`, `heard`, `closed`, `failed`."""
 
     __slots__ = (
+        "_bytes_max",
         "_flushing",
         "_framer",
         "_out",
         "_paused",
+        "_stranger",
         "_waiting",
         "begun_at",
         "bytes_in",
@@ -53,7 +56,9 @@ class Framed(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, bytes_max: int) -> None:
         self.loop = loop
-        self._framer = Framer(bytes_max)
+        self._bytes_max = bytes_max
+        self._framer = Framer(min(bytes_max, STRANGER_BYTES_MAX))
+        self._stranger = True
         self._out: list[bytes] = []
         self._waiting = 0
         self._flushing = False
@@ -76,6 +81,11 @@ class Framed(asyncio.Protocol):
 
     def closed(self, error: Exception | None) -> None:
         """The connection is gone."""
+
+    def known(self) -> None:
+        """The other side has proved who it is: it may send frames of any size from now on."""
+        self._stranger = False
+        self._framer.widen(self._bytes_max)
 
     # -- sending -----------------------------------------------------------------------------
 
@@ -130,6 +140,10 @@ class Framed(asyncio.Protocol):
         self.heard_at = now = self.loop.time()
         self.bytes_in += len(data)
         try:
+            if self._stranger:
+                if not self._hear_stranger(data):
+                    return
+                data = b""
             frames = self._framer.feed(data)
         except PeerError as error:
             self.abort()
@@ -142,6 +156,22 @@ class Framed(asyncio.Protocol):
         if frames:
             self.frames_in += len(frames)
             self.heard(frames)
+
+    def _hear_stranger(self, data: bytes) -> bool:
+        """Take frames one by one, until it is known who sends them; whether it is."""
+        while self._stranger:
+            if self.transport.is_closing():
+                return False
+            frame = self._framer.feed_one(data)
+            data = b""
+            if frame is None:
+                if self.bytes_in > STRANGER_BYTES_MAX:
+                    why = f"more than {STRANGER_BYTES_MAX:,} bytes came before a proof"
+                    raise BadFrame(why=why)
+                return False
+            self.frames_in += 1
+            self.heard([frame])
+        return not self.transport.is_closing()
 
     def pause_writing(self) -> None:
         self._paused = True

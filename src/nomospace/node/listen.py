@@ -6,13 +6,19 @@ certificate of a host, or `nomos-client/1`, which may show one. Without certific
 addresses only) the first frame is that very name, and a peer is who it says it is.
 
 A connection is a *stranger* until whoever it was handed to calls `Arrival.proven`: the first good
-frame has come. Strangers cost as little as can be:
+frame has come. Strangers cost as little as can be, and one address cannot keep out others:
 
 - One that sends nothing costs a file descriptor: no task, no timer, no TLS state before its first
   byte is there. After `stranger_s` it is dropped, whatever it has sent by then.
-- There are at most `strangers_max` of them. Who comes when there are that many pushes out the one
-  that has waited longest. A crowd of idle connections pushes out itself, while an honest client
-  needs only some milliseconds to prove who it is.
+- There are at most `strangers_max` of them, and `strangers_per_address_max` from one address. Who
+  comes when there are that many pushes out the one that has waited longest, of those that have sent
+  nothing if there are any: one of its own address, or else of the address with the most.
+- At most `proving_max` of them are heard at once, of one address `proving_per_address_max`. Each
+  may send `STRANGER_BYTES_MAX` (see `wire.framing`), so all together a stated sum, TLS besides.
+  Others wait for their turn with what they have sent in the kernel's hands, and addresses take
+  turns. While some wait, who is heard has `hurry_s` and is then pushed out; an honest client needs
+  some milliseconds. `BEGUN_MAX` are begun in `TURN_S`, as the first step of TLS costs half a
+  millisecond of everybody's time.
 - `connections_max` and `per_address_max` bound all connections; who is proven is never pushed out.
 
 Every refusal is told to `on_note`, with its kind, the address and the reason.
@@ -43,6 +49,10 @@ PAUSE_S: Final = 0.2
 """How long nobody is taken in when the machine has no descriptors left."""
 SWEEP_S: Final = 0.25
 """How often strangers are looked after."""
+BEGUN_MAX: Final = 4
+"""How many strangers begin to be heard before others have a turn again, """
+TURN_S: Final = 0.008
+"""and after how long the next may."""
 TLS_FIRST_BYTE: Final = 0x16
 
 PREFACES: Final = {
@@ -71,7 +81,11 @@ class Limits:
     connections_max: int = 10_000
     per_address_max: int = 4_000
     strangers_max: int = 1_000
+    strangers_per_address_max: int = 500
     stranger_s: float = 5.0
+    proving_max: int = 256
+    proving_per_address_max: int = 64
+    hurry_s: float = 1.0
 
 
 class Arrival:
@@ -83,6 +97,7 @@ class Arrival:
 
     __slots__ = (
         "_listener",
+        "begun_at",
         "certificate",
         "due",
         "host",
@@ -98,6 +113,8 @@ class Arrival:
         self._listener = listener
         self.ip = ip
         self.due = due
+        self.begun_at = 0.0
+        """When it began to be heard."""
         self.kind = ""
         """`nomos-host/1` or `nomos-client/1`."""
         self.certificate: bytes | None = None
@@ -187,6 +204,15 @@ class Listener:
         self._sockets: list[socket.socket] = []
         self._strangers: dict[Arrival, None] = {}
         self._strangers_from: dict[str, dict[Arrival, None]] = {}
+        self._proving: dict[Arrival, None] = {}
+        """Strangers that are heard, in the order they began."""
+        self._proving_from: dict[str, dict[Arrival, None]] = {}
+        self._waiting: dict[str, dict[Arrival, socket.socket]] = {}
+        """Strangers that have begun to send and wait for their turn, by address; the address whose
+        turn is next stands first."""
+        self._next_turn: asyncio.TimerHandle | None = None
+        self._turns_left = BEGUN_MAX
+        """How many may begin before the next pause."""
         self._count_from: dict[str, int] = {}
         self._known: dict[Arrival, None] = {}
         self._sweeper: asyncio.TimerHandle | None = None
@@ -243,6 +269,9 @@ class Listener:
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+            self._next_turn = None
         self._close()
         tasks = [arrival.task for arrival in self._strangers if arrival.task is not None]
         for arrival in list(self._strangers):
@@ -283,15 +312,21 @@ class Listener:
     def _admit(self, sock: socket.socket, ip: str) -> None:
         limits = self._limits
         crowd: dict[Arrival, None] | None = None
-        if self._count_from.get(ip, 0) >= limits.per_address_max:
-            crowd = self._strangers_from.get(ip, {})
+        mine = self._strangers_from.get(ip, {})
+        if (
+            self._count_from.get(ip, 0) >= limits.per_address_max
+            or len(mine) >= limits.strangers_per_address_max
+        ):
+            crowd = mine
         elif (
             len(self._strangers) >= limits.strangers_max
             or len(self._known) >= limits.connections_max
         ):
-            crowd = self._strangers
+            crowd = max(self._strangers_from.values(), key=len, default={})
         if crowd is not None:
-            oldest = next(iter(crowd), None)
+            oldest = next((one for one in crowd if one not in self._proving), None)
+            if oldest is None:
+                oldest = next(iter(crowd), None)
             if oldest is None:
                 sock.close()
                 self.notes("too-many", ip=ip, connections=len(self._known))
@@ -320,7 +355,51 @@ class Listener:
         elif self._identity is None and byte[0] == TLS_FIRST_BYTE:
             arrival.refuse("tls-on-plain", why="this port has no certificate: use nomos+plain://")
         else:
+            self._waiting.setdefault(arrival.ip, {})[arrival] = sock
+            self._take_turns()
+
+    # -- who is heard ------------------------------------------------------------------------
+
+    def _take_turns(self) -> None:
+        """Begin to hear whom there is room for: the addresses in turn, each in its order."""
+        while self._waiting and self._turns_left:
+            ip = next((ip for ip in self._waiting if self._has_room(ip)), None)
+            if ip is None:
+                self._turns_left = 0
+                break
+            queue = self._waiting.pop(ip)
+            arrival = next(iter(queue))
+            sock = queue.pop(arrival)
+            if queue:
+                self._waiting[ip] = queue  # behind all other addresses
+            self._turns_left -= 1
+            arrival.begun_at = self._loop.time()
+            self._proving[arrival] = None
+            self._proving_from.setdefault(ip, {})[arrival] = None
             arrival.task = self._loop.create_task(self._shake_hands(arrival, sock))
+        if self._turns_left < BEGUN_MAX and self._next_turn is None:
+            self._next_turn = self._loop.call_later(TURN_S, self._turn)
+
+    def _turn(self) -> None:
+        self._next_turn = None
+        self._turns_left = BEGUN_MAX
+        self._take_turns()
+
+    def _has_room(self, ip: str) -> bool:
+        """Whether one more of an address may be heard; one that takes too long makes room."""
+        limits = self._limits
+        mine = self._proving_from.get(ip, {})
+        if len(mine) >= limits.proving_per_address_max:
+            crowd = mine
+        elif len(self._proving) >= limits.proving_max:
+            crowd = self._proving
+        else:
+            return True
+        oldest = next(iter(crowd))
+        if self._loop.time() - oldest.begun_at < limits.hurry_s:
+            return False
+        oldest.refuse("pushed-out", why="others wait, and it took too long to say who it is")
+        return True
 
     async def _shake_hands(self, arrival: Arrival, sock: socket.socket) -> None:
         arrival.shaking = True
@@ -385,6 +464,10 @@ class Listener:
             del crowd[arrival]
             if not crowd:
                 del self._strangers_from[arrival.ip]
+            if self._proving.pop(arrival, arrival) is None:
+                _leave(self._proving_from, arrival)
+            else:
+                _leave(self._waiting, arrival)
 
     def _forget(self, arrival: Arrival) -> None:
         if self._known.pop(arrival, arrival) is None:
@@ -420,6 +503,14 @@ class Listener:
             arrival.refuse("too-slow", why="it did not say who it is in time")
         self.notes.settle(now)
         self._sweeper = self._loop.call_later(SWEEP_S, self._sweep)
+
+
+def _leave(crowds: dict[str, dict[Arrival, Any]], arrival: Arrival) -> None:
+    """Take one out of the crowd of its address, if it is there."""
+    crowd = crowds.get(arrival.ip, {})
+    crowd.pop(arrival, None)
+    if not crowd:
+        crowds.pop(arrival.ip, None)
 
 
 def _listening(family: int, place: Any) -> socket.socket:

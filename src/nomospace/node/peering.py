@@ -173,6 +173,7 @@ class Peer(Framed):
         if self.name:
             self._links.heard(self, frames)
             return
+        # The greeting comes alone: what follows it may be larger than a stranger's frame.
         try:
             greeting = decode_word(frames[0]) if frames[0][:1] == b"\0" else None
         except msgspec.MsgspecError:
@@ -188,9 +189,8 @@ class Peer(Framed):
                 self.call = greeting.call
             if self.arrival is not None:
                 self.arrival.proven()
+            self.known()
             self._links.greeted(self, greeting)
-            if len(frames) > 1 and not self.transport.is_closing():
-                self._links.heard(self, frames[1:])
 
     def failed(self, error: PeerError) -> None:
         self._links.complain(self, "bad-frame", str(error))

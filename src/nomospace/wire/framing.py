@@ -3,7 +3,9 @@
 `join` makes one piece of several frames, so that a turn of a sender is one write; `split` takes
 such a piece apart, where a transport carries messages. `Framer` does it for a stream, which cuts
 where it likes. A frame whose length is past the limit is refused as soon as the length is known,
-so nobody can make a reader hold more than the limit and what one read brought.
+so nobody can make a reader hold more than the limit and what one read brought. Who has not proved
+who it is may send `STRANGER_BYTES_MAX` in all: a reader takes its frames one by one (`feed_one`),
+and widens the limit when it knows who that is.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from typing import ClassVar, Final
 from nomospace.errors import PeerError
 
 LENGTH_BYTES: Final = 4
+STRANGER_BYTES_MAX: Final = 65_536
+"""How much anybody may send before it has proved who it is."""
 
 _length: Final = struct.Struct(">I")
 
@@ -74,6 +78,10 @@ class Framer:
         self._held = bytearray()
         self._need = LENGTH_BYTES
 
+    def widen(self, bytes_max: int) -> None:
+        """Take frames up to this size from now on."""
+        self._bytes_max = bytes_max
+
     @property
     def pending(self) -> int:
         """How many bytes have come of a frame that is not whole yet."""
@@ -84,6 +92,23 @@ class Framer:
 
         After that the stream makes no sense any more: drop the connection.
         """
+        return self._feed(data, 0)
+
+    def feed_one(self, data: bytes) -> bytes | None:
+        """The next frame, if it is whole with these bytes; `feed(b"")` has what comes after it.
+
+        For a stream whose frames are judged one by one: what follows the first may be larger than
+        the limit as long as that is not known.
+
+        >>> framer = Framer(1)
+        >>> framer.feed_one(join([b"a", b"bb"]))
+        b'a'
+        >>> framer.widen(2); framer.feed(b"")
+        [b'bb']
+        """
+        return next(iter(self._feed(data, 1)), None)
+
+    def _feed(self, data: bytes, frames_max: int) -> list[bytes]:
         if self._held:
             self._held += data
             if len(self._held) < self._need:
@@ -103,6 +128,8 @@ class Framer:
                 break
             frames.append(bytes(whole[at + LENGTH_BYTES : end]))  # one copy, of a view or a slice
             at = end
+            if len(frames) == frames_max:
+                break
         self._held = bytearray(whole[at:])
         self._need = need
         return frames

@@ -41,11 +41,12 @@ class FakeTransport(asyncio.Transport):
 
 
 class Recorder(Framed):
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop, bytes_max=1_000)
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, bytes_max: int = 1_000) -> None:
+        super().__init__(loop, bytes_max=bytes_max)
         self.story: list[Any] = []
 
     def opened(self) -> None:
+        self.known()
         self.story.append("opened")
 
     def heard(self, frames: list[bytes]) -> None:
@@ -148,5 +149,42 @@ def test_what_was_sent_goes_out_before_the_end() -> None:
         await asyncio.sleep(0)
         assert len(transport.written) == 1
         assert one.dropped == 1
+
+    run(program())
+
+
+class Greeted(Recorder):
+    """Knows who the other side is by its first frame, if that is a greeting."""
+
+    def opened(self) -> None:
+        pass
+
+    def heard(self, frames: list[bytes]) -> None:
+        if frames == [b"hello"]:
+            self.known()
+        self.story += frames
+
+
+def test_a_stranger_sends_little_and_whoever_is_known_may_follow_up_at_once() -> None:
+    async def program() -> None:
+        one = Greeted(asyncio.get_running_loop(), bytes_max=200_000)
+        one.connection_made(FakeTransport())
+        large = bytes(150_000)
+        one.data_received(join([b"hello", large, b"x"]))  # in one read, as links do
+        assert one.story == [b"hello", large, b"x"]
+
+    run(program())
+
+
+def test_a_stranger_that_sends_too_much_is_dropped() -> None:
+    async def program() -> None:
+        whole = join([bytes(70_000)])
+        for pieces in ([whole[:4]], [join([bytes(10_000)])] * 7, [join([bytes(60_000)])] * 2):
+            one, transport = Greeted(asyncio.get_running_loop(), bytes_max=200_000), FakeTransport()
+            one.connection_made(transport)
+            for piece in pieces:
+                one.data_received(piece)
+            assert transport.ended == "aborted"
+            assert one.story[-1] == "wire.bad-frame"
 
     run(program())

@@ -315,3 +315,67 @@ def test_without_certificates_only_the_loopback_is_listened_on() -> None:
             Listener(address, identity=None, on_host=port.receive, on_client=port.receive)
     with pytest.raises(BadAddress):
         Listener("7411", identity=None, on_host=port.receive, on_client=port.receive)
+
+
+def _from(place: tuple[str, int], source: str) -> socket.socket:
+    sock = socket.socket()
+    sock.bind((source, 0))
+    sock.connect(place)
+    sock.setblocking(False)
+    return sock
+
+
+def test_one_address_cannot_keep_out_others() -> None:
+    """Neither by connections that say nothing, nor by such as begin and do not go on."""
+
+    async def program() -> None:
+        limits = Limits(
+            strangers_max=20,
+            strangers_per_address_max=15,
+            proving_max=6,
+            proving_per_address_max=4,
+            hurry_s=60.0,
+            stranger_s=60.0,
+        )
+        async with Port(limits=limits) as port:
+            place = port.listener.address
+            with ExitStack() as crowd:
+                patient = crowd.enter_context(_from(place, "127.0.0.3"))
+                await until(lambda: port.listener.strangers == 1)
+                for _ in range(60):
+                    crowd.enter_context(_from(place, "127.0.0.2"))
+                await until(lambda: port.listener.accepted == 61)
+                assert port.listener.strangers == 16
+                for _ in range(10):  # they push out the address with the most, not each other
+                    crowd.enter_context(_from(place, "127.0.0.4"))
+                await until(lambda: port.listener.accepted == 71)
+                assert port.listener.strangers == 20
+                begun = [crowd.enter_context(_from(place, "127.0.0.2")) for _ in range(8)]
+                await until(lambda: port.listener.accepted == 79)
+                for sock in begun:
+                    sock.send(CLIENT_PREFACE[:5])
+                patient.send(CLIENT_PREFACE + b"x")
+                loop = asyncio.get_running_loop()
+                async with asyncio.timeout(5):
+                    assert await loop.sock_recv(patient, 100) == b"nomos-client/1 x"
+                assert set(port.listener._proving_from) == {"127.0.0.2"}
+                assert len(port.listener._proving) == 4
+
+    run_real(program())
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_who_takes_long_makes_room_for_who_waits(loop: str, trust: TrustFolder) -> None:
+    async def program() -> None:
+        limits = Limits(proving_max=2, hurry_s=0.0)
+        async with Port(Identity(trust.folder, "a"), limits) as port:
+            with ExitStack() as crowd:
+                for _ in range(10):
+                    sock = crowd.enter_context(_from(port.listener.address, "127.0.0.1"))
+                    sock.send(b"\x16\x03\x01\x02\x00")
+                said = await port.ask(b"x", client_context(trust, CLIENT_ALPN))
+                assert said == b"nomos-client/1 x"
+                await until(lambda: len(port.notes.whys("pushed-out")) >= 8)
+                assert "others wait" in port.notes.whys("pushed-out")[0]
+
+    run_real(program(), loop=loop)
