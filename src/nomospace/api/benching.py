@@ -1,13 +1,12 @@
 """A law that is still being written: what is wrong with it, its hash, how it differs from another,
 and what to try it on.
 
-The words are those of `nomospace law check` and `nomospace law diff`. A text is read in a thread,
-one at a time, because people type while the host works.
+The words are those of `nomospace law check` and `nomospace law diff`. A text is read by a worker
+of the host (`node.working`), because people type while the host works, and some type for hours.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -16,16 +15,12 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from nomospace.api.models import Asked
-from nomospace.api.routing import PROBLEMS, Caller
+from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.errors import CallerError
-from nomospace.law import load
-from nomospace.law.canon import law_hash
-from nomospace.law.diff import diff_laws
-from nomospace.law.format import format_law
-from nomospace.law.program import examine
 from nomospace.node.viewed import RulingView
 from nomospace.node.views import Views
-from nomospace.terms import Compound, Diagnostic, Faulty, Source, show, term
+from nomospace.node.working import Finding, Work
+from nomospace.terms import Compound, Faulty, show, term
 
 DRAFT_CHARS_MAX: Final = 100_000
 """The longest text that is checked while it is typed."""
@@ -42,7 +37,6 @@ NAMES: Final[dict[str, str]] = {"law": "draft.law", "python": "draft.law.py"}
 """What a draft is called in messages, by its language: the name tells how to read it."""
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["laws"])
-_turn: Final = asyncio.Lock()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -93,56 +87,33 @@ class CheckAsked(Asked):
 
 
 @router.post("/laws/check")
-async def check(asked: CheckAsked, caller: Caller) -> CheckedView:
+async def check(asked: CheckAsked, caller: Caller, service: TheService) -> CheckedView:
     """All errors and warnings of a text, and the hash of the law that it is without errors."""
-    del caller  # asked for, so that only those who are let in come here
-    return await check_law(asked.text, asked.language)
+    return await check_law(service.work, asked.text, asked.language, who=caller.name)
 
 
-async def check_law(text: str, language: Language = "law") -> CheckedView:
+async def check_law(
+    work: Work, text: str, language: Language = "law", *, who: str = ""
+) -> CheckedView:
     """What `nomospace law check` says of a text; raises `DraftTooLong`."""
     if len(text) > DRAFT_CHARS_MAX:
         raise DraftTooLong(chars=len(text))
-    async with _turn:
-        return await asyncio.to_thread(checked, text, language)
+    *rest, found = await work.examined(text, NAMES[language], FINDINGS_MAX, who)
+    return CheckedView(*rest, tuple([_finding(one, len(text)) for one in found]))
 
 
-def checked(text: str, language: Language = "law") -> CheckedView:
-    """What there is to say of a text.
-
-    >>> found = checked("law(l). R1. sent(X, M, Y) :- do(forwrad).")
-    >>> found.errors, found.hash, found.findings[0].line, found.findings[0].column
-    (1, '', 1, 33)
-    >>> checked("law(l). R1. sent(X, M, Y) :- do(forward). arrived(_, _, _).").hash[:8]
-    'bb9c28b8'
-    """
-    source = Source(text, NAMES[language])
-    tree, found = examine(source)
-    errors = sum(one.severity == "error" for one in found)
-    return CheckedView(
-        tree.name,
-        "" if errors else law_hash(tree),
-        len(tree.rules),
-        errors,
-        sum(one.severity == "warning" for one in found),
-        tuple([_finding(one, source) for one in found[:FINDINGS_MAX]]),
-    )
+def _finding(found: Finding, length: int) -> FindingView:
+    said, (line, column), words = found
+    start = min(said.span.start, length)
+    end = min(max(said.span.end, start), length)
+    return FindingView(said.severity, said.code, said.message, line, column, start, end, words)
 
 
-def _finding(found: Diagnostic, source: Source) -> FindingView:
-    line, column = source.place(found.span.start)
-    start = min(found.span.start, len(source.text))
-    end = min(max(found.span.end, start), len(source.text))
-    words = found.render(source)
-    return FindingView(found.severity, found.code, found.message, line, column, start, end, words)
-
-
-async def lay_out(text: str) -> str:
+async def lay_out(work: Work, text: str, *, who: str = "") -> str:
     """A law of the first language in the one layout; raises `Faulty`, `DraftTooLong`."""
     if len(text) > DRAFT_CHARS_MAX:
         raise DraftTooLong(chars=len(text))
-    async with _turn:
-        return await asyncio.to_thread(format_law, text, NAMES["law"])
+    return await work.layout(text, NAMES["law"], who)
 
 
 def recorded_events(views: Views, law: str, *, most: int = EVENTS_MAX) -> str:
@@ -188,12 +159,9 @@ def _event_line(ruling: RulingView) -> dict[str, Any] | None:
     return {**line, "to": list(to) if isinstance(to, tuple) else to}
 
 
-async def difference(old: str, old_language: Language, new: str, language: Language) -> str:
+async def difference(
+    work: Work, old: tuple[str, Language], new: tuple[str, Language], *, who: str = ""
+) -> str:
     """What `nomospace law diff` says of two texts; raises `Faulty` for one that is no law."""
-    async with _turn:
-        return await asyncio.to_thread(_difference, old, old_language, new, language)
-
-
-def _difference(old: str, old_language: Language, new: str, language: Language) -> str:
-    before, after = load(old, NAMES[old_language]), load(new, NAMES[language])
-    return diff_laws(before.tree, after.tree).render()
+    before, after = [(text, NAMES[language]) for text, language in (old, new)]
+    return await work.difference(before, after, who)

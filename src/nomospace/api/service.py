@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.tuples import agent_id
 from nomospace.errors import CallerError, Unavailable
-from nomospace.law import CompiledLaw, load
+from nomospace.law import CompiledLaw
 from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.principals import NotLetIn, OpenDoor, Principal
 from nomospace.node.serve import check_keys
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
+from nomospace.node.working import Work
 from nomospace.terms import Term, freeze
 from nomospace.wire.talk import CLIENT_PROGRAM
 
@@ -426,17 +427,22 @@ class Service:
         return {"agent": agent, "host": here, "connected": bool(here)}
 
     async def law(
-        self, *, text: str = "", law: str = "", language: Literal["law", "python"] = "law"
+        self,
+        *,
+        text: str = "",
+        law: str = "",
+        language: Literal["law", "python"] = "law",
+        who: str = "",
     ) -> CompiledLaw:
         """A law by its text, or one that is at hand here by its hash or its community's name.
 
-        Raises `Faulty` with all errors of a text, `NoSuchLaw`, and `PlaceholderKey` for a law that
-        nobody could be believed under.
+        `who` is whose work it is to read a text. Raises `Faulty` with all errors of it, `NoSuchLaw`,
+        and `PlaceholderKey` for a law that nobody could be believed under.
         """
         if text:
             # Reading a large law takes a while, and the host has other things to do meanwhile.
             name = "<law>.py" if language == "python" else "<law>"
-            found = await asyncio.to_thread(load, text, name)
+            found = await self.work.law(text, name, who)
         else:
             named = [one.law for one in self.views.communities() if law in (one.law, one.name)]
             known = self._server.host.law(named[0] if named else law)
@@ -446,6 +452,11 @@ class Service:
         if self._server.identity is not None:
             check_keys(found)
         return found
+
+    @property
+    def work(self) -> Work:
+        """Who reads texts beside the loop."""
+        return self._server.work
 
     def ontologies(self) -> list[tuple[str, Ontology]]:
         """The spaces of the host by name, each with the ontology that it speaks; for operators."""

@@ -2,6 +2,10 @@
 
 Loading reads, checks and compiles. Compiled laws are kept by hash, so that a thousand members of
 one community share one program.
+
+`prepare` does all of that which takes long, and gives what can be sent to another process; there
+`CompiledLaw` is made of it. A host has the texts of others prepared so, and tells `remember` what
+became of them: loading one of these then takes no time, and whoever loads it need not know.
 """
 
 from __future__ import annotations
@@ -15,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop, Units
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
-from nomospace.law.emit import BUDGET, Builder, Retreat, Ruler
+from nomospace.law.emit import BUDGET, Builder, Code, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
 from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
@@ -47,16 +51,25 @@ class LawFile(CallerError):
 class CompiledLaw:
     """A law that can be asked for rulings. Stateless: control states are handed to it."""
 
-    def __init__(self, tree: Law, hash: str, warnings: tuple[Diagnostic, ...]) -> None:
+    def __init__(
+        self,
+        tree: Law,
+        hash: str,
+        warnings: tuple[Diagnostic, ...],
+        prepared: Prepared | None = None,
+    ) -> None:
         self.tree = tree
         self.hash = hash
         self.warnings = warnings
         self.interpreter = Interpreter(tree, hash)
         self.rule_names = [rule.name for rule in tree.rules]
-        self.growing = _may_grow(tree)
-        self.rulers, self.compiled_rules = Builder(tree, hash).build(self._interpreted)
+        self.growing = _may_grow(tree) if prepared is None else prepared.growing
+        code = Builder(tree, hash).build() if prepared is None else prepared.code
+        self.rulers, self.compiled_rules = code.link(self._interpreted), code.compiled
         self._recursive = bool(tree.helpers)
         self._actors: dict[str, Ruler] | None = None
+        if prepared is not None:
+            self._actors = self._linked(prepared.acting)
 
     finder: ClassVar[Callable[..., CompiledLaw] | None] = None
     """Who finds laws that are no files here. `client.laws` sets itself: this room has no wires."""
@@ -128,12 +141,11 @@ class CompiledLaw:
         """The compiled rules that change the state themselves; made when first needed."""
         actors = self._actors
         if actors is None:
-            builder = Builder(self.tree, self.hash, acting=True)
-            actors, _ = builder.build(self._interpreted)
-            if not builder.acts:
-                actors = self.rulers
-            self._actors = actors
+            self._actors = actors = self._linked(Builder(self.tree, self.hash, acting=True).build())
         return actors
+
+    def _linked(self, acting: Code) -> dict[str, Ruler]:
+        return acting.link(self._interpreted) if acting.acts else self.rulers
 
     def _run(
         self,
@@ -243,7 +255,43 @@ def deep_recursion() -> Iterator[None]:
             gc.enable()
 
 
+@dataclass
+class Prepared:
+    """What takes long to find out about a law: its code, twice, and whether it may grow."""
+
+    code: Code
+    acting: Code
+    growing: bool
+
+
+def prepare(tree: Law, hash: str) -> Prepared:
+    """Compile a law, for `CompiledLaw` to be made of elsewhere."""
+    acting = Builder(tree, hash, acting=True).build()
+    return Prepared(Builder(tree, hash).build(), acting, _may_grow(tree))
+
+
 _cache: dict[str, CompiledLaw] = {}
+_known: dict[Source, CompiledLaw | NomospaceError] = {}
+
+
+def known(source: Source) -> CompiledLaw | NomospaceError | None:
+    """What became of a text, if that is known: the law, or why it is none."""
+    return _known.get(source)
+
+
+def remember(source: Source, became: CompiledLaw | NomospaceError) -> None:
+    """Have `load` give this law for a text, or raise this error."""
+    if len(_known) >= CACHE_MAX:
+        del _known[next(iter(_known))]
+    _known[source] = became
+    if isinstance(became, CompiledLaw):
+        _keep(became)
+
+
+def _keep(law: CompiledLaw) -> None:
+    if len(_cache) >= CACHE_MAX:
+        del _cache[next(iter(_cache))]
+    _cache[law.hash] = law
 
 
 def load(text: str, name: str = "<law>") -> CompiledLaw:
@@ -256,19 +304,27 @@ def load(text: str, name: str = "<law>") -> CompiledLaw:
 
 def load_source(source: Source) -> CompiledLaw:
     """`load`, from a text that knows its name."""
-    tree, found = examine(source)
-    if any(d.severity == "error" for d in found):
-        raise Faulty(source=source, diagnostics=tuple(found))
-    hash = law_hash(tree)
+    became = _known.get(source)
+    if became is not None:
+        if isinstance(became, CompiledLaw):
+            return became
+        raise became.with_traceback(None)  # it is raised again and again
+    tree, hash, found = sound(source)
     compiled = _cache.get(hash)
     known = None if compiled is None else compiled.tree.source
     # The name too: messages give it, and one text may stand in several files.
     if compiled is None or known is None or (known.text, known.name) != (source.text, source.name):
         compiled = CompiledLaw(tree, hash, tuple(found))
-        if len(_cache) >= CACHE_MAX:
-            del _cache[next(iter(_cache))]
-        _cache[hash] = compiled
+        _keep(compiled)
     return compiled
+
+
+def sound(source: Source) -> tuple[Law, str, list[Diagnostic]]:
+    """Read and check a text: the law, its hash, its warnings; raises `Faulty`."""
+    tree, found = examine(source)
+    if any(d.severity == "error" for d in found):
+        raise Faulty(source=source, diagnostics=tuple(found))
+    return tree, law_hash(tree), found
 
 
 def examine(source: Source) -> tuple[Law, list[Diagnostic]]:

@@ -13,7 +13,9 @@ connected just then: what it waits for is called off and its reactions go; mail 
 Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `TALK_BYTES_MAX`, garbage, or
 more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
 clients give a sign of life every few seconds.
-What one read brings is answered in few writes (see `counter`). When a client does not take what it
+What one read brings is answered in few writes (see `counter`); what is more than a turn's work, or
+comes after a text that is still being read, waits in a queue (see `turns`). When a client does not
+take what it
 is sent, its session keeps it, and calls it no longer begins (see `sessions`); the transport holds
 little.
 """
@@ -22,18 +24,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.host.calls import LawText, OntologyText
 from nomospace.node.counter import SOME
 from nomospace.node.principals import NotLetIn, Principal, Standing, Standings
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
+from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, Queue, Turns
 from nomospace.wire.admin import OPERATOR, Question, pack_answer
-from nomospace.wire.calls import Laws
+from nomospace.wire.calls import Laws, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import (
     ALIVE_FRAME,
@@ -151,13 +155,21 @@ class TooManyQuestions(Unavailable):
 Note = Callable[[str, dict[str, Any]], None]
 Answers = Callable[[Question], Any | Awaitable[Any]]
 """Answers an operator's question."""
+Reads = Callable[[LawText | OntologyText, str], Coroutine[Any, Any, None]]
+"""Has a text of an agent read, and returns when it is known what becomes of it."""
+
+
+async def unread(text: LawText | OntologyText, agent: str) -> None:
+    """Where laws are compiled as they come, nothing is left to be read."""
+    raise AssertionError(f"a text of {agent} was not ready: {text.hash}")
 
 
 class Clients:
     """All connections of clients to one host.
 
     `laws` gives the laws that requests name, `laws_of` those of an agent as (hash, name), `answers`
-    what operators ask for. `note` is told of refusals.
+    what operators ask for. `read` has a text read for which `laws` was not ready. `note` is told of
+    refusals.
     """
 
     def __init__(
@@ -170,6 +182,7 @@ class Clients:
         laws: Laws,
         laws_of: Callable[[str], Iterable[tuple[str, str]]],
         note: Note,
+        read: Reads = unread,
         answers: Answers | None = None,
         domain: str | None = None,
         clients_max: int = CLIENTS_MAX,
@@ -182,7 +195,9 @@ class Clients:
         self.laws = laws
         self.laws_of = laws_of
         self.note = note
+        self.read = read
         self.answers = answers
+        self.turns = Turns()
         self.domain = domain or host
         self.silent_s = silent_s
         self._max = clients_max
@@ -240,7 +255,7 @@ class Clients:
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for link in list(self._links):
-            if now - link.heard_at > self.silent_s:
+            if now - link.heard_at > self.silent_s and link.is_idle:
                 link.refuse("silent", f"nothing came for {self.silent_s:g} s")
         self.sessions.expire(now=micros(now))
         over = [one for one in self._standing if isinstance(one, Session) and one.ended]
@@ -273,6 +288,7 @@ class ClientLink(asyncio.Protocol):
         "_out",
         "_principal",
         "_questions",
+        "_queue",
         "_session",
         "_sessions",
         "_strange_bytes",
@@ -293,6 +309,7 @@ class ClientLink(asyncio.Protocol):
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
         self._strange_bytes = 0
+        self._queue = Queue(clients.turns, self._handle)
         self._out: list[bytes] = []
         self._busy = False  # in the middle of a read: what is sent waits for its end
         self._flushing = False
@@ -317,6 +334,11 @@ class ClientLink(asyncio.Protocol):
             self._flushing = True
             self.loop.call_soon(self._flush)
         return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that came is done: nothing of it waits here."""
+        return self._queue.idle
 
     @property
     def ready(self) -> bool:
@@ -383,6 +405,7 @@ class ClientLink(asyncio.Protocol):
         # Not every loop derives its transports from the class of that name.
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_HIGH)
+        self._queue.transport = self._transport
         self._open = True
         try:
             self._clients.add(self)
@@ -393,6 +416,7 @@ class ClientLink(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._open = False
         self._clients.remove(self)
+        self._queue.close()
         for task in list(self._questions):
             task.cancel()
         if self._session is None:
@@ -416,14 +440,26 @@ class ClientLink(asyncio.Protocol):
         if not is_open:
             return  # TLS hands on what it has read, also of a connection that is being closed
         self.heard_at = self.loop.time()
-        self._busy = True
         try:
             if self._principal is None:
                 self._hear_stranger(data)
                 data = b""
             frames = [] if self._principal is None else self._framer.feed(data)
-            at, end = 0, len(frames)
-            while at < end:
+        except PeerError as error:
+            self.refuse("bad-frame", str(error))
+            return
+        if self._queue.idle and len(data) <= QUANTUM_BYTES and len(frames) <= QUANTUM_FRAMES:
+            self._handle(frames)
+        else:
+            self._queue.put(frames)
+
+    def _handle(self, frames: list[bytes]) -> None:
+        """Do what some frames ask for; those that come too early go back to the queue."""
+        self.heard_at = self.loop.time()
+        self._busy = True
+        at, end = 0, len(frames)
+        try:
+            while at < end and self._open:
                 session = self._session
                 if session is not None:
                     at = self._sessions.serve(session, frames, at)
@@ -432,15 +468,29 @@ class ClientLink(asyncio.Protocol):
                     self._heard(session, unpack_frame(frames[at]))
                 else:
                     self._asks(unpack_frame(frames[at]))
-                if not self._open:
-                    return
                 at += 1
         except PeerError as error:
             self.refuse("bad-frame", str(error))
+        except Unready as early:
+            self._queue.hold(frames[at:])
+            self._read(early.text)
         finally:
             self._busy = False
         if self._out:
             self._flush()
+
+    def _read(self, text: LawText | OntologyText) -> None:
+        """Have a text read that a call holds; this call and those after it wait."""
+        session = self._session
+        assert session is not None, "only calls hold texts"
+        task = self.loop.create_task(self._clients.read(text, session.agent))
+        self._questions[task] = None
+        task.add_done_callback(self._was_read)
+
+    def _was_read(self, task: asyncio.Task[None]) -> None:
+        self._questions.pop(task, None)
+        if self._open:
+            self._queue.go_on()
 
     # -- coming in -----------------------------------------------------------------------------
 

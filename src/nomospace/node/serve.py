@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.host.calls import LawText
+from nomospace.host.calls import LawText, OntologyText
 from nomospace.law import CompiledLaw
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
@@ -31,6 +31,7 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
+from nomospace.node.working import Work
 from nomospace.store import open_store
 from nomospace.store.journal import Tally
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
@@ -104,6 +105,8 @@ class Server:
         self._watch: asyncio.Task[None] | None = None
         self.identity: Any = None
         self.clock: Clock | None = None
+        self.work = Work()
+        """Who compiles the laws and reads the ontologies of others."""
         self.host: Host
         self.links: Wires
         self.listener: Listener
@@ -166,7 +169,8 @@ class Server:
             raise
         parts.push_async_callback(self.host.close)
         self.standings = Standings(self._door(), self._now)
-        shelf = LawShelf(self.host.law)
+        parts.push_async_callback(self.work.close)
+        shelf = LawShelf(self.host.law, compiles=False)
         operating = Operating(self)
         self.clients = Clients(
             self.host.served,
@@ -176,6 +180,7 @@ class Server:
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
+            read=lambda text, agent: self._read(shelf, text, agent),
             answers=operating.answer,
             domain=self.host.domain,
         )
@@ -199,6 +204,7 @@ class Server:
             from nomospace.node.services.hosting import services_of
 
             services = services_of(config, self.door(), self.identity, self.metrics.render)
+            services.work = self.work
             self.services = await parts.enter_async_context(services)
         if self._journalist is not None:
             sealing = Sealing(store, config.store, config.journal, self.note)
@@ -311,6 +317,14 @@ class Server:
         from nomospace.node.door import TrustDoor
 
         return TrustDoor(self.identity, self._now)
+
+    async def _read(self, shelf: LawShelf, text: LawText | OntologyText, agent: str) -> None:
+        """Have a text of a client read, beside the loop."""
+        if isinstance(text, LawText):
+            try:
+                await self.work.law(text.text, text.name, agent)
+            except NomospaceError as error:
+                shelf.failed(text, error)
 
     def _checked(self, shelf: LawShelf, law: str | LawText) -> CompiledLaw:
         """A law that a client names; one that could not be enforced here is refused."""

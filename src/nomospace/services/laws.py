@@ -166,11 +166,20 @@ class Library:
         return len(self._texts)
 
     def put(
-        self, name: str, text: str, *, now: int, by: str = "", expect: str = "", language: str = ""
+        self,
+        name: str,
+        text: str,
+        *,
+        now: int,
+        by: str = "",
+        expect: str = "",
+        language: str = "",
+        identity: tuple[str, str] | None = None,
     ) -> LawShelved | None:
         """What would change if this text became the newest version of a name; nothing, if it is.
 
-        With `expect` the text must be of the law with this hash. Raises `Faulty` with all that is
+        With `expect` the text must be of the law with this hash. `identity` is the hash of the law
+        and its own name, where the text was read and checked already. Raises `Faulty` with all that is
         wrong with the text, `OtherName`, `OtherHash`, `LawTooLarge`, `BadLawName`, `LibraryFull`.
         """
         if _NAME.fullmatch(name) is None:
@@ -179,7 +188,7 @@ class Library:
         if size > TEXT_BYTES_MAX:
             raise LawTooLarge(bytes=size)
         language = PYTHON if language == PYTHON else PROLOG
-        hash, own = _identify(text, f"{name}.{language}")
+        hash, own = identity or _identify(text, f"{name}.{language}")
         if expect and expect != hash:
             raise OtherHash(expected=expect, found=hash)
         if own != name:

@@ -53,7 +53,8 @@ class Source:
         """
         line, column = self.place(span.start)
         first = self._starts[line - 1]
-        text = self.text[first:].partition("\n")[0]
+        after = self._starts[line] - 1 if line < len(self._starts) else len(self.text)
+        text = self.text[first:after]
         width = max(1, min(span.end - span.start, len(text) - column + 1))
         cut = max(0, column - 60)  # a very long line is shown around the fault
         shown = "".join(c if c.isprintable() else " " for c in text[cut : cut + 120])

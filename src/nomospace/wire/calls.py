@@ -23,11 +23,12 @@ from typing import Any, ClassVar, Final, TypeAlias, get_args
 import msgspec
 
 from nomospace.control import Standing, Told
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import (
     STRONG,
     Adopt,
     LawText,
+    OntologyText,
     Open,
     Out,
     OutMany,
@@ -38,7 +39,8 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Found
 from nomospace.host.reacting import Listed
 from nomospace.law import CompiledLaw, load
-from nomospace.terms import ANY, encode, freeze_tuple
+from nomospace.law.program import known
+from nomospace.terms import ANY, Source, encode, freeze_tuple
 from nomospace.terms.templates import Template
 from nomospace.wire.forms import (
     WireAdopt,
@@ -132,10 +134,23 @@ Raises `LawUnknown` for a hash that it does not know, `LawAltered` for a text of
 """
 
 
+class Unready(Exception):
+    """A request holds a text that has to be read first, by somebody who has the time for it.
+
+    No error: whoever hands the request on has the text read, and tries again.
+    """
+
+    def __init__(self, text: LawText | OntologyText) -> None:
+        super().__init__(text.hash)
+        self.text = text
+
+
 class LawShelf:
     """The laws that requests name, kept once they were compiled.
 
-    `known` gives the laws that a host has anyhow, by hash.
+    `known` gives the laws that a host has anyhow, by hash. With `compiles` false the shelf reads no
+    text itself: it raises `Unready` for one of which nobody knows what becomes of it, and `failed`
+    tells it, once, that this could not be found out.
 
     >>> shelf = LawShelf(lambda hash: None)
     >>> law = load("law(open). sent(X, M, Y) :- do(forward).")
@@ -145,11 +160,15 @@ class LawShelf:
     'open'
     """
 
-    __slots__ = ("_kept", "_known")
+    __slots__ = ("_compiles", "_failed", "_kept", "_known")
 
-    def __init__(self, known: Callable[[str], CompiledLaw | None]) -> None:
+    def __init__(
+        self, known: Callable[[str], CompiledLaw | None], *, compiles: bool = True
+    ) -> None:
         self._known = known
+        self._compiles = compiles
         self._kept: dict[str, CompiledLaw] = {}
+        self._failed: dict[LawText, NomospaceError] = {}
 
     def __call__(self, law: str | LawText) -> CompiledLaw:
         """The law that a hash or a text names; raises `LawUnknown`, `LawAltered` and `Faulty`."""
@@ -159,13 +178,25 @@ class LawShelf:
             return found
         if isinstance(law, str):
             raise LawUnknown(hash=hash)
-        made = load(law.text, law.name)
+        made = self._made(law)
         if made.hash != hash:
             raise LawAltered(hash=hash, found=made.hash)
         if len(self._kept) >= LAWS_MAX:
             del self._kept[next(iter(self._kept))]
         self._kept[hash] = made
         return made
+
+    def _made(self, law: LawText) -> CompiledLaw:
+        if not self._compiles and known(Source(law.text, law.name)) is None:
+            why = self._failed.pop(law, None)
+            raise Unready(law) if why is None else why
+        return load(law.text, law.name)
+
+    def failed(self, law: LawText, why: NomospaceError) -> None:
+        """It could not be found out what becomes of a text: the next who asks is told why."""
+        if len(self._failed) >= LAWS_MAX:
+            self._failed.clear()  # who asked may have gone
+        self._failed[law] = why
 
 
 def encode_request(request: Request, *, texts: bool = False) -> WireRequest:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
@@ -16,18 +18,34 @@ from nomospace.api.benching import (
 )
 from nomospace.cli import main
 from nomospace.law import load
+from nomospace.node.working import Work
 from nomospace.terms import Faulty
 from nomospace.testing.lawrun import Run
 from tests.unit.api.test_http import Web, on_the_web
+
+T = TypeVar("T")
 
 GOOD = "law(quota). initialCS([slot]). R1. sent(X,M,Y) :- slot@CS, do(-slot), do(forward)."
 BAD = "law(quota).\nR1. sent(X, M, Y) :- do(forwrad).\nR2. sent(X, M, Y) :- N > 1, do(forward).\n"
 
 
+def run(ask: Callable[[Work], Coroutine[Any, Any, T]]) -> T:
+    """Ask a worker of this one test."""
+
+    async def asking() -> T:
+        work = Work()
+        try:
+            return await ask(work)
+        finally:
+            await work.close()
+
+    return asyncio.run(asking())
+
+
 def test_findings_have_the_words_of_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = asyncio.run(check_law(BAD))
+    found = run(lambda work: check_law(work, BAD))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "draft.law").write_text(BAD, "utf-8")
     main(["law", "check", "draft.law"])
@@ -39,29 +57,29 @@ def test_findings_have_the_words_of_the_command_line(
 
 
 def test_both_languages_are_checked_and_have_their_hash() -> None:
-    assert asyncio.run(check_law(GOOD)).hash == load(GOOD).hash
+    assert run(lambda work: check_law(work, GOOD)).hash == load(GOOD).hash
     python = 'law = Law("open")\n\n@law.sent(M, to=Y)\ndef all_pass(cs):\n    do(forward)\n'
-    found = asyncio.run(check_law(python, "python"))
+    found = run(lambda work: check_law(work, python, "python"))
     assert (found.name, found.errors, found.rules) == ("open", 0, 1)
-    assert asyncio.run(check_law(python)).errors > 0
+    assert run(lambda work: check_law(work, python)).errors > 0
 
 
 def test_drafts_are_laid_out_and_compared() -> None:
-    done = asyncio.run(lay_out(GOOD))
+    done = run(lambda work: lay_out(work, GOOD))
     assert "R1. sent(X, M, Y) :- slot@CS, do(-slot), do(forward).\n" in done
     assert load(done).hash == load(GOOD).hash
     other = GOOD.replace("slot@CS, ", "")
-    said = asyncio.run(difference(GOOD, "law", other, "law"))
+    said = run(lambda work: difference(work, (GOOD, "law"), (other, "law")))
     assert "R1" in said
     assert "slot@CS" in said
     with pytest.raises(Faulty):
-        asyncio.run(difference(GOOD, "law", BAD, "law"))
+        run(lambda work: difference(work, (GOOD, "law"), (BAD, "law")))
 
 
 def test_a_text_that_is_too_long_says_what_reads_it() -> None:
     for asked in (check_law, lay_out):
         with pytest.raises(DraftTooLong, match="nomospace law check"):
-            asyncio.run(asked("%" * (DRAFT_CHARS_MAX + 1)))
+            run(lambda work, asked=asked: asked(work, "%" * (DRAFT_CHARS_MAX + 1)))  # type: ignore[misc]
 
 
 def test_what_members_did_last_is_a_scenario_to_try_a_law_on() -> None:

@@ -77,7 +77,7 @@ class BodyCode:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self.w = Writer()
+        self.w = Writer(builder.room)
         self.terms = TermCode(self.w, builder.constants)
         self.operations = OperationCode(self.w, self.terms)
         self.variants: set[tuple[str, int, tuple[bool, ...]]] = set()

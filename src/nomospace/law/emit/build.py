@@ -8,18 +8,19 @@ A rule that cannot be compiled gets a function of the same form that asks the in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from types import CodeType
+from typing import Any, Final, TypeAlias
 
 from nomospace.law.emit.body import BodyCode
-from nomospace.law.emit.dispatch import MAIN, DispatchCode
+from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
 from nomospace.law.emit.paths import TOP, Again, Operations, Place
 from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead
-from nomospace.law.emit.writer import Constants
+from nomospace.law.emit.writer import Constants, Room
 from nomospace.law.tree import (
     EVENTS,
     Call,
@@ -47,6 +48,42 @@ ARGUMENTS = ("x", "y", "z")
 MESSAGE_EVENTS = ("sent", "arrived", "submitted")
 
 
+PIECE_CHARS: Final = 50_000
+"""Code is compiled in pieces of about this size: compiling takes memory, loading takes time."""
+
+
+@dataclass
+class Code:
+    """A law's rules, compiled: all that is needed to have them as functions in another process."""
+
+    pieces: list[CodeType]
+    constants: dict[str, Any]
+    tables: list[tuple[str, dict[Any, str]]]
+    merged: list[Merged]
+    shared: list[tuple[int, ...]]
+    events: list[str]
+    compiled: list[bool]
+    """Of each rule whether it is; the interpreter carries out the others."""
+    acts: bool
+    """Whether any rule changes the state itself."""
+
+    def link(self, fallback: Callable[[int], Ruler]) -> dict[str, Ruler]:
+        """The rulers by event. `fallback` makes an interpreted rule."""
+        names: dict[str, Any] = {**NAMESPACE, **self.constants}
+        for index, good in enumerate(self.compiled):
+            if not good:
+                names[f"rule{index}"] = fallback(index)
+        for piece in self.pieces:
+            exec(piece, names)
+        shared = [[(number, names[f"rule{number}"]) for number in one] for one in self.shared]
+        for name, own, others in self.merged:
+            rules = [(number, names[f"rule{number}"]) for number in own]
+            names[name] = try_both(rules, shared[others])
+        for name, table in self.tables:
+            names[name] = {key: names[function] for key, function in table.items()}
+        return {event: names[f"on_{event}"] for event in self.events}
+
+
 @dataclass
 class _Compiled:
     """A function that was written, and the helpers it stands on."""
@@ -70,8 +107,9 @@ class Builder:
         self.name = law.name
         self.hash = hash
         self.helpers = law.helpers
-        self.namespace: dict[str, Any] = dict(NAMESPACE)
+        self.namespace: dict[str, Any] = {}
         self.constants = Constants(self.namespace)
+        self.room = Room()
         self.effectful = _effectful(law)
         self.leaves = leaves(law)
         self.current_effectful = False
@@ -79,30 +117,41 @@ class Builder:
         self._variants: dict[Variant, _Compiled] = {}
         self._variant_names: dict[Variant, str] = {}
 
-    def build(self, fallback: Callable[[int], Ruler]) -> tuple[dict[str, Ruler], list[bool]]:
-        """Rulers by event, and which rules were compiled. `fallback` makes an interpreted rule."""
+    def build(self) -> Code:
+        """The code of all rules."""
         rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
         self._spread_failure()
-        source: list[str] = []
+        functions: list[list[str]] = []
         for variant, compiled in self._variants.items():
             if not compiled.failed and not self._broken(compiled):
-                source += compiled.lines
+                functions.append(compiled.lines)
             else:
                 self._variants[variant].failed = True
-        done = []
-        for index, compiled in enumerate(rules):
-            good = not compiled.failed and not self._broken(compiled)
-            done.append(good)
-            if good:
-                source += compiled.lines
-            else:
-                self.namespace[f"rule{index}"] = fallback(index)
+        done = [not compiled.failed and not self._broken(compiled) for compiled in rules]
         bodies = {index: rule.lines for index, rule in enumerate(rules) if done[index]}
+        functions += bodies.values()
         dispatch = DispatchCode(self.law, self.constants, bodies)
-        source += dispatch.write()
-        exec(compile("\n".join(source), f"<law {self.hash[:12]}>", "exec"), self.namespace)
-        dispatch.link(self.namespace)
-        return {event: self.namespace[f"on_{event}"] for event in dispatch.events}, done
+        functions += _functions(dispatch.write())
+        return Code(
+            self._pieces(functions),
+            self.namespace,
+            dispatch.tables,
+            dispatch.merged,
+            dispatch.shared,
+            dispatch.events,
+            done,
+            self.acts,
+        )
+
+    def _pieces(self, functions: list[list[str]]) -> list[CodeType]:
+        pieces, lines, size = [], list[str](), 0
+        for number, function in enumerate(functions, start=1):
+            lines += function
+            size += sum(map(len, function))
+            if size >= PIECE_CHARS or number == len(functions):
+                pieces.append(compile("\n".join(lines), f"<law {self.hash[:12]}>", "exec"))
+                lines, size = [], 0
+        return pieces
 
     def _broken(self, compiled: _Compiled) -> bool:
         return any(self._variants[variant].failed for variant in compiled.uses)
@@ -142,7 +191,7 @@ class Builder:
                     code.goals((rule.body,), scope, Operations(), TOP, done)
                 except Dead:
                     pass
-        except Uncompilable:
+        except (Uncompilable, RecursionError):
             compiled.failed = True
         compiled.lines = code.w.lines
         return compiled
@@ -213,7 +262,10 @@ class Builder:
             outer = self.current_effectful
             self.current_effectful = effectful
             self._variants[variant] = _Compiled()  # while it is being written, it is taken as good
-            self._variants[variant] = self._helper(variant, known, effectful)
+            try:
+                self._variants[variant] = self._helper(variant, known, effectful)
+            except RecursionError:  # it is at the end of a long row of helpers
+                self._variants[variant].failed = True
             self.current_effectful = outer
         return known, effectful
 
@@ -238,7 +290,7 @@ class Builder:
                     # goes round the loop instead of one deeper.
                     code.again = Again(variant, given, code.w.blocks)
                     self._clause(code, clauses[-1], mode, effectful, TOP)
-        except Uncompilable:
+        except (Uncompilable, RecursionError):
             compiled.failed = True
         compiled.lines = code.w.lines
         return compiled
@@ -275,6 +327,16 @@ class Builder:
             code.goals((clause.body,), scope, operations, at, done)
         except Dead:
             pass
+
+
+def _functions(lines: list[str]) -> Iterator[list[str]]:
+    """Lines of code by the function that they belong to."""
+    begin = 0
+    for at, line in enumerate(lines):
+        if line.startswith("def ") and at > begin:
+            yield lines[begin:at]
+            begin = at
+    yield lines[begin:]
 
 
 def _chosen_by(node: Node, symbol: Symbol) -> bool:

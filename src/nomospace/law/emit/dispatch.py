@@ -4,10 +4,16 @@ The first cut is by functor of the event's main argument (the message, the oblig
 many rules share a functor, a second cut goes by an argument, or an argument's argument, in which
 most of them have different constants. A rule with a variable at the cut stays in every branch.
 Each cut is one look-up in a dictionary, so a thousand rules cost as much as two.
+
+A branch knows its own rules apart from those that every branch has, and tries both in the order of
+the text. Short lists are written out as code; where all of them together would be more than
+`CHAINED_MAX`, a loop goes through the two lists instead, or a law with as many branches as common
+rules would have code that grows with the square of its text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.emit.writer import Constants
@@ -17,6 +23,8 @@ INLINE_MAX: Final = 4
 """Up to so many functors, with one rule each, the rules' code stands in the dispatch itself."""
 CHAIN_MAX: Final = 4
 """Up to so many rules are simply tried one after another."""
+CHAINED_MAX: Final = 4_000
+"""How many rules the written lists of a law name in all."""
 
 PARAMETERS = "S, x, y, z, st, ob, now, u"
 MAIN: Final = {
@@ -28,6 +36,12 @@ MAIN: Final = {
     "moved": 0,
 }
 Path: TypeAlias = tuple[int, ...]
+Rules: TypeAlias = list[tuple[int, Rule]]
+Merged: TypeAlias = tuple[str, tuple[int, ...], int]
+"""A list of rules that is no code: its name, a branch's own rules, and the number of the list with
+those that all branches have."""
+Entry: TypeAlias = tuple[int, Callable[..., Any]]
+"""A rule's number, and its function."""
 
 
 class DispatchCode:
@@ -36,13 +50,18 @@ class DispatchCode:
     def __init__(self, law: Law, constants: Constants, bodies: dict[int, list[str]]) -> None:
         self.constants = constants
         self.bodies = bodies  # the code of the rules that were compiled, by their number
-        self.by_event: dict[str, list[tuple[int, Rule]]] = {}
+        self.by_event: dict[str, Rules] = {}
         for index, rule in enumerate(law.rules):
             self.by_event.setdefault(rule.event, []).append((index, rule))
         self.events = list(self.by_event)
         self.lines: list[str] = []
-        self._tables: list[tuple[str, dict[Any, str]]] = []
+        self.tables: list[tuple[str, dict[Any, str]]] = []
+        self.merged: list[Merged] = []
+        self.shared: list[tuple[int, ...]] = []
+        """What several branches have in common, once."""
+        self._shared: list[Rules] = []
         self._chains: dict[tuple[int, ...], str] = {}
+        self._chained = 0
         self._picks: dict[str, list[str]] = {}
 
     def write(self) -> list[str]:
@@ -51,42 +70,32 @@ class DispatchCode:
             self._event(event, rules)
         return self.lines
 
-    def link(self, namespace: dict[str, Any]) -> None:
-        """Turn the names of functions in the tables into the functions."""
-        for name, table in self._tables:
-            namespace[name] = {key: namespace[function] for key, function in table.items()}
-
     def _table(self, table: dict[Any, str]) -> str:
-        name = f"t{len(self._tables)}"
-        self._tables.append((name, table))
+        name = f"t{len(self.tables)}"
+        self.tables.append((name, table))
         return name
 
-    def _event(self, event: str, rules: list[tuple[int, Rule]]) -> None:
+    def _event(self, event: str, rules: Rules) -> None:
         main = MAIN.get(event)
         if main is None:
-            self.lines.append(f"def on_{event}({PARAMETERS}): return {self._call(rules)}")
+            call = f"{self._chain(rules, [])}({PARAMETERS})"
+            self.lines.append(f"def on_{event}({PARAMETERS}): return {call}")
             return
-        atoms: dict[Any, list[tuple[int, Rule]]] = {}
-        functors: dict[str, list[tuple[int, Rule]]] = {}
-        keys = [_outline(rule.args[main]) for _, rule in rules]
-        for kind, key in keys:
+        atoms: dict[Any, Rules] = {}
+        functors: dict[str, Rules] = {}
+        others: Rules = []
+        for entry in rules:
+            kind, key = _outline(entry[1].args[main])
             if kind == "atom":
-                atoms.setdefault(key, [])
+                atoms.setdefault(key, []).append(entry)
             elif kind == "compound":
-                functors.setdefault(key, [])
-        others: list[tuple[int, Rule]] = []
-        for entry, (kind, key) in zip(rules, keys, strict=True):
-            if kind == "atom":
-                atoms[key].append(entry)
-            elif kind == "compound":
-                functors[key].append(entry)
+                functors.setdefault(key, []).append(entry)
             else:
-                for branch in (*atoms.values(), *functors.values(), others):
-                    branch.append(entry)
+                others.append(entry)
         x = "xyz"[main]
-        rest = self._picker(others, x)
-        compounds = self._branches(functors, f"{x}.name", x, rest)
-        strings = self._branches(atoms, x, x, rest)
+        rest = self._chain([], others)
+        compounds = self._branches(functors, others, f"{x}.name", x, rest)
+        strings = self._branches(atoms, others, x, x, rest)
         self.lines += [
             f"def on_{event}({PARAMETERS}):",
             f"    if {x}.__class__ is C:",
@@ -97,70 +106,77 @@ class DispatchCode:
         ]
 
     def _branches(
-        self, branches: dict[str, list[tuple[int, Rule]]], key: str, x: str, rest: str
+        self, branches: dict[str, Rules], others: Rules, key: str, x: str, rest: str
     ) -> list[str]:
         """Lines that go on with the rules for a key: a look-up, or where they are few, the code."""
         if len(branches) > INLINE_MAX:
-            table = self._table({k: self._picker(v, x) for k, v in branches.items()})
+            table = self._table({k: self._picker(v, others, x) for k, v in branches.items()})
             return _indent(_look_up(table, key, rest), 2)
         lines = [f"key = {key}"] if branches else []
         for name, rules in branches.items():
             lines.append(f"if key == {self.constants.add(name)}:")
-            if len(rules) == 1 and rules[0][0] in self.bodies:
+            if len(rules) == 1 and not others and rules[0][0] in self.bodies:
                 lines += self.bodies[rules[0][0]][1:]  # indented once, as in its own function
                 continue
-            function = self._picker(rules, x)
+            function = self._picker(rules, others, x)
             code = self._picks.get(function, [f"return {function}({PARAMETERS})"])
             lines += _indent(code, 1)
         return _indent([*lines, f"return {rest}({PARAMETERS})"], 2)
 
-    def _call(self, rules: list[tuple[int, Rule]]) -> str:
-        return f"{self._chain(rules)}({PARAMETERS})"
-
-    def _chain(self, rules: list[tuple[int, Rule]]) -> str:
-        """The name of a function that tries rules in order."""
-        numbers = tuple([index for index, _ in rules])
-        if not numbers:
+    def _chain(self, own: Rules, others: Rules) -> str:
+        """The name of a function that tries rules in the order of the text."""
+        count = len(own) + len(others)
+        if count == 0:
             return "nothing"
-        if len(numbers) == 1:
-            return f"rule{numbers[0]}"
-        name = self._chains.get(numbers)
-        if name is None:
-            name = self._chains[numbers] = f"chain{len(self._chains)}"
-            self.lines.append(f"def {name}({PARAMETERS}):")
-            for number in numbers[:-1]:
-                self.lines.append(f"    r = rule{number}({PARAMETERS})")
-                self.lines.append("    if r is not None: return r")
-            self.lines.append(f"    return rule{numbers[-1]}({PARAMETERS})")
+        if self._chained + count > CHAINED_MAX and count > 1:
+            name = f"merged{len(self.merged)}"
+            if not self._shared or self._shared[-1] is not others:
+                self._shared.append(others)
+                self.shared.append(_numbers(others))
+            self.merged.append((name, _numbers(own), len(self.shared) - 1))
+            return name
+        chain = _numbers(in_order(own, others))
+        if len(chain) == 1:
+            return f"rule{chain[0]}"
+        known = self._chains.get(chain)
+        if known is not None:
+            return known
+        self._chained += count
+        name = self._chains[chain] = f"chain{len(self._chains)}"
+        self.lines.append(f"def {name}({PARAMETERS}):")
+        for number in chain[:-1]:
+            self.lines.append(f"    r = rule{number}({PARAMETERS})")
+            self.lines.append("    if r is not None: return r")
+        self.lines.append(f"    return rule{chain[-1]}({PARAMETERS})")
         return name
 
-    def _picker(self, rules: list[tuple[int, Rule]], x: str) -> str:
+    def _picker(self, rules: Rules, common: Rules, x: str) -> str:
         """The name of a function that cuts a list of rules down by a constant in them."""
         main = "xyz".index(x)
-        path = _best_path(rules, main) if len(rules) > CHAIN_MAX else None
+        path = _best_path(rules, main) if len(rules) + len(common) > CHAIN_MAX else None
         if path is None:
-            return self._chain(rules)
-        branches: dict[tuple[type, Any], list[tuple[int, Rule]]] = {}
-        for _, rule in rules:
-            constant = _constant_at(rule.args[main], path)
-            if constant is not None:
-                branches.setdefault(constant, [])
-        others: list[tuple[int, Rule]] = []
+            return self._chain(rules, common)
+        branches: dict[tuple[type, Any], Rules] = {}
+        without: Rules = []
         for entry in rules:
             constant = _constant_at(entry[1].args[main], path)
-            if constant is not None:
-                branches[constant].append(entry)
+            if constant is None:
+                without.append(entry)
             else:
-                for branch in (*branches.values(), others):
-                    branch.append(entry)
-        name = f"pick{len(self._tables)}"
+                branches.setdefault(constant, []).append(entry)
+        others = in_order(without, common) if without else common
+        name = f"pick{len(self.tables)}"
         tables = {
             kind: self._table(
-                {key[1]: self._chain(found) for key, found in branches.items() if key[0] is kind}
+                {
+                    key[1]: self._chain(found, others)
+                    for key, found in branches.items()
+                    if key[0] is kind
+                }
             )
             for kind in (str, int)
         }
-        rest = self._chain(others)
+        rest = self._chain([], others)
         steps = "".join([f".args[{step}]" for step in path])
         code = [
             f"try: v = {x}{steps}",
@@ -173,6 +189,34 @@ class DispatchCode:
         self._picks[name] = code
         self.lines += [f"def {name}({PARAMETERS}):", *_indent(code, 1)]
         return name
+
+
+def _numbers(rules: Rules) -> tuple[int, ...]:
+    return tuple([index for index, _ in rules])
+
+
+def in_order(own: Rules, others: Rules) -> Rules:
+    """Rules of two lists in the order of the text."""
+    return sorted([*own, *others], key=lambda entry: entry[0]) if others else own
+
+
+def try_both(own: list[Entry], others: list[Entry]) -> Callable[..., Any]:
+    """A ruler that tries the rules of two lists in the order of the text."""
+
+    def merged(*event: Any) -> Any:
+        left, right = iter(own), iter(others)
+        a, b = next(left, None), next(right, None)
+        while a is not None or b is not None:
+            if b is None or (a is not None and a[0] < b[0]):
+                assert a is not None, "one of them is there"
+                ruling, a = a[1](*event), next(left, None)
+            else:
+                ruling, b = b[1](*event), next(right, None)
+            if ruling is not None:
+                return ruling
+        return None
+
+    return merged
 
 
 def _look_up(table: str, key: str, rest: str) -> list[str]:
@@ -214,7 +258,7 @@ def _constant_at(node: Node, path: Path) -> tuple[type, Any] | None:
     return None
 
 
-def _best_path(rules: list[tuple[int, Rule]], main: int) -> Path | None:
+def _best_path(rules: Rules, main: int) -> Path | None:
     """The place at which most rules have an atom, and the most different ones."""
     counts: dict[Path, set[Any]] = {}
     for _, rule in rules:

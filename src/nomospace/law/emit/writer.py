@@ -16,6 +16,8 @@ LINES_MAX = 1_500
 """The most lines of code for one rule; a rule with more paths than that is interpreted."""
 BLOCKS_MAX = 17
 """Python allows 20 loops inside each other; a rule that needs more is interpreted."""
+CODE_CHARS_MAX = 2_000_000
+"""How much code a whole law is worth; rules for which none is left are interpreted."""
 
 
 class Constants:
@@ -43,10 +45,23 @@ class Constants:
         return Ref(self.add(value), True, value.__class__)
 
 
+class Room:
+    """How much code a law may still have. All its functions share it.
+
+    Each way through a rule is written out, so a short text can stand for very much code.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, chars: int = CODE_CHARS_MAX) -> None:
+        self.left = chars
+
+
 class Writer:
     """Source of one function, with the indentation it is at."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room) -> None:
+        self.room = room
         self.lines: list[str] = []
         self.depth = 0
         self.blocks = 0
@@ -57,7 +72,8 @@ class Writer:
         return f"{prefix}{self._names}"
 
     def line(self, text: str) -> None:
-        if len(self.lines) >= LINES_MAX or self.depth > 90:
+        self.room.left -= 4 * self.depth + len(text)
+        if len(self.lines) >= LINES_MAX or self.depth > 90 or self.room.left < 0:
             raise Uncompilable("too many paths")
         self.lines.append("    " * self.depth + text)
 

@@ -28,6 +28,7 @@ from nomospace.node.services.controllers import ControllerService
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import SecretaryService
 from nomospace.node.services.web import Allows, Web, application
+from nomospace.node.working import Work
 from nomospace.services.laws import PROLOG, PYTHON, name_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Services:
         self._more = tuple(more)
         self._certificate = certificate
         self._key = key
+        self.work: Work | None = None
+        """Who reads the laws that come over HTTP, beside the loop."""
         self._laws: LawServer | None = None
         self._web: Web | None = None
         self.controllers = ControllerService(operators)
@@ -88,7 +91,9 @@ class Services:
     async def __aenter__(self) -> Self:
         try:
             self._laws = LawServer(
-                self._operators, None if self._folder is None else self._folder / "laws"
+                self._operators,
+                None if self._folder is None else self._folder / "laws",
+                work=self.work,
             )
             await self._take_in()
             parts = (self._laws, self.controllers, self.secretaries)

@@ -30,12 +30,21 @@ from nomospace.node.services.web import (
     json_answer,
     number_in,
 )
-from nomospace.services.laws import PYTHON, TEXT_BYTES_MAX, Edition, LawShelved, Library
+from nomospace.services.laws import (
+    PROLOG,
+    PYTHON,
+    TEXT_BYTES_MAX,
+    Edition,
+    LawShelved,
+    Library,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
+
+    from nomospace.node.working import Work
 
 LISTED_MAX: Final = 1_000
 """How many laws one list names."""
@@ -53,10 +62,16 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class LawServer:
-    """A library behind HTTP. `path` is the file that keeps it; without one it is forgotten."""
+    """A library behind HTTP. `path` is the file that keeps it; without one it is forgotten.
 
-    def __init__(self, allows: Allows, path: Path | None = None) -> None:
+    What comes over HTTP is read by `work`, beside the loop; without it, in a thread.
+    """
+
+    def __init__(
+        self, allows: Allows, path: Path | None = None, *, work: Work | None = None
+    ) -> None:
         self._allows = allows
+        self._work = work
         self._log: Log[LawShelved] | None = None if path is None else Log(path, LawShelved)
         self._library = Library(() if self._log is None else self._log.begin())
         self._writing = asyncio.Lock()
@@ -72,7 +87,14 @@ class LawServer:
             self._log.close()
 
     async def put(
-        self, name: str, text: str, *, by: str, expect: str = "", language: str = "law"
+        self,
+        name: str,
+        text: str,
+        *,
+        by: str,
+        expect: str = "",
+        language: str = "law",
+        identity: tuple[str, str] | None = None,
     ) -> bool:
         """Make a text the newest of a name, on disk; false when it was already."""
         async with self._writing:  # what was decided must still hold when it is applied
@@ -84,6 +106,7 @@ class LawServer:
                 by=by,
                 expect=expect,
                 language=language,
+                identity=identity,
             )
             if change is None:
                 return False
@@ -138,12 +161,17 @@ class LawServer:
             raise BadRequest(why=f"the law is not UTF-8 text (byte {error.start})") from None
         name = request.path_params["name"]
         python = "python" in request.headers.get("content-type", "")
+        language = PYTHON if python else PROLOG
+        identity = None
+        if self._work is not None:
+            identity = await self._work.identity(text, f"{name}.{language}", caller)
         added = await self.put(
             name,
             text,
             by=caller,
             expect=request.query_params.get("expect", "").removeprefix("sha256:"),
-            language=PYTHON if python else "law",
+            language=language,
+            identity=identity,
         )
         edition = self._library.get(name)
         answer = {"name": name, "hash": edition.hash, "version": edition.version}

@@ -96,7 +96,9 @@ class Adopting:
     async def _work(self) -> None:
         bench, service = self._bench, self._frame.console.service
         seat = service.seat(self._frame.viewer, bench.agent)
-        law = await service.law(text=bench.draft.text, language=bench.draft.language)
+        law = await service.law(
+            text=bench.draft.text, language=bench.draft.language, who=bench.agent
+        )
         told = await seat.adopt(law)
         if self._said.is_deleted:
             return  # the place was left meanwhile

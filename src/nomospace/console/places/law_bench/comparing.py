@@ -92,7 +92,12 @@ class Comparing:
             community = bench.checked.name if bench.checked is not None else ""
             words = ""
             if before is not None:
-                words = await difference(before.text, before.language, draft.text, draft.language)
+                words = await difference(
+                    self._frame.console.service.work,
+                    (before.text, before.language),
+                    (draft.text, draft.language),
+                    who=self._frame.viewer.name,
+                )
             bench.compared = await self._tries.compare(
                 bench.host, community, before, draft, newest=bench.newest
             )

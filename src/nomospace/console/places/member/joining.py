@@ -73,7 +73,9 @@ class Joining:
         try:
             seat = acting.seat_of(console, self._frame.viewer, self._speaker())
             service = acting.service_of(console, seat.id)
-            law = await service.law(text=self._text.value, law=self._named.value.strip())
+            law = await service.law(
+                text=self._text.value, law=self._named.value.strip(), who=seat.id
+            )
             try:
                 args = typed_fields(self._args.value)
             except NomospaceError as error:
