@@ -98,8 +98,15 @@ async def check_law(
     """What `nomospace law check` says of a text; raises `DraftTooLong`."""
     if len(text) > DRAFT_CHARS_MAX:
         raise DraftTooLong(chars=len(text))
-    *rest, found = await work.examined(text, NAMES[language], FINDINGS_MAX, who)
-    return CheckedView(*rest, tuple([_finding(one, len(text)) for one in found]))
+    found = await work.examined(text, NAMES[language], FINDINGS_MAX, who)
+    return CheckedView(
+        found.name,
+        found.hash,
+        found.rules,
+        found.errors,
+        found.warnings,
+        tuple([_finding(one, len(text)) for one in found.findings]),
+    )
 
 
 def _finding(found: Finding, length: int) -> FindingView:

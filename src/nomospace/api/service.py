@@ -436,8 +436,8 @@ class Service:
     ) -> CompiledLaw:
         """A law by its text, or one that is at hand here by its hash or its community's name.
 
-        `who` is whose work it is to read a text. Raises `Faulty` with all errors of it, `NoSuchLaw`,
-        and `PlaceholderKey` for a law that nobody could be believed under.
+        `who` is whose work it is to read a text. Raises `Faulty` with all errors of it,
+        `NoSuchLaw`, and `PlaceholderKey` for a law that nobody could be believed under.
         """
         if text:
             # Reading a large law takes a while, and the host has other things to do meanwhile.

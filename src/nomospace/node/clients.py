@@ -15,9 +15,8 @@ more calls than the window cost the connection and nothing else; so does silence
 clients give a sign of life every few seconds.
 What one read brings is answered in few writes (see `counter`); what is more than a turn's work, or
 comes after a text that is still being read, waits in a queue (see `turns`). When a client does not
-take what it
-is sent, its session keeps it, and calls it no longer begins (see `sessions`); the transport holds
-little.
+take what it is sent, its session keeps it, and calls it no longer begins (see `sessions`); the
+transport holds little.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 LENGTH: Final = struct.Struct(">IB")
 """Before each part: how long it is, and what."""
 PART, END, ERROR, OVER, BROKEN = range(5)
-"""A part; the end of a job; its error; it needs too much memory or depth; it has a fault of ours."""
+"""A part; the end of a job; its error; it needs too much memory; it has met a fault of ours."""
 
 
 def law(text: str, name: str) -> Iterator[bytes]:
@@ -71,15 +71,8 @@ def difference(old: str, old_name: str, new: str, name: str) -> Iterator[bytes]:
     yield pickle.dumps(diff_laws(before, after).render())
 
 
-def ontology(text: str, hash: str, name: str) -> Iterator[bytes]:
-    """An ontology, read and checked."""
-    from nomospace.meaning.canon import read
-
-    yield pickle.dumps(read(text, hash, name), pickle.HIGHEST_PROTOCOL)
-
-
 JOBS: Final[dict[str, Callable[..., Iterator[bytes]]]] = {
-    job.__name__: job for job in (law, identity, findings, layout, difference, ontology)
+    job.__name__: job for job in (law, identity, findings, layout, difference)
 }
 
 

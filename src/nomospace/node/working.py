@@ -1,11 +1,11 @@
 """Work on what strangers wrote, beside the event loop: processes with limits (`worker`).
 
-Reading, checking and compiling a law, or reading an ontology, takes as long as its author wants it
-to. So it is done in a process that has so much memory and, for each job, so much processor time;
-whatever wants more is ended, and who asked is told. Results come back in parts, and between two of
-them the loop does other things. There are few such processes, none before the first job and none
-long after the last. Who has work waiting gets a process in turns, one job at a time, so a neighbour
-with much to compile delays nobody by more than the job that is under way.
+Reading, checking and compiling a law takes as long as its author wants it to. So it is done in a
+process that has so much memory and, for each job, so much processor time; whatever wants more is
+ended, and who asked is told. Results come back in parts, and between two of them the loop does
+other things. There are few such processes, none before the first job and none long after the last.
+Who has work waiting gets a process in turns, one job at a time, so a neighbour with much to compile
+delays nobody by more than the job that is under way.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import pickle
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
 
-import nomospace
 from nomospace.errors import Bug, LimitReached, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.law.parts import Assembly, check_length
@@ -177,23 +177,17 @@ class Work:
 
     async def examined(self, text: str, name: str, most: int, who: str) -> Examined:
         """What there is to say of a text as a law."""
-        *rest, drawn = await self._one(who, "checking this law", "findings", text, name, most)
-        return Examined(*rest, tuple([Finding(*one) for one in drawn]))
+        found = Examined(*await self._one(who, "checking this law", "findings", text, name, most))
+        return found._replace(findings=tuple([Finding(*one) for one in found.findings]))
 
     async def layout(self, text: str, name: str, who: str) -> str:
         """A law in the one layout; raises `Faulty`."""
         return str(await self._one(who, "laying this law out", "layout", text, name))
 
-    async def difference(
-        self, old: tuple[str, str], new: tuple[str, str], who: str
-    ) -> str:
+    async def difference(self, old: tuple[str, str], new: tuple[str, str], who: str) -> str:
         """How two laws, each with its name, differ in words; raises `Faulty`."""
         what = "comparing these laws"
         return str(await self._one(who, what, "difference", *old, *new))
-
-    async def ontology(self, text: str, hash: str, name: str, who: str) -> Any:
-        """An ontology; raises what `meaning.canon.read` does."""
-        return await self._one(who, "reading this ontology", "ontology", text, hash, name)
 
     async def _one(self, who: str, what: str, job: str, *given: Any) -> Any:
         parts: list[bytes] = []
@@ -278,7 +272,7 @@ class Work:
             one.ending = loop.create_task(one.end())
 
     async def _start(self, what: str) -> _Worker:
-        home = str(Path(nomospace.__file__).parents[1])
+        home = str(Path(__file__).parents[2])
         paths = [home, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         try:
             process = await asyncio.create_subprocess_exec(
@@ -342,10 +336,6 @@ class _Worker:
         """End the process, at once."""
         process = self._process
         if process.returncode is None:
-            try:
+            with suppress(ProcessLookupError):
                 process.kill()
-            except ProcessLookupError:
-                pass
         await process.communicate()
-
-

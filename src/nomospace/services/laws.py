@@ -179,8 +179,9 @@ class Library:
         """What would change if this text became the newest version of a name; nothing, if it is.
 
         With `expect` the text must be of the law with this hash. `identity` is the hash of the law
-        and its own name, where the text was read and checked already. Raises `Faulty` with all that is
-        wrong with the text, `OtherName`, `OtherHash`, `LawTooLarge`, `BadLawName`, `LibraryFull`.
+        and its own name, where the text was read and checked already. Raises `Faulty` with all that
+        is wrong with the text, `OtherName`, `OtherHash`, `LawTooLarge`, `BadLawName`,
+        `LibraryFull`.
         """
         if _NAME.fullmatch(name) is None:
             raise BadLawName(name=name)

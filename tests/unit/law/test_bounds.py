@@ -5,13 +5,17 @@ How soon is measured by `nomospace bench law`; here the bound only has to be one
 
 from __future__ import annotations
 
+import marshal
 import time
 
 import pytest
 
 from nomospace.control import Deliver, Forward, Membership, Record, sent
 from nomospace.law import load
-from nomospace.terms import term
+from nomospace.law.bag import Bag
+from nomospace.law.emit import Builder
+from nomospace.law.program import sound
+from nomospace.terms import Source, term
 from nomospace.testing.runaways import RUNAWAYS, law_text
 
 HOME = "ann@x"
@@ -43,3 +47,82 @@ def test_the_interpreter_is_bounded_too() -> None:
     record = Membership(law, HOME).handle(sent(HOME, "go", "bob@x"), now=0)[0]
     assert isinstance(record, Record)
     assert record.ruling.stopped == "budget"
+
+
+def test_the_code_of_a_law_does_not_grow_with_the_square_of_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rules for any message stand in every branch; written out there, each would be code again."""
+
+    monkeypatch.setattr("nomospace.law.emit.dispatch.CHAINED_MAX", 100)
+
+    def code_of(rules: int) -> int:
+        pairs = [
+            f"sent(_, m{n}(_), _) :- do(forward).\nsent(_, _, _) :- a{n}(_)@CS, do(forward).\n"
+            for n in range(rules)
+        ]
+        tree, hash, _ = sound(Source("law(l).\n" + "".join(pairs)))
+        return sum(len(marshal.dumps(piece)) for piece in Builder(tree, hash).build().pieces)
+
+    assert code_of(80) < 3 * code_of(40)
+
+
+def test_branches_try_their_own_and_common_rules_in_the_order_of_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nomospace.law.emit.dispatch.CHAINED_MAX", 0)
+    rules = [
+        f"sent(_, m{n}(K), _) :- K == {n}, do(forward).\n"
+        f"sent(_, m{n}(a), _) :- b@CS, do(forward).\n"
+        f"sent(_, m{n}(b), _) :- do(+x({n})), do(forward).\n"
+        f"sent(_, M, _) :- M = m{n}(c), do(+y({n})).\n"
+        for n in range(6)
+    ]
+    law = load("law(l).\ninitialCS([b]).\n" + "".join(rules), "branches.law")
+    assert all(law.compiled_rules)
+    for event in (
+        "m0(a)",
+        "m3(a)",
+        "m3(b)",
+        "m5(c)",
+        "m2(1)",
+        "m2(3)",
+        "m9(a)",
+        "plain",
+        "m4(c)",
+        "m4(4)",
+    ):
+        args = (HOME, term(event), "bob@x")
+        asked = ("sent", HOME, args, Bag([term("b")]), Bag(), 0)
+        assert law.evaluate(*asked, [0]) == law.interpreter.rule(*asked, [0])
+
+
+def test_a_law_is_worth_so_much_code_and_the_rest_is_interpreted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nomospace.law.emit.writer.CODE_CHARS_MAX", 2_000)
+    goals = ", ".join(["(X = a ; Y = b)"] * 3)
+    rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(4)]
+    tree, hash, _ = sound(Source("law(l).\n" + "".join(rules)))
+    compiled = Builder(tree, hash).build().compiled
+    assert compiled[0]
+    assert not compiled[-1]
+
+
+@pytest.mark.parametrize("row", [1, 7])
+def test_a_long_row_of_helpers_or_goals_is_interpreted(row: int) -> None:
+    """The compiler follows calls and goals as deep as Python lets it, and no deeper."""
+    helpers = [
+        f"h{n}(A, B) :- {', '.join([f'h{n + 1}(A, Z{k})' for k in range(row)])}, B = 1.\n"
+        for n in range(300)
+    ]
+    goals = ", ".join([f"Z{n} = X" for n in range(600)])
+    law = load(
+        f"law(l).\nsent(X, m, Y) :- {goals}, do(forward).\nsent(_, M, _) :- h0(M, _).\n"
+        f"{''.join(helpers)}h300(A, A).\n",
+        f"row{row}.law",
+    )
+    assert law.compiled_rules == [False, False]
+    record = Membership(law, HOME).handle(sent(HOME, "m", "bob@x"), now=0)[0]
+    assert isinstance(record, Record)
+    assert record.ruling.rule == "#1"

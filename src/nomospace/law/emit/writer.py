@@ -53,8 +53,8 @@ class Room:
 
     __slots__ = ("left",)
 
-    def __init__(self, chars: int = CODE_CHARS_MAX) -> None:
-        self.left = chars
+    def __init__(self) -> None:
+        self.left = CODE_CHARS_MAX
 
 
 class Writer:

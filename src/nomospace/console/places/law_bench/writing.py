@@ -16,7 +16,6 @@ from nomospace.console.places.law_bench.state import FIRST_LAW, Bench
 from nomospace.console.places.parts import act, card_head, choice
 from nomospace.console.stage import Draft
 from nomospace.errors import NomospaceError
-from nomospace.node.working import Work
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
@@ -97,7 +96,9 @@ class Writing:
             ui.notify("A law in Python is laid out by Python's formatters.")
             return
         try:
-            text = await lay_out(self._work, draft.text, who=self._frame.viewer.name)
+            text = await lay_out(
+                self._frame.console.service.work, draft.text, who=self._frame.viewer.name
+            )
         except NomospaceError:
             ui.notify("A law with errors is not laid out; the findings say what they are.")
             return
@@ -111,15 +112,14 @@ class Writing:
         self._language.set_value(draft.language)
         await self._check()
 
-    @property
-    def _work(self) -> Work:
-        return self._frame.console.service.work
-
     async def _check(self) -> None:
         draft = self._bench.draft
         try:
             checked = await check_law(
-                self._work, draft.text, draft.language, who=self._frame.viewer.name
+                self._frame.console.service.work,
+                draft.text,
+                draft.language,
+                who=self._frame.viewer.name,
             )
         except NomospaceError as error:
             self._bench.checked = None

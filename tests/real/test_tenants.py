@@ -1,0 +1,101 @@
+"""Clients that are let in and would have a host to themselves: each is held to its share.
+
+A well-behaved client works beside each of them; what it gets done meanwhile is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from pathlib import Path
+
+import pytest
+
+from nomospace.host.calls import Adopt, LawText
+from nomospace.law import load
+from nomospace.law.parts import LawTooLong
+from nomospace.wire.calls import LawAltered
+from nomospace.wire.forms import WireAdopt
+from nomospace.wire.framing import join
+from nomospace.wire.packing import pack
+from nomospace.wire.talk import ASK, FAILURE, read_error
+from tests.real.hosts import RealHost, end, play, start
+from tests.real.raw import Raw
+from tests.real.steady import steady
+
+ROOM = 200 << 20
+"""How much more memory a host may have beside an attacker."""
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealHost]:
+    folder: Path = tmp_path_factory.mktemp("tenants")
+    made = RealHost("ward", folder, "--insecure", "--store", "memory")
+    start(made)
+    yield made
+    end(made)
+
+
+async def adopted(tenant: Raw, seq: int, law: LawText) -> Exception | None:
+    """Adopt a text as it is; the error it is answered with."""
+    tenant.send(join([pack((ASK, seq, 0, WireAdopt(law, ())))]))
+    frame = await tenant.frame()
+    return read_error(frame[3]) if frame[0] == FAILURE else None
+
+
+def test_law_that_would_take_a_minute_to_compile(host: RealHost) -> None:
+    """Half of its rules are for any message: each branch of its code once had all of these."""
+    rule = "sent(X, m{0}(A), Y) :- do(forward).\nsent(X, M, Y) :- a{0}(Z)@CS, do(forward).\n"
+    long, short = ["law(l).\n" + "".join(map(rule.format, range(n))) for n in (10_000, 250)]
+
+    async def program() -> None:
+        before = host.rss
+        async with await Raw.client(host, None) as tenant, steady(host, None) as work:
+            await tenant.hello("mallory@ward")
+            refused = await adopted(tenant, 1, LawText("0" * 64, "long.law", long))
+            assert isinstance(refused, LawTooLong)
+            assert refused.code == "limits.law-text"
+            done = work.done
+            altered = await adopted(tenant, 2, LawText("0" * 64, "short.law", short))
+            assert isinstance(altered, LawAltered)
+            assert work.done > done + 5, "the loop went on while the law was compiled"
+        assert host.rss < before + ROOM
+
+    play(program())
+
+
+def test_short_law_that_stands_for_very_much_code(host: RealHost) -> None:
+    """Each way through a rule is code of its own; beyond a bound the rest is interpreted."""
+    goals = ", ".join(["(X = a ; Y = b)"] * 6)
+    text = "law(l).\n" + "".join(
+        [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(30)]
+    )
+
+    async def program() -> None:
+        before = host.rss
+        async with await Raw.client(host, None) as tenant, steady(host, None) as work:
+            await tenant.hello("trudy@ward")
+            done = work.done
+            altered = await adopted(tenant, 1, LawText("0" * 64, "code.law", text))
+            assert isinstance(altered, LawAltered)
+            assert work.done > done + 5
+            again = await adopted(tenant, 2, LawText(altered.found, "code.law", text))
+            assert again is None, "it is a law like others"
+        assert host.rss < before + ROOM
+
+    play(program())
+
+
+def test_wrong_hash_again_and_again(host: RealHost) -> None:
+    """What a text is was found out once; to be told so again costs nothing."""
+    law = copy(load("law(l). sent(X, M, Y) :- do(forward)."))
+
+    async def program() -> None:
+        async with await Raw.client(host, None) as tenant, steady(host, None):
+            await tenant.hello("oscar@ward")
+            for number in range(200):
+                law.hash = f"{number:064}"
+                refused = await tenant.call(Adopt(law, ()), texts=True)
+                assert isinstance(refused, LawAltered)
+
+    play(program())
