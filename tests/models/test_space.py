@@ -18,6 +18,7 @@ from nomospace.space import (
     READ,
     TAKE,
     Dead,
+    Dear,
     Expired,
     Failed,
     Fired,
@@ -25,6 +26,7 @@ from nomospace.space import (
     Lapsed,
     Mode,
     Outcome,
+    Overran,
     Ranaway,
     Reaction,
     Record,
@@ -40,7 +42,7 @@ from tests.models.plain_space import PlainSpace, Thing, Told, Watch
 FIRINGS = 25
 SMALL = {
     "engine.FIRINGS_MAX": FIRINGS,
-    "engine.VAIN_MAX": 1,
+    "searching.VAIN_MAX": 1,
     "composites.RUN_MAX": 3,
     "shelves.COMPOSITES_MAX": 6,
     "shelves.IDLE_AFTER": 60,
@@ -422,6 +424,8 @@ def plainly(told: Outcome) -> Told:
             return kind, told.reaction.id, told.record.id
         case Failed():
             return kind, told.reaction.id, told.record.id, str(told.error)
+        case Overran() | Dear():
+            raise AssertionError(told)  # no template of these costs so much
         case Ranaway():
             return kind, told.reaction.id, told.firings
         case Lapsed():

@@ -110,15 +110,15 @@ SPACES: Final = (
     Mutant(
         "the newest waiter is served first",
         ENGINE,
-        "next((one for one in self._takes.of(record) if watches(one, record)), None)\n",
-        "([None] + [one for one in self._takes.of(record) if watches(one, record)])[-1]\n",
+        "next((one for one in takes if self._suits(one, record)), None)\n",
+        "([None] + [one for one in takes if self._suits(one, record)])[-1]\n",
         MODEL,
     ),
     Mutant(
         "of those who wait to read only the first is served",
         ENGINE,
-        "[one for one in self._reads.of(record) if watches(one, record)]:\n",
-        "[one for one in self._reads.of(record) if watches(one, record)][:1]:\n",
+        "[one for one in self._reads.of(record) if self._suits(one, record)]:\n",
+        "[one for one in self._reads.of(record) if self._suits(one, record)][:1]:\n",
         MODEL,
     ),
     Mutant(

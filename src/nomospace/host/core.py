@@ -6,7 +6,8 @@ done. The parts of a host each have a file; they share the step under way throug
 
 - `holding`: agents, their interface spaces, the host-level spaces, where a tuple belongs;
 - `seeking`: reads and takes of its agents, here and across the group; `claiming`: what other hosts
-  give for them; `serving`: the same for the agents of other hosts;
+  give for them; `serving`: the same for the agents of other hosts; `looking`: searches that take
+  more than one step;
 - `lending`: leases;
 - `reacting`: reactions, strong and weak;
 - `speaking`: the ontologies that its spaces speak;
@@ -77,6 +78,7 @@ from nomospace.host.group import Group
 from nomospace.host.hand import Hand
 from nomospace.host.holding import Holding, Resident
 from nomospace.host.lending import Lending
+from nomospace.host.looking import Looking
 from nomospace.host.mirroring import Mirroring
 from nomospace.host.moving import Moving
 from nomospace.host.peers import Peers
@@ -97,12 +99,14 @@ from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
 from nomospace.space import (
     Dead,
+    Dear,
     Expired,
     Failed,
     Fired,
     Gathered,
     Lapsed,
     Outcome,
+    Overran,
     Ranaway,
     Record,
     Space,
@@ -206,6 +210,7 @@ class Host:
         self.group = Group(self, policy, pace, durable)
         self.speaking = Speaking(self)
         self.holding = Holding(self)
+        self.looking = Looking(self)
         self.seeking = Seeking(self)
         self.claiming = Claiming(self)
         self.serving = Serving(self)
@@ -272,6 +277,7 @@ class Host:
         if not self.group.frozen:
             due += [
                 self.holding.next_deadline(),
+                self.looking.next_deadline(),
                 self.collecting.next_deadline(),
                 self.governing.next_deadline(),
                 self.certifying.next_deadline(),
@@ -327,6 +333,7 @@ class Host:
                 self.certifying.tick()
                 self.governing.tick()
                 self.holding.tick()
+                self.looking.tick()
                 self.collecting.tick()
                 self.posting.tick()
                 self.moving.tick()
@@ -505,12 +512,22 @@ class Host:
                 self.seeking.gathered(name, space, outcome)  # type: ignore[arg-type]
             elif isinstance(outcome, Fired):
                 self.reacting.fired(name, outcome.reaction, outcome.record)
+            elif isinstance(outcome, Overran):
+                self.seeking.overran(outcome.ticket, outcome.error)
             elif isinstance(outcome, Expired):
                 self.holding.expired(name, outcome.record)
             elif isinstance(outcome, Lapsed):
                 self.lending.lapsed(outcome.taker)
                 if space.get(outcome.record.id) is outcome.record:  # else it is taken already
                     self.holding.came_back(name, space, outcome.record)
+            elif isinstance(outcome, Dear):
+                self.reacting.ran_away(outcome.reaction)
+                self.note(
+                    "reaction-too-dear",
+                    reaction=outcome.reaction.id,
+                    space=name,
+                    why=str(outcome.error),
+                )
             elif isinstance(outcome, Dead):
                 self.holding.died(name, outcome.record)
             elif isinstance(outcome, Failed):

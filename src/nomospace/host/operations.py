@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from nomospace.host.calls import TAKING, WAITING, Seek
 from nomospace.host.effects import Found, Member
@@ -17,6 +17,9 @@ from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
 from nomospace.space import Ask, Gathering, Record, Space
 from nomospace.terms import Term
+
+if TYPE_CHECKING:
+    from nomospace.host.looking import Look
 
 
 class Op:
@@ -31,6 +34,7 @@ class Op:
         "asked",
         "claim",
         "law",
+        "look",
         "message",
         "number",
         "offers",
@@ -52,6 +56,8 @@ class Op:
         self.offers: deque[tuple[str, Id]] = deque()
         self.claim: tuple[str, Id] | None = None
         self.asked = ""
+        self.look: Look | None = None
+        """The search at this host that goes on for it, if one does."""
 
     @property
     def takes(self) -> bool:
@@ -63,6 +69,11 @@ class Op:
         if peer in self.sites or self.asked == peer:
             return True
         return self.claim is not None and self.claim[0] == peer
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for tuples yet to come."""
+        return self.seek.how in WAITING
 
     @property
     def spreads(self) -> bool:

@@ -267,8 +267,9 @@ class Reacting:
         host = self._host
         self._next_inside += 1
         op = self._next_inside
-        host.call(Call(op, agent, request))
-        host.governing.drain(force=True)
+        with host.looking.uncut():
+            host.call(Call(op, agent, request))
+            host.governing.drain(force=True)
         answer = host.answered(op)
         if answer is None:
             host.seeking.cancel(agent, op)

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from nomospace.errors import NomospaceError
+from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
 from nomospace.host.effects import TAKEN, Found
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.index import Index
+from nomospace.host.looking import Look
 from nomospace.host.operations import (
     Op,
     agent_at,
@@ -46,7 +48,7 @@ from nomospace.host.problems import (
 )
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Unwatch, Watch
-from nomospace.space import OFFER, Gathered, Gathering, Record, Space
+from nomospace.space import OFFER, Gathered, Gathering, Record, Search, Space, Unfinished
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 from nomospace.terms import Term
@@ -134,40 +136,117 @@ class Seeking:
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
         one = Op(0, op, agent, law, seek, message)
-        template, at, dest = seek.template, agent_at(seek.at), seek.dest or None
-        now = self._host.now
+        try:
+            records = self._find(one, space)
+        except Unfinished as cut:
+            one.number = self._number()
+            self.open(one)
+            self._park(one, space, cut.search)
+        else:
+            self._answer(one, space, records)
+
+    def _find(self, one: Op, space: Space) -> list[Record]:
+        """The first slice of a search: what it finds, unless that takes longer."""
+        seek, now, slice = one.seek, self._host.now, self._host.looking.slice
+        at, dest = agent_at(seek.at), seek.dest or None
         if seek.how in BULK:
-            records = space.find_all(template, at=at, dest=dest, now=now)
+            return space.find_all(seek.template, at=at, dest=dest, now=now, slice=slice)
+        record = space.find(seek.template, at=at, dest=dest, now=now, slice=slice)
+        return [] if record is None else [record]
+
+    def _park(self, one: Op, space: Space, search: Search) -> None:
+        """Let a search go on that takes longer than a slice; its operation is open."""
+        self._unpark(one)
+        found = partial(self._found, one, space)
+        look = Look(one.agent, space, search, found, partial(self.refuse, one))
+        try:
+            one.look = self._host.looking.park(look)
+        except Busy:
+            self.close(one)
+            raise
+
+    def _unpark(self, one: Op) -> None:
+        look, one.look = one.look, None
+        if look is not None:
+            self._host.looking.drop(look)
+
+    def _found(self, one: Op, space: Space, records: list[Record]) -> None:
+        """A search has come to its end: answer with what it found, in this very step."""
+        one.look = None
+        if one.spreads:
+            # It waits here by now. What it is busy with looks again when nothing comes of it.
+            here = one.claim is None and self._host.name in one.sites
+            if here and self._answered(one, space, records):
+                self.close(one)
+            return
+        self.close(one)
+        where = self._where(one)
+        if where is space:
+            self._answer(one, space, records)
+        elif where is not None:  # the space was shared or parted meanwhile, so it is another one
+            self._begin_in(one.op, one.agent, one.seek, where, one.message, one.law)
+        else:
+            self.nothing(one)
+
+    def _where(self, one: Op) -> Space | None:
+        """The space of this host that an operation which does not wait looks in."""
+        if one.seek.space == SYSTEM:
+            return self._host.system.space
+        interface = self._host.holding.residents[one.agent].spaces.get(one.seek.space)
+        if interface is None:
+            return None
+        return self.waiting_space(one) if interface.shared else interface.private
+
+    def _answer(self, one: Op, space: Space, records: list[Record]) -> None:
+        """Answer an operation that looks in one space with what was found there, or let it wait."""
+        seek = one.seek
+        if seek.how in BULK:
             sets: list[Gathering] = []
             if seek.sets is not None and (seek.sets.correlate == "always" or not records):
-                sets = space.gather_all(ask_of(seek), now=now)
+                sets = space.gather_all(ask_of(seek), now=self._host.now)
                 self._note_cut(seek, space)
             self._serve(one, space, records, sets)
             return
-        record = space.find(template, at=at, dest=dest, now=now)
-        if record is not None:
-            self._serve(one, space, [record])
+        if records:
+            self._serve(one, space, records)
             return
         gathering = self._gather(seek, space)
         if gathering is not None:
             self._serve(one, space, [], [gathering])
-        elif seek.how in WAITING:  # only in the system space
+        elif one.waits:  # only in the system space
             one.number = self._number()
             self.open(one)
             one.sites[self._host.name] = None
-            space.wait(one.number, template, READ_WAITER, at=at, dest=dest)
+            at, dest = agent_at(seek.at), seek.dest or None
+            space.wait(one.number, seek.template, READ_WAITER, at=at, dest=dest)
         else:
             self.nothing(one)
 
     def attempt(self, one: Op, space: Space) -> bool:
-        """Answer an operation with what there is at this host: one tuple, else several together."""
-        seek, now = one.seek, self._host.now
-        at, dest = agent_at(seek.at), seek.dest or None
-        record = space.find(seek.template, at=at, dest=dest, now=now)
-        if record is not None:
-            return self._serve(one, space, [record])
-        gathering = self._gather(seek, space)
+        """Answer an operation with what there is at this host: one tuple, else several together.
+
+        It is also over when that would cost too much: then it is answered with the limit. A search
+        that takes longer than a slice goes on while the operation waits.
+        """
+        try:
+            return self._answered(one, space, self._find(one, space))
+        except Unfinished as cut:
+            self._park(one, space, cut.search)
+            return False
+        except LimitReached as error:
+            self._give_up(one, error)
+            return True
+
+    def _answered(self, one: Op, space: Space, records: list[Record]) -> bool:
+        if records:
+            return self._serve(one, space, records)
+        gathering = self._gather(one.seek, space)
         return gathering is not None and self._serve(one, space, [], [gathering])
+
+    def _give_up(self, one: Op, error: NomospaceError) -> None:
+        if one.law:
+            self._host.governed.forget(one)
+        self._host.fail(one.op, error)
 
     def _gather(self, seek: Seek, space: Space) -> Gathering | None:
         """The tuples that answer together, if several may and do."""
@@ -203,10 +282,20 @@ class Seeking:
         one = Op(self._number(), op, agent, law, seek, message)
         host = self._host
         here = host.name in self._sites(seek, law)
-        if here and self.attempt(one, host.holding.levels[seek.space].space):
-            return
-        self.open(one)
-        self._spread(one)
+        if here:
+            space = host.holding.levels[seek.space].space
+            try:
+                records = self._find(one, space)
+            except Unfinished as cut:
+                self.open(one)
+                self._park(one, space, cut.search)
+            else:
+                if self._answered(one, space, records):
+                    return
+                self.open(one)
+        else:
+            self.open(one)
+        self._spread(one, looked=here)
 
     def _site(self, at: str) -> str:
         """The host that a place is on: itself, or where the agent is; empty when unknown."""
@@ -253,7 +342,7 @@ class Seeking:
         packed: list[Waiting] = []
         for one in self._of_agent.of(agent):
             self.close(one)
-            if one.asked:
+            if one.asked or not one.waits:
                 self._host.governed.forget(one)
                 self._host.fail(one.op, AgentLeft(agent=agent))
             elif not one.law:  # those of governed spaces go with what their controller holds
@@ -283,11 +372,9 @@ class Seeking:
     def made_private(self, agent: str, space: str) -> None:
         """A space was parted: what waits on it would wait for ever."""
         for one in self._of_agent.of(agent):
-            if one.seek.space == space:
+            if one.seek.space == space and one.waits:
                 self.close(one)
-                if one.law:
-                    self._host.governed.forget(one)
-                self._host.fail(one.op, PrivateSpace(space=space))
+                self._give_up(one, PrivateSpace(space=space))
 
     # -- spreading over the group ----------------------------------------------------------
 
@@ -309,7 +396,8 @@ class Seeking:
             if number in self._ops:
                 self._spread(one)
 
-    def _spread(self, one: Op) -> None:
+    def _spread(self, one: Op, *, looked: bool = False) -> None:
+        """Wait wherever there may be a match now; `looked` says that there is none here."""
         host, seek = self._host, one.seek
         wanted = self._sites(seek, one.law)
         for site in [site for site in one.sites if site not in wanted]:
@@ -324,7 +412,7 @@ class Seeking:
                 continue
             if site == host.name:
                 space = host.holding.levels[seek.space].space
-                if one.claim is None and self.attempt(one, space):
+                if one.claim is None and not looked and self.attempt(one, space):
                     self.close(one)
                     return
                 one.sites[site] = None
@@ -384,6 +472,7 @@ class Seeking:
         self._on_space.drop(one.seek.space, one.number)
         self._at_agent.drop(one.seek.at, one.number)
         self._by_call.pop((one.agent, one.op), None)
+        self._unpark(one)
         for site in list(one.sites):
             self._leave(one, site)
         if one.seek.sets is not None:
@@ -413,6 +502,16 @@ class Seeking:
             self.close(one)
         else:  # taken meanwhile, or kept by the law
             self._look_again(one, space)
+
+    def overran(self, ticket: Any, error: LimitReached) -> None:
+        """To test a tuple for a waiter was too dear: it waits no more."""
+        if isinstance(ticket, tuple):
+            self._host.serving.overran(ticket, error)
+            return
+        one = self._ops.get(ticket)
+        if one is not None:
+            one.sites.pop(self._host.name, None)  # the space has dismissed the waiter
+            self.refuse(one, error)
 
     def gathered(self, name: str, space: Space, outcome: Gathered) -> None:
         """A space has several tuples together for a waiter of an agent here."""
@@ -543,7 +642,7 @@ class Seeking:
     def refuse(self, one: Op, error: NomospaceError) -> None:
         """End an operation that cannot be carried out any further."""
         self.close(one)
-        self._host.fail(one.op, error)
+        self._give_up(one, error)
 
     def known(self, key: Key) -> Op | None:
         """The operation that a key of this host's names, if it is not over."""

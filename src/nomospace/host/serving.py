@@ -7,16 +7,20 @@ space and becomes a transfer.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import row_of
+from nomospace.host.looking import Look
 from nomospace.host.operations import chosen, found_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
     Denied,
     Given,
+    Id,
     Key,
     Lent,
     Offer,
@@ -25,7 +29,7 @@ from nomospace.protocols.spaces import (
     Watch,
 )
 from nomospace.protocols.transfers import Transfer
-from nomospace.space import OFFER, Record, Space
+from nomospace.space import OFFER, Record, Search, Space, Unfinished
 from nomospace.space import Ask as SetsAsk
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -41,12 +45,13 @@ WATCHES_MAX: Final = 1_000_000
 class Watched:
     """An operation of another host that is watched for here."""
 
-    __slots__ = ("level", "template", "watch")
+    __slots__ = ("level", "look", "template", "watch")
 
     def __init__(self, level: Level, template: Template, watch: Watch) -> None:
         self.level = level
         self.template = template
         self.watch = watch
+        self.look: Look | None = None
 
 
 class Serving:
@@ -55,6 +60,7 @@ class Serving:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._watched: dict[tuple[str, Key], Watched] = {}
+        self._asked: dict[tuple[str, Key], Look] = {}
 
     def _level(self, peer: str, space: str, law: str) -> Level | None:
         level = self._host.holding.levels.get(space)
@@ -77,24 +83,56 @@ class Serving:
         watched = self._watched[ticket] = Watched(level, template, body)  # type: ignore[index]
         at, dest = body.at or None, body.dest or None
         level.space.wait(ticket, template, OFFER, at=at, dest=dest)
-        record = level.space.find(template, at=at, dest=dest, now=host.now)
-        if record is not None:
-            level.space.hush(ticket)
-            self._offer(peer, watched, record)
+        self._look(ticket, watched)  # type: ignore[arg-type]
+
+    def _look(self, ticket: tuple[str, Key], watched: Watched, but: Id | None = None) -> None:
+        """Offer what there is for a watch that waits, but not one tuple."""
+        space, watch = watched.level.space, watched.watch
+        at, dest = watch.at or None, watch.dest or None
+        host = self._host
+        try:
+            record = space.find(
+                watched.template, at=at, dest=dest, now=host.now, slice=host.looking.slice
+            )
+            self._found(ticket, watched, but, [] if record is None else [record])
+        except Unfinished as cut:
+            self._unpark(watched)
+            found = partial(self._found, ticket, watched, but)
+            failed = partial(self.overran, ticket)
+            watched.look = host.looking.park(Look(ticket[0], space, cut.search, found, failed))
+        except LimitReached as error:
+            self.overran(ticket, error)
+
+    def _unpark(self, watched: Watched) -> None:
+        look, watched.look = watched.look, None
+        if look is not None:
+            self._host.looking.drop(look)
+
+    def _found(
+        self, ticket: tuple[str, Key], watched: Watched, but: Id | None, records: list[Record]
+    ) -> None:
+        """A search for a watch has come to its end; it may have been told of another meanwhile."""
+        watched.look = None
+        if records and records[0].id != but and watched.level.space.is_awake(ticket):
+            watched.level.space.hush(ticket)
+            self._offer(ticket[0], watched, records[0])
+
+    def overran(self, ticket: tuple[str, Key], error: NomospaceError) -> None:
+        """To look for a watch costs too much: whoever waits is told."""
+        peer, key = ticket
+        self._unwatch(peer, key)
+        self._host.group.tell(peer, Shown(key, why=str(error)))
 
     def woken(self, space: Space, ticket: tuple[str, Key], record: Record) -> None:
         """A space has a tuple for a watch."""
         watched = self._watched.get(ticket)
         if watched is None:
             return
-        if space.get(record.id) is not record:  # whoever was woken before took it, or it went home
-            at, dest = watched.watch.at or None, watched.watch.dest or None
-            other = space.find(watched.template, at=at, dest=dest, now=self._host.now)
-            if other is None:
-                space.rearm(ticket)
-                return
-            record = other
-        self._offer(ticket[0], watched, record)
+        if space.get(record.id) is record:
+            self._offer(ticket[0], watched, record)
+        else:  # whoever was woken before took it, or it went home
+            space.rearm(ticket)
+            self._look(ticket, watched)
 
     def _offer(self, peer: str, watched: Watched, record: Record) -> None:
         """Tell a peer of a tuple: offer it to a take, show it to a read."""
@@ -117,6 +155,8 @@ class Serving:
         """Contact with a peer is lost: nothing is watched for it any more."""
         for key in [key for key in self._watched if key[0] == peer]:
             self._unwatch(*key)
+        for ticket in [ticket for ticket in self._asked if ticket[0] == peer]:
+            self._host.looking.drop(self._asked.pop(ticket))
 
     def hear_unwatch(self, peer: str, body: Unwatch) -> None:
         """Watch no longer."""
@@ -125,6 +165,7 @@ class Serving:
     def _unwatch(self, peer: str, key: Key) -> None:
         watched = self._watched.pop((peer, key), None)
         if watched is not None:
+            self._unpark(watched)
             watched.level.space.cancel((peer, key))
 
     def hear_claim(self, peer: str, body: Claim) -> None:
@@ -156,30 +197,48 @@ class Serving:
             self._hand_over(peer, key, watch, space, [record], message)
             return
         host.group.tell(peer, Denied(key, body.id))
-        other = space.find(watched.template, at=at, dest=dest, now=host.now)
-        if other is not None and other.id != tuple(body.id):
-            self._offer(peer, watched, other)
-        else:
-            space.rearm((peer, key))
+        space.rearm((peer, key))
+        self._look((peer, key), watched, but=tuple(body.id))  # type: ignore[arg-type]
 
     def hear_ask(self, peer: str, body: Ask) -> None:
         """Read or take at once for another host."""
         host = self._host
         key: Key = tuple(body.key)  # type: ignore[assignment]
+        ticket = peer, key
         level = self._level(peer, body.space, body.law)
-        records: list[Record] = []
+        if level is None or (
+            body.law and not host.governed.admits(body.space, body.law, body.agent, body.message)
+        ):
+            host.group.tell(peer, Shown(key))
+            return
+        template = Template.from_term(tuple(body.pattern))
+        found = partial(self._answer, ticket, body, template)
+        failed = partial(self._fail, ticket)
+        search = Search(template, body.at or None, body.dest or None, every=body.all)
+        try:
+            found(level.space.go_on(search, now=host.now, slice=host.looking.slice))
+        except Unfinished:
+            look = Look(peer, level.space, search, found, failed)
+            self._asked[ticket] = host.looking.park(look)
+        except LimitReached as error:
+            failed(error)
+
+    def _fail(self, ticket: tuple[str, Key], error: NomospaceError) -> None:
+        self._asked.pop(ticket, None)
+        self._host.group.tell(ticket[0], Shown(ticket[1], why=str(error)))
+
+    def _answer(
+        self, ticket: tuple[str, Key], body: Ask, template: Template, records: list[Record]
+    ) -> None:
+        """Answer another host with what was found, in the step in which it was."""
+        host, (peer, key) = self._host, ticket
+        self._asked.pop(ticket, None)
+        level = self._level(peer, body.space, body.law)
         sizes: tuple[int, ...] = ()
         message = None
-        if level is not None and (
-            not body.law or host.governed.admits(body.space, body.law, body.agent, body.message)
-        ):
-            template = Template.from_term(tuple(body.pattern))
-            at, dest = body.at or None, body.dest or None
-            if body.all:
-                records = level.space.find_all(template, at=at, dest=dest, now=host.now)
-            else:
-                first = level.space.find(template, at=at, dest=dest, now=host.now)
-                records = [first] if first is not None else []
+        if level is None:  # nobody shares it any more
+            records = []
+        else:
             if body.sets is not None and not body.law:
                 sets = self._sets(level.space, body, SetsAsk(template, *body.sets), records)
                 sizes = tuple([len(one) for one in sets])
@@ -200,7 +259,7 @@ class Serving:
         if not records or not body.takes:
             host.group.tell(peer, Shown(key, rows, message, "", sizes))
             return
-        assert level is not None
+        assert level is not None, "what was found lies there"
         self._hand_over(peer, key, body, level.space, records, message, sizes)
 
     def _sets(

@@ -22,17 +22,20 @@ from nomospace.space.engine import (
 from nomospace.space.leases import Lease
 from nomospace.space.outcomes import (
     Dead,
+    Dear,
     Expired,
     Failed,
     Fired,
     Gathered,
     Lapsed,
     Outcome,
+    Overran,
     Ranaway,
     Woken,
 )
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
+from nomospace.space.searching import Search, SearchTooLong, Slice, Unfinished
 from nomospace.space.seen import Seen
 from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.watchers import OFFER, READ, TAKE
@@ -46,6 +49,7 @@ __all__ = [
     "TAKE",
     "Ask",
     "Dead",
+    "Dear",
     "Expired",
     "Failed",
     "Fired",
@@ -58,13 +62,18 @@ __all__ = [
     "NameTaken",
     "NotInSpace",
     "Outcome",
+    "Overran",
     "Ranaway",
     "Reaction",
     "Record",
+    "Search",
+    "SearchTooLong",
     "Seen",
+    "Slice",
     "Space",
     "SpaceFull",
     "TupleId",
     "TupleTwice",
+    "Unfinished",
     "Woken",
 ]

@@ -25,26 +25,29 @@ from functools import partial
 from gc import collect
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from nomospace.errors import CallerError, Unavailable
+from nomospace.errors import CallerError, LimitReached, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.space.asking import Ask, Gathering
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import (
     Dead,
+    Dear,
     Expired,
     Failed,
     Fired,
     Gathered,
     Lapsed,
     Outcome,
+    Overran,
     Ranaway,
     Woken,
 )
 from nomospace.space.reactions import ONCE, Reaction
 from nomospace.space.records import Record, TupleId
+from nomospace.space.searching import Searches
 from nomospace.space.store import Looker, Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
@@ -67,8 +70,6 @@ YOUNG_MASK: Final = 4_095
 Left alone, the collector counts objects made less objects gone: under a steady load of writes and
 takes that hardly grows, while the tuples themselves wait to be looked at, a hundred thousand and
 more, until one collection looks at all of them."""
-VAIN_MAX: Final = 64
-"""Tuples that a search looks at in vain before it asks for an index of its own."""
 LAPSES_MAX: Final = 10_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
@@ -113,7 +114,7 @@ class NameTaken(CallerError):
         return f"{self.what} is in use in space {self.space!r}; give each its own"
 
 
-class Space:
+class Space(Searches):
     """A tuple space of one host, or a private one of an agent.
 
     Takes and gives records as they are; copies nothing. A record belongs to the space from `put`
@@ -137,13 +138,12 @@ class Space:
         "_lent",
         "_next_order",
         "_offers",
+        "_overran",
         "_reacting",
         "_reactions",
         "_reads",
         "_runaways",
         "_running",
-        "_speech",
-        "_store",
         "_takes",
         "_tally",
         "_told",
@@ -170,8 +170,8 @@ class Space:
         self.waiters_max = waiters_max
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
-        self._speech = Speech(ontology)
-        self._store = Store(name, self._speech)
+        speech = Speech(ontology)
+        super().__init__(Store(name, speech), speech)
         self._next_order = 1  # of records, waiters and reactions alike; never given twice
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
@@ -189,6 +189,7 @@ class Space:
         self._agenda: deque[tuple[Record | Reaction, bool]] = deque()
         self._fresh: list[Record] = []
         self._told: list[Outcome] = []
+        self._overran: list[tuple[Waiter, LimitReached]] = []
         self._tally: dict[Reaction, int] = {}
         self._firings = 0
         self._runaways = 0
@@ -246,137 +247,6 @@ class Space:
         for record in records:
             self._enter(record)
         return self._step(now)
-
-    def find(
-        self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
-    ) -> Record | None:
-        """The oldest tuple that matches, held by `at` and meant for `dest` where these are given.
-
-        Never one that is lent out, nor one past its expiry at `now`. Where the template names a
-        class, one that fits exactly goes before one that fits by meaning.
-        """
-        if template.meant:
-            return self._find_meant(template, at, dest, now)
-        shelf = self._store.shelves.get(template.arity)
-        if shelf is None:
-            return None
-        matches = template.matches
-        vain = 0
-        found = None
-        for record in shelf.candidates(template, at, dest):
-            if (
-                matches(record.fields)
-                and (at is None or record.cur == at)
-                and (dest is None or record.dest == dest)
-                and not 0 < record.expires <= now
-            ):
-                found = record
-                break
-            vain += 1
-        if vain > VAIN_MAX:
-            shelf.ask_for_composite(template, at, dest)
-        return found
-
-    def only(self, places: Sequence[Any], first: int, *, now: int) -> Record | None:
-        """What `find` gives for a plain template, where one of its values is on one tuple only.
-
-        `places` has the width before `first`, and from there positions and values in turn: a
-        plain template as frames carry it, which needs not be made then. `None` says nothing:
-        whatever else there may be, `find` knows.
-        """
-        width = places[first - 1]
-        shelf = self._store.shelves.get(width) if width.__class__ is int else None
-        record = None if shelf is None else shelf.only(places, first)
-        return None if record is None or 0 < record.expires <= now else record
-
-    def find_all(
-        self, template: Template, *, at: str | None = None, dest: str | None = None, now: int = 0
-    ) -> list[Record]:
-        """All tuples that `find` could give, oldest first."""
-        if template.meant:
-            meant = self._speech.read(template)
-            fits = meant.assigner.fits
-            return [
-                record
-                for record in self._store.objects.fitting(meant)
-                if fits(record.fields)
-                and (at is None or record.cur == at)
-                and (dest is None or record.dest == dest)
-                and not 0 < record.expires <= now
-            ]
-        shelf = self._store.shelves.get(template.arity)
-        if shelf is None:
-            return []
-        matches = template.matches
-        looked_at = list(shelf.candidates(template, at, dest))
-        found = [
-            record
-            for record in looked_at
-            if matches(record.fields)
-            and (at is None or record.cur == at)
-            and (dest is None or record.dest == dest)
-            and not 0 < record.expires <= now
-        ]
-        if len(looked_at) - len(found) > VAIN_MAX:
-            shelf.ask_for_composite(template, at, dest)
-        return found
-
-    def look(
-        self, template: Template, *, limit: int, tries: int, now: int = 0
-    ) -> tuple[list[Record], bool]:
-        """The oldest tuples that match, for one who looks on, and whether these are all of them.
-
-        Up to `limit` are given and up to `tries` looked at, so that looking costs little in a large
-        space. It asks for no index: nothing changes by being looked at.
-
-        >>> space = Space("jobs")
-        >>> for count in range(3):
-        ...     _ = space.put(Record(("job", count), "ann", count, "ann", "ann"), now=0)
-        >>> found, whole = space.look(Template.of(("job", int)), limit=2, tries=10)
-        >>> [record.fields for record in found], whole
-        ([('job', 0), ('job', 1)], False)
-        """
-        candidates: Iterable[Record] = ()
-        fits: Callable[[tuple[Term, ...]], bool] = template.matches
-        if template.meant:
-            meant = self._speech.read(template)
-            candidates, fits = self._store.objects.fitting(meant), meant.assigner.fits
-        elif (shelf := self._store.shelves.get(template.arity)) is not None:
-            candidates = shelf.candidates(template, None, None)
-        found: list[Record] = []
-        for tried, record in enumerate(candidates):
-            if tried >= tries:
-                return found, False
-            if fits(record.fields) and not self._is_late(record, now):
-                if len(found) >= limit:
-                    return found, False
-                found.append(record)
-        return found, True
-
-    def _find_meant(
-        self, template: Template, at: str | None, dest: str | None, now: int
-    ) -> Record | None:
-        """The tuple for a template that names a class: an exact one, else the oldest that fits."""
-        meant = self._speech.read(template)
-        objects, assigner = self._store.objects, meant.assigner
-        for record in objects.exact(meant):
-            if (
-                assigner.exact(record.fields)
-                and (at is None or record.cur == at)
-                and (dest is None or record.dest == dest)
-                and not 0 < record.expires <= now
-            ):
-                return record
-        fits = assigner.fits
-        for record in objects.fitting(meant):
-            if (
-                fits(record.fields)
-                and (at is None or record.cur == at)
-                and (dest is None or record.dest == dest)
-                and not 0 < record.expires <= now
-            ):
-                return record
-        return None
 
     def why(self, template: Template, fields: tuple[Term, ...]) -> str:
         """How a tuple answers a template, in words; none where they are simply equal.
@@ -497,6 +367,8 @@ class Space:
             return []
         self._store.move(record, cur)
         self._show(record)
+        for search in self._searches:
+            search.miss(record)
         return self._step(now)
 
     def held_by(self, agent: str) -> list[Record]:
@@ -564,6 +436,11 @@ class Space:
         if waiter.awake:
             waiter.awake = False
             self._watchers(waiter.how).drop(waiter)
+
+    def is_awake(self, ticket: Hashable) -> bool:
+        """Whether a waiter waits, and does not sleep."""
+        waiter = self._waiters.get(ticket)
+        return waiter is not None and waiter.awake
 
     def cancel(self, ticket: Hashable) -> bool:
         """Give up waiting. False when there is no such waiter, or no more."""
@@ -733,8 +610,14 @@ class Space:
             or 0 < record.expires <= now
             or not self._is_on(reaction)
             or record.id in reaction.seen
-            or not watches(reaction, record)
         ):
+            return
+        try:
+            if not watches(reaction, record):
+                return
+        except LimitReached as error:
+            self.disable(reaction.id)
+            self._told.append(Dear(reaction, error))
             return
         # Whatever the listener does, it has met this tuple.
         reaction.fired += 1
@@ -775,22 +658,44 @@ class Space:
     def _serve(self, now: int) -> None:
         fresh, self._fresh = self._fresh, []
         for record in fresh:
+            if self._overran:
+                self._dismiss_overran()
             if record.order <= 0 or 0 < record.expires <= now:
                 continue
-            for waiter in [one for one in self._reads.of(record) if watches(one, record)]:
+            for waiter in [one for one in self._reads.of(record) if self._suits(one, record)]:
                 self._dismiss(waiter)
                 self._told.append(Woken(waiter.ticket, record))
-            taker = next((one for one in self._takes.of(record) if watches(one, record)), None)
+            takes = self._takes.of(record)
+            taker = next((one for one in takes if self._suits(one, record)), None)
             if taker is not None:
                 self._dismiss(taker)
                 self.remove(record)
                 self._told.append(Woken(taker.ticket, record))
                 continue
-            for waiter in [one for one in self._offers.of(record) if watches(one, record)]:
+            for waiter in [one for one in self._offers.of(record) if self._suits(one, record)]:
                 self.hush(waiter.ticket)
                 self._told.append(Woken(waiter.ticket, record))
             if self._store.sets is not None:
                 self._serve_sets(self._store.sets, record, now)
+        if self._overran:
+            self._dismiss_overran()
+
+    def _suits(self, waiter: Waiter, record: Record) -> bool:
+        """Whether a waiter looks for a tuple; one for which that is too dear to tell is dismissed.
+
+        It is the waiter's template that is too dear: whoever wrote the tuple is not harmed.
+        """
+        try:
+            return watches(waiter, record)
+        except LimitReached as error:
+            self._overran.append((waiter, error))
+            return False
+
+    def _dismiss_overran(self) -> None:
+        overran, self._overran = self._overran, []
+        for waiter, error in overran:
+            self._dismiss(waiter)
+            self._told.append(Overran(waiter.ticket, error))
 
     def _serve_sets(self, sets: Correlating, record: Record, now: int) -> None:
         """Serve those who wait for several tuples together, and whose set a tuple completes."""
@@ -866,6 +771,8 @@ class Space:
         else:
             record.order = -record.order
             self._insert(record)
+            for search in self._searches:
+                search.miss(record)
 
     def _watchers(self, how: str) -> Watchers[Waiter]:
         if how == TAKE:

@@ -168,18 +168,21 @@ class Objects:
 
     # -- search ------------------------------------------------------------------------------
 
-    def exact(self, meant: Meant) -> Iterable[Record]:
-        """A few records, oldest first, all that fit exactly among them; the caller verifies."""
+    def exact(self, meant: Meant, after: int = 0) -> Iterable[Record]:
+        """A few records, oldest first, all that fit exactly among them; the caller verifies.
+
+        With `after`, at least those that came later than the record of that order.
+        """
         slots: list[Slot] = []
         for key in meant.own:
             slot = self._by_own.get(key)
             if slot is None or not slot.size:
                 return ()
             slots.append(slot)
-        return self._fewest(meant, slots)
+        return self._fewest(meant, slots, after)
 
-    def fitting(self, meant: Meant) -> Iterable[Record]:
-        """A few records, oldest first, with all among them that fit; the caller verifies."""
+    def fitting(self, meant: Meant, after: int = 0) -> Iterable[Record]:
+        """The same for all that fit."""
         slots: list[Slot] = []
         for wish in meant.wishes:
             slot: Slot = self._by_class.get(wish.canonical)
@@ -188,9 +191,9 @@ class Objects:
             elif slot is None or not slot.size:
                 return ()
             slots.append(slot)
-        return self._fewest(meant, slots)
+        return self._fewest(meant, slots, after)
 
-    def _fewest(self, meant: Meant, slots: list[Slot]) -> Iterable[Record]:
+    def _fewest(self, meant: Meant, slots: list[Slot], after: int) -> Iterable[Record]:
         """The records of the smallest of some slots and of those that values and ids lead to."""
         for key in meant.literals:
             slot = self._by_value.get(key)
@@ -210,8 +213,9 @@ class Objects:
                 if (size := _size(slot)) < least:
                     best, least = slot, size
         if best.__class__ is list:
-            return _once(merge(*map(self._by_value.walk, best), key=_order))
-        return self._by_value.walk(best)
+            lines = [self._by_value.walk(one, after) for one in best]
+            return _once(merge(*lines, key=_order))
+        return self._by_value.walk(best, after)
 
     def _far_slots(self, wish: Wish) -> list[Slot]:
         """The slots of a class and of those below that are not kept under it; none if all are."""

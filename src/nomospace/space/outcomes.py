@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from nomospace.errors import LimitReached
 from nomospace.space.records import Record
 
 if TYPE_CHECKING:
@@ -54,6 +55,20 @@ class Ranaway(msgspec.Struct, frozen=True):
     firings: int
 
 
+class Overran(msgspec.Struct, frozen=True):
+    """To test a tuple for a waiter was too dear; it waits no more, and is to be told why."""
+
+    ticket: Hashable
+    error: LimitReached
+
+
+class Dear(msgspec.Struct, frozen=True):
+    """To test a tuple for a reaction was too dear; it was disabled."""
+
+    reaction: Reaction
+    error: LimitReached
+
+
 class Lapsed(msgspec.Struct, frozen=True):
     """A lease ran out; the record lies in the space again."""
 
@@ -73,4 +88,6 @@ class Dead(msgspec.Struct, frozen=True):
     record: Record
 
 
-Outcome: TypeAlias = Woken | Gathered | Fired | Failed | Ranaway | Lapsed | Expired | Dead
+Outcome: TypeAlias = (
+    Woken | Gathered | Fired | Failed | Ranaway | Overran | Dear | Lapsed | Expired | Dead
+)

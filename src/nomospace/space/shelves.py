@@ -203,8 +203,13 @@ class Shelf:
 
     # -- search ------------------------------------------------------------------------------
 
-    def candidates(self, template: Template, at: str | None, dest: str | None) -> Iterable[Record]:
-        """A few records, oldest first, with all among them that match; the caller verifies."""
+    def candidates(
+        self, template: Template, at: str | None, dest: str | None, after: int = 0
+    ) -> Iterable[Record]:
+        """A few records, oldest first, with all among them that match; the caller verifies.
+
+        With `after`, at least those that came later than the record of that order.
+        """
         best: Slot = None
         best_size = len(self.segments) * SEGMENT
         for path, key in template.features:
@@ -249,8 +254,11 @@ class Shelf:
                     return fewer
         if meant:
             assert dest is not None
-            return merge(self.held.of(dest), self.astray.of(dest), key=_order)
-        return self.everything() if best is None else self.held.walk(best)
+            held, astray = self.held, self.astray
+            return merge(
+                held.walk(held.get(dest), after), astray.walk(astray.get(dest), after), key=_order
+            )
+        return self.everything(after) if best is None else self.held.walk(best, after)
 
     def only(self, places: Sequence[Any], first: int) -> Record | None:
         """The record that shows these values, if it is the only one to show one of them.
@@ -282,8 +290,8 @@ class Shelf:
                     return None
         return record
 
-    def everything(self) -> Iterator[Record]:
-        """All records, oldest first."""
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All records, oldest first; with `after`, from the segment of that order on."""
         if self.ragged:
             for number in self.ragged:
                 segment = self.segments.get(number)
@@ -291,8 +299,13 @@ class Shelf:
                     self.segments[number] = dict(sorted(segment.items()))
             self.ragged.clear()
             self.segments = dict(sorted(self.segments.items()))
-        for segment in self.segments.values():
-            yield from segment.values()
+        if not after:
+            for segment in self.segments.values():
+                yield from segment.values()
+            return
+        first = after // SEGMENT
+        for number in [one for one in self.segments if one >= first]:
+            yield from self.segments[number].values()
 
     # -- composites --------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ records, `Few` and `Many` are structs outside of it, and a dictionary of such is
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -178,6 +178,16 @@ class Many(msgspec.Struct, gc=False, eq=False):
             yield from chunk
         yield from self.last
 
+    def later(self, after: int) -> Iterator[int]:
+        """The numbers that are larger than one, in order."""
+        first = bisect_right(self.tops, after)
+        for chunk in self.full[first : first + 1] or [self.last]:
+            yield from chunk[bisect_right(chunk, after) :]
+        if first < len(self.full):
+            for chunk in self.full[first + 1 :]:
+                yield from chunk
+            yield from self.last
+
 
 Slot: TypeAlias = Any
 """What a key leads to: a thing, a `Few` or a `Many`."""
@@ -222,14 +232,16 @@ class Slots(Generic[T]):
         """The things of a key, oldest first."""
         return self.walk(self.shards[hash(key) % self.width].get(key))
 
-    def walk(self, slot: Slot | None) -> Iterable[T]:
-        """The things of a slot, oldest first."""
+    def walk(self, slot: Slot | None, after: int = 0) -> Iterable[T]:
+        """The things of a slot, oldest first; of many, only those after a number."""
         if slot is None:
             return ()
         kind = slot.__class__
         if kind is Few:
             return slot.items  # type: ignore[no-any-return]
         if kind is Many:
+            if after:
+                return filter(None, map(self.resolve, slot.later(after)))
             if not slot.dead:
                 return map(self.resolve, slot)  # type: ignore[arg-type]  # all are there
             slot.trim(self.resolve)

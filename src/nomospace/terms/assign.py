@@ -18,25 +18,24 @@ A tuple fits *exactly* when it has no further field and every class is the templ
 
 Fields that name classes are assigned by augmenting paths, plain ones by a table over positions:
 both take a bounded number of tests, about the width of the template times that of the tuple. Only
-`same(…)` needs a search, of at most `TRIES_MAX` tries; past it a tuple counts as not fitting.
+`same(…)` needs a search. It gives fields away one by one, holds what is tied against what was given
+before at once, and goes on only while the fields yet to come can all be served (`_Search`). In
+general no search is quick here, whoever writes it: this one pays for every step from the budget of
+the test, and stops with `TestTooDear` when that is used up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from operator import eq
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.terms.budget import Budget, same_within
 from nomospace.terms.features import Fields, Key, Path, key_of
 from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
 from nomospace.terms.objects import MISSING, OBJECT, is_object
-from nomospace.terms.predicate import compiled
-from nomospace.terms.values import ATOMIC, Compound, Term, same
-
-TRIES_MAX: Final = 10_000
-"""Assignments that are tried where a template ties fields by `same(…)`."""
+from nomospace.terms.predicate import priced
+from nomospace.terms.values import ATOMIC, Compound, Term
 
 Names: TypeAlias = Callable[[str], frozenset[str]]
 View: TypeAlias = Callable[[Term], Term]
@@ -78,7 +77,7 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
     if is_formal(pattern):
         formal = read_formal(pattern)
         assert formal.class_name is not None
-        test = None if formal.predicate is None else compiled(formal.predicate, field=False)
+        test = None if formal.predicate is None else priced(formal.predicate, field=False)
         return Wanted(position, formal.class_name, MISSING, test)
     class_name, identity, listed = pattern.args
     if formals_in(pattern):
@@ -89,15 +88,29 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
         for name, paths in inner.items():  # what was left out in front moves the rest
             alike.setdefault(name, []).extend([(p[0], p[1] + first, *p[2:]) for p in paths])
         known = MISSING if identity is None or formals_in(identity) else identity
-        return Wanted(position, class_name, known, lambda o: inside(o.args[first:]))
+        return Wanted(position, class_name, known, lambda o, budget: inside(o.args[first:], budget))
     if identity is not None:
-        return Wanted(position, class_name, identity, lambda o: same(o.args[1], identity))
-    return Wanted(position, class_name, MISSING, lambda o: same(o.args[2], listed))
+        return Wanted(
+            position,
+            class_name,
+            identity,
+            lambda o, budget: same_within(o.args[1], identity, budget),
+        )
+    return Wanted(
+        position, class_name, MISSING, lambda o, budget: same_within(o.args[2], listed, budget)
+    )
 
 
 def _seen(one: Wanted, view: View) -> Wanted:
     test = one.test
-    return one if test is None else one._replace(test=lambda value: test(view(value)))
+    if test is None:
+        return one
+
+    def check(value: Term, budget: Budget) -> bool:
+        budget.spend(1 + len(value.args[2]))
+        return test(view(value), budget)
+
+    return one._replace(test=check)
 
 
 class Assigner:
@@ -108,23 +121,24 @@ class Assigner:
 
     >>> from nomospace.terms import a, obj
     >>> cars = Assigner(("sale", a("Car")), just_itself, just_itself)
-    >>> cars.fits((obj("Car", "c1"), "sale", 17)), cars.fits((obj("Car", "c1"),))
+    >>> car = obj("Car", "c1")
+    >>> cars.fits((car, "sale", 17), Budget()), cars.fits((car,), Budget())
     (True, False)
-    >>> cars.places((obj("Car", "c1"), "sale", 17))
+    >>> cars.places((car, "sale", 17))
     (1, 0)
-    >>> cars.exact((obj("Car", "c1"), "sale")), cars.exact((obj("Car", "c1"), "sale", 17))
+    >>> cars.exact((car, "sale"), Budget()), cars.exact((car, "sale", 17), Budget())
     (True, False)
     """
 
     __slots__ = (
         "_accepted",
         "_own",
-        "_pairs",
         "_patterns",
-        "_plain",
         "classes",
         "fits",
         "literals",
+        "plain",
+        "tied",
     )
 
     def __init__(
@@ -141,67 +155,76 @@ class Assigner:
                 continue
             if pattern.__class__ in ATOMIC:
                 literals.append(key_of(pattern))
-            if pattern.__class__ is str:  # no other value equals it, and nothing is quicker
-                plain.append((position, partial(eq, pattern)))
-            else:
-                plain.append((position, check_of(pattern, (position,), alike)))
+            plain.append((position, check_of(pattern, (position,), alike)))
         self.classes: tuple[Wanted, ...] = tuple(classes)
         """The fields that name classes."""
         self.literals: tuple[Key, ...] = tuple(literals)
         """The keys of its atomic actuals."""
         self._patterns = len(patterns)
-        self._plain = tuple(plain)
+        self.plain = tuple(plain)
+        """The other fields, by position, with the check of those that not everything fits."""
         self._accepted = [accepted(one.class_name) for one in classes]
         self._own = [own(one.class_name) for one in classes]
-        self._pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
+        self.tied: dict[int, list[tuple[str, Path]]] = {}
+        """By position in the template: what is tied there, by its name and where inside."""
+        for name, paths in alike.items():
+            if len(paths) > 1:
+                for path in paths:
+                    self.tied.setdefault(path[0], []).append((name, path[1:]))
         self.fits: Test = self._fits
         """Whether every field of the template can be given a field of the tuple."""
         checks = [check for _, check in plain if check is not None]
-        if len(classes) == 1 and not self._pairs and len(checks) == len(plain):
+        if len(classes) == 1 and not self.tied and len(checks) == len(plain):
             self.fits = _simply(self._accepted[0], classes[0].test, checks)
 
-    def _fits(self, fields: Fields) -> bool:
-        return len(fields) >= self._patterns and self._assign(fields, self._accepted) is not None
+    def _fits(self, fields: Fields, budget: Budget) -> bool:
+        return (
+            len(fields) >= self._patterns
+            and self._assign(fields, self._accepted, budget) is not None
+        )
 
-    def exact(self, fields: Fields) -> bool:
+    def exact(self, fields: Fields, budget: Budget) -> bool:
         """Whether it also can be with no field left over and no class but the template's own."""
-        return len(fields) == self._patterns and self._assign(fields, self._own) is not None
+        return len(fields) == self._patterns and self._assign(fields, self._own, budget) is not None
 
     def places(self, fields: Fields) -> tuple[int, ...] | None:
         """Which field of the tuple each field of the template is given: the least way.
 
-        That is, for each field of the template in turn: its own class first, then the first
-        position. `None` when the tuple does not fit.
+        That is, for each field of the template in turn, those that name classes first: its own
+        class first, then the first position. `None` when the tuple does not fit.
         """
-        return self._assign(fields, self._accepted)
+        return self._assign(fields, self._accepted, Budget())
 
-    def _assign(self, fields: Fields, names: list[frozenset[str]]) -> tuple[int, ...] | None:
+    def _assign(
+        self, fields: Fields, names: list[frozenset[str]], budget: Budget
+    ) -> tuple[int, ...] | None:
         objects = [pos for pos, value in enumerate(fields) if is_object(value)]
         taken = dict.fromkeys(objects)
         others = [pos for pos in range(len(fields)) if pos not in taken]
+        spare = len(objects) - len(self.classes)
+        if spare < 0:
+            return None
+        budget.spend(len(fields) + len(self.classes) * len(objects))
         choices = [
-            [pos for pos in objects if self._takes(nth, fields[pos], names[nth])]
+            [pos for pos in objects if self._takes(nth, fields[pos], names[nth], budget)]
             for nth in range(len(self.classes))
         ]
         for nth, found in enumerate(choices):
             own = self._own[nth]
             found.sort(key=lambda pos: (fields[pos].args[0] not in own, pos))
-        spare = len(objects) - len(self.classes)
-        if spare < 0:
-            return None
-        if self._pairs:
-            return self._search(fields, choices, objects, others)
-        chosen = _least(choices)
+        if self.tied:
+            return _Search(self, fields, choices, objects, others, budget).found()
+        chosen = _least(choices, budget)
         if chosen is None:
             return None
-        served = self._serve(fields, others, spare)
-        return None if served is None else self._joined(chosen, served, objects)
+        served = self._serve(fields, others, spare, budget)
+        return None if served is None else self.joined(chosen, served, objects)
 
-    def _takes(self, nth: int, value: Compound, names: frozenset[str]) -> bool:
+    def _takes(self, nth: int, value: Compound, names: frozenset[str], budget: Budget) -> bool:
         test = self.classes[nth].test
-        return value.args[0] in names and (test is None or test(value))
+        return value.args[0] in names and (test is None or test(value, budget))
 
-    def _joined(
+    def joined(
         self, chosen: list[int], served: list[int | None], objects: list[int]
     ) -> tuple[int, ...]:
         """The positions in the template's order; what is open gets the objects left over."""
@@ -209,13 +232,16 @@ class Assigner:
         for one, pos in zip(self.classes, chosen, strict=True):
             made[one.position] = pos
         left = iter([pos for pos in objects if pos not in chosen])
-        for (position, _), given in zip(self._plain, served, strict=True):
+        for (position, _), given in zip(self.plain, served, strict=True):
             made[position] = next(left) if given is None else given
         return tuple(made)
 
-    def _serve(self, fields: Fields, others: list[int], spare: int) -> list[int | None] | None:
+    def _serve(
+        self, fields: Fields, others: list[int], spare: int, budget: Budget
+    ) -> list[int | None] | None:
         """Give plain fields to plain patterns in order; `None` in it where an object must do."""
-        plain, width = self._plain, len(others)
+        plain, width = self.plain, len(others)
+        budget.spend(2 * len(plain) * (width + 1))
         # least[n][m]: how many open patterns from the nth on must do without the fields from m on.
         least = [[0] * (width + 1)]
         for _, check in reversed(plain):
@@ -225,7 +251,7 @@ class Assigner:
                 best = 1 + below[m] if check is None else _FAR
                 if m < width:
                     best = min(best, row[m + 1])
-                    if below[m + 1] < best and (check is None or check(fields[others[m]])):
+                    if below[m + 1] < best and (check is None or check(fields[others[m]], budget)):
                         best = below[m + 1]
                 row[m] = best
             least.insert(0, row)
@@ -239,7 +265,7 @@ class Assigner:
                 if (
                     m < width
                     and least[n + 1][m + 1] == left
-                    and (check is None or check(fields[others[m]]))
+                    and (check is None or check(fields[others[m]], budget))
                 ):
                     served.append(others[m])
                     m += 1
@@ -251,62 +277,224 @@ class Assigner:
                 break
         return served
 
-    # -- fields that are tied --------------------------------------------------------------------
 
-    def _search(
-        self, fields: Fields, choices: list[list[int]], objects: list[int], others: list[int]
-    ) -> tuple[int, ...] | None:
-        """Try assignments until the tied fields are equal."""
-        tries = TRIES_MAX
-        for chosen in _every(choices):
-            for served in self._servings(fields, others, 0, 0, len(objects) - len(chosen)):
-                made = self._joined(chosen, served, objects)
-                given = [fields[pos] for pos in made]
-                if all(same(at_path(given, x), at_path(given, y)) for x, y in self._pairs):
-                    return made
-                tries -= 1
-                if not tries:
-                    return None
+class _Search:
+    """The least way to give fields away when some that are given must be equal.
+
+    Values that are tied get numbers, equal ones the same. `bound` is the number that a name of
+    `same(…)` has by what was given so far; a field that would give it another is none to choose.
+    """
+
+    def __init__(
+        self,
+        template: Assigner,
+        fields: Fields,
+        choices: list[list[int]],
+        objects: list[int],
+        others: list[int],
+        budget: Budget,
+    ) -> None:
+        self.template = template
+        self.fields = fields
+        self.objects = objects
+        self.others = others
+        self.spare = len(objects) - len(template.classes)
+        self.budget = budget
+        self.bound: dict[str, int] = {}
+        self._numbers: dict[tuple[type, Term], int] = {}
+        self._compounds: list[tuple[Term, int]] = []
+        self._signs: dict[tuple[int, int], tuple[tuple[str, int], ...] | None] = {}
+        self._choices = [
+            [pos for pos in found if self._sign(one.position, pos) is not None]
+            for one, found in zip(template.classes, choices, strict=True)
+        ]
+        self._chosen: list[int] = []
+        self._served: list[int | None] = []
+        self._table: list[list[bool]] = []
+
+    def found(self) -> tuple[int, ...] | None:
+        """Where each field of the template goes; `None` where there is no way."""
+        return self._choose() if self._can_go_on() else None
+
+    # -- what is tied ----------------------------------------------------------------------------
+
+    def _number(self, value: Term) -> int:
+        """A number of a value: that of all that are equal."""
+        kind = value.__class__
+        if kind in ATOMIC:
+            return self._numbers.setdefault((kind, value), len(self._numbers))
+        for known, number in self._compounds:
+            self.budget.spend(1)
+            if same_within(known, value, self.budget):
+                return number
+        number = -1 - len(self._compounds)
+        self._compounds.append((value, number))
+        return number
+
+    def _sign(self, position: int, pos: int) -> tuple[tuple[str, int], ...] | None:
+        """What a field of the template, given a field of the tuple, makes the names stand for.
+
+        `None` when it would make one of them stand for two values.
+        """
+        if (position, pos) in self._signs:
+            return self._signs[position, pos]
+        found: dict[str, int] = {}
+        made: tuple[tuple[str, int], ...] | None = ()
+        for name, path in self.template.tied.get(position, ()):
+            self.budget.spend(2 + len(path))
+            number = self._number(at_path(self.fields[pos], path))
+            if found.setdefault(name, number) != number:
+                made = None
+                break
+        if made is not None:
+            made = tuple(found.items())
+        self._signs[position, pos] = made
+        return made
+
+    def _goes(self, position: int, pos: int) -> bool:
+        """Whether a field of the tuple goes with what the names stand for."""
+        sign = self._sign(position, pos)
+        return sign is not None and all(
+            self.bound.get(name, number) == number for name, number in sign
+        )
+
+    def _bind(self, position: int, pos: int) -> list[str]:
+        """Let names stand for what a field gives them; says which did not stand for anything."""
+        sign = self._sign(position, pos)
+        assert sign is not None, "only what goes is bound"
+        new = [name for name, _ in sign if name not in self.bound]
+        self.bound.update(sign)
+        return new
+
+    def _free(self, names: list[str]) -> None:
+        for name in names:
+            del self.bound[name]
+
+    # -- fields that name classes ----------------------------------------------------------------
+
+    def _choose(self) -> tuple[int, ...] | None:
+        """Give the next field that names a class an object, and so on."""
+        nth = len(self._chosen)
+        if nth == len(self._choices):
+            return self._begin_plain()
+        position = self.template.classes[nth].position
+        for pos in self._choices[nth]:
+            self.budget.spend(2)
+            if pos in self._chosen or not self._goes(position, pos):
+                continue
+            new = self._bind(position, pos)
+            self._chosen.append(pos)
+            made = self._choose() if not new or self._can_go_on(new) else None
+            if made is not None:
+                return made
+            self._chosen.pop()
+            self._free(new)
         return None
 
-    def _servings(
-        self, fields: Fields, others: list[int], n: int, m: int, spare: int
-    ) -> Iterator[list[int | None]]:
-        if n == len(self._plain):
-            yield []
-            return
-        check = self._plain[n][1]
-        for at in range(m, len(others)):
-            if check is None or check(fields[others[at]]):
-                for rest in self._servings(fields, others, n + 1, at + 1, spare):
-                    yield [others[at], *rest]
-        if check is None and spare:
-            for rest in self._servings(fields, others, n + 1, m, spare - 1):
-                yield [None, *rest]
+    def _can_go_on(self, names: list[str] | None = None) -> bool:
+        """Whether the classes yet to come could all be served, each with one that goes.
+
+        With names that stand for something from now on, only those are looked at that are tied by
+        them: nothing has changed for the others.
+        """
+        rest: list[list[int]] = []
+        for nth in range(len(self._chosen), len(self._choices)):
+            position, found = self.template.classes[nth].position, self._choices[nth]
+            if names is not None and not any(
+                name in names for name, _ in self.template.tied.get(position, ())
+            ):
+                continue
+            self.budget.spend(1 + len(found))
+            rest.append(
+                [pos for pos in found if pos not in self._chosen and self._goes(position, pos)]
+            )
+            if not rest[-1]:
+                return False
+        owner: dict[int, int] = {}
+        return all(_augment(nth, rest, owner, {}, self.budget) for nth in range(len(rest)))
+
+    # -- plain fields ----------------------------------------------------------------------------
+
+    def _begin_plain(self) -> tuple[int, ...] | None:
+        plain, others = self.template.plain, self.others
+        if not self._table:  # which plain field passes which check: it is asked again and again
+            self.budget.spend(len(plain) * len(others))
+            self._table = [
+                [check is None or check(self.fields[pos], self.budget) for pos in others]
+                for _, check in plain
+            ]
+        left = [pos for pos in self.objects if pos not in self._chosen]
+        self._served = []
+        if not self._can_serve(0, 0, left) or not self._serve(0, left):
+            return None
+        return self.template.joined(self._chosen, self._served, self.objects)
+
+    def _serve(self, m: int, left: list[int]) -> bool:
+        """Give the next plain pattern a field from the `m`th on, or an object left over."""
+        plain, n = self.template.plain, len(self._served)
+        if n == len(plain):
+            return True
+        position, check = plain[n]
+        if len(self.others) - m + len(left) < len(plain) - n:
+            return False
+        for at in range(m, len(self.others)):
+            self.budget.spend(2)
+            if self._table[n][at] and self._goes(position, self.others[at]):
+                new = self._bind(position, self.others[at])
+                self._served.append(self.others[at])
+                if (not new or self._can_serve(n + 1, at + 1, left)) and self._serve(at + 1, left):
+                    return True
+                self._served.pop()
+                self._free(new)
+        if check is None and left and self._goes(position, left[0]):
+            self.budget.spend(2)
+            new = self._bind(position, left[0])
+            self._served.append(None)
+            if self._serve(m, left[1:]):
+                return True
+            self._served.pop()
+            self._free(new)
+        return False
+
+    def _can_serve(self, n: int, m: int, left: list[int]) -> bool:
+        """Whether the patterns from the `n`th on that need a plain field find some that go."""
+        for nth, (position, check) in enumerate(self.template.plain[n:], n):
+            if check is None and left:
+                continue  # an object may do
+            passes = self._table[nth]
+            while m < len(self.others):
+                self.budget.spend(1)
+                m += 1
+                if passes[m - 1] and self._goes(position, self.others[m - 1]):
+                    break
+            else:
+                return False
+        return True
 
 
 def _simply(names: frozenset[str], test: Check | None, checks: list[Check]) -> Test:
     """The test for one class, and plain patterns that only plain fields can be given."""
     end = len(checks)
 
-    def fits(fields: Fields) -> bool:
+    def fits(fields: Fields, budget: Budget) -> bool:
+        budget.spend(len(fields))
         missing, at = True, 0
         for value in fields:
             if value.__class__ is Compound and value.name == OBJECT and is_object(value):
-                if missing and value.args[0] in names and (test is None or test(value)):
+                if missing and value.args[0] in names and (test is None or test(value, budget)):
                     missing = False
-            elif at < end and checks[at](value):
+            elif at < end and checks[at](value, budget):
                 at += 1
         return at == end and not missing
 
     return fits
 
 
-def _least(choices: list[list[int]]) -> list[int] | None:
+def _least(choices: list[list[int]], budget: Budget) -> list[int] | None:
     """A different choice for each, each the first that leaves the later ones one; or `None`."""
     owner: dict[int, int] = {}  # position -> which field has it
     for nth in range(len(choices)):
-        if not _augment(nth, choices, owner, {}):
+        if not _augment(nth, choices, owner, {}, budget):
             return None
     chosen: list[int] = []
     for nth, wishes in enumerate(choices):
@@ -315,11 +503,12 @@ def _least(choices: list[list[int]]) -> list[int] | None:
             if pos in chosen:
                 continue
             if pos != now:
+                budget.spend(1 + len(owner) // 4)
                 holder = owner.get(pos)
                 trial = {p: n for p, n in owner.items() if n != nth and p != pos}
                 trial[pos] = nth
                 fixed = dict.fromkeys((*chosen, pos))
-                if holder is not None and not _augment(holder, choices, trial, fixed):
+                if holder is not None and not _augment(holder, choices, trial, fixed, budget):
                     continue
                 owner = trial
             chosen.append(pos)
@@ -328,25 +517,19 @@ def _least(choices: list[list[int]]) -> list[int] | None:
 
 
 def _augment(
-    nth: int, choices: list[list[int]], owner: dict[int, int], visited: dict[int, Any]
+    nth: int,
+    choices: list[list[int]],
+    owner: dict[int, int],
+    visited: dict[int, Any],
+    budget: Budget,
 ) -> bool:
     """Find a position for one more field, moving others where that helps."""
     for pos in choices[nth]:
         if pos in visited:
             continue
+        budget.spend(1)
         visited[pos] = None
-        if pos not in owner or _augment(owner[pos], choices, owner, visited):
+        if pos not in owner or _augment(owner[pos], choices, owner, visited, budget):
             owner[pos] = nth
             return True
     return False
-
-
-def _every(choices: list[list[int]], used: tuple[int, ...] = ()) -> Iterator[list[int]]:
-    """All ways to choose different positions, in order."""
-    if not choices:
-        yield []
-        return
-    for pos in choices[0]:
-        if pos not in used:
-            for rest in _every(choices[1:], (*used, pos)):
-                yield [pos, *rest]

@@ -10,7 +10,7 @@ none is enough: what an index finds is still put to `Template.matches`.
 | `(pos, "/")` | `(name, n)` of a compound, `("[]", n)` of a list |
 | `(pos, "?")` | the name of the value's Python class: `int`, `str`, `tuple`, `Compound`, … |
 | `(pos, name, n, i)` | the atomic argument `i` of a compound `name/n`; of a list, name `[]` |
-| `(pos, "=", q)` | `True` where two fields are equal |
+| `(pos, "=", q)` | `True` where two fields are equal, or too large to tell |
 
 An object gives none as it comes: those that hold objects are indexed apart, and no template but one
 that names a class, which has no hints, looks for an object at its place.
@@ -25,8 +25,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.objects import MISSING, OBJECT, is_object
-from nomospace.terms.values import Compound, Term
+from nomospace.terms.values import ATOMIC, Compound, Term
 from nomospace.terms.values import same as same_term
 
 Path: TypeAlias = tuple[Any, ...]
@@ -40,6 +41,8 @@ EAGER_ARGS_MAX: Final = 15
 LIST: Final = "[]"
 """The name of a list in a path."""
 _EXTRACTORS_MAX: Final = 4_096
+_COMPARED_MAX: Final = 200
+"""What it may cost to see that two fields are equal, in units; past it they may be."""
 
 _TRUE: Final = (bool, True)
 _FALSE: Final = (bool, False)
@@ -152,9 +155,15 @@ def feature(path: Path) -> Callable[[Fields], Key]:
 
 def _equality(left: int, right: int) -> Callable[[Fields], Key]:
     def compare(fields: Fields) -> Key:
-        if left < len(fields) and right < len(fields) and same_term(fields[left], fields[right]):
-            return True
-        return MISSING
+        if left >= len(fields) or right >= len(fields):
+            return MISSING
+        one, other = fields[left], fields[right]
+        if one.__class__ in ATOMIC or other.__class__ in ATOMIC:
+            return True if same_term(one, other) else MISSING
+        try:
+            return True if same_within(one, other, Budget(_COMPARED_MAX)) else MISSING
+        except TestTooDear:
+            return True  # it may be: whoever goes by it looks closer
 
     return compare
 

@@ -5,6 +5,10 @@ and at its atomic actuals first. What is left has one check for each field that 
 pattern with patterns inside looks at functor and width, then inside. Fields under one name of
 `same(…)` are compared last, when every place they stand in is known to exist.
 
+Each check is handed a budget (`nomospace.terms.budget`). The checks of a template are counted when
+it is compiled and paid for at once, before the first; what hangs on the tuple as well, as the
+properties of large objects and terms compared with each other, is paid for as it is met.
+
 The patterns have been looked over by the time they come here: formals are well formed, and none
 stands so deep that Python's stack would matter.
 """
@@ -14,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.features import Fields, Path
 from nomospace.terms.formals import (
     KINDS,
@@ -25,11 +30,11 @@ from nomospace.terms.formals import (
     read_formal,
 )
 from nomospace.terms.objects import is_object
-from nomospace.terms.predicate import compiled
+from nomospace.terms.predicate import priced
 from nomospace.terms.values import ATOMIC, Compound, Term, same
 
-Check: TypeAlias = Callable[[Term], bool]
-Test: TypeAlias = Callable[[Fields], bool]
+Check: TypeAlias = Callable[[Term, Budget], bool]
+Test: TypeAlias = Callable[[Fields, Budget], bool]
 
 
 def compile_fit(patterns: Fields) -> Test:
@@ -37,7 +42,7 @@ def compile_fit(patterns: Fields) -> Test:
 
     >>> from nomospace.terms import ANY, t
     >>> fits = compile_fit(("job", t.room(ANY)))
-    >>> fits(("job", t.room(3))), fits(("job", t.hall(3)))
+    >>> fits(("job", t.room(3)), Budget()), fits(("job", t.hall(3)), Budget())
     (True, False)
     """
     alike: dict[str, list[Path]] = {}
@@ -48,13 +53,18 @@ def compile_fit(patterns: Fields) -> Test:
             if check is not None:
                 checks.append((pos, check))
     pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
+    price = sum(map(holes_in, patterns)) + 4 * len(pairs)
 
-    def fits(fields: Fields) -> bool:
+    def fits(fields: Fields, budget: Budget) -> bool:
+        budget.left -= price
+        if budget.left < 0:
+            raise TestTooDear
         for pos, check in checks:
-            if not check(fields[pos]):
+            if not check(fields[pos], budget):
                 return False
         return not pairs or all(
-            same(at_path(fields, one), at_path(fields, other)) for one, other in pairs
+            same_within(at_path(fields, one), at_path(fields, other), budget)
+            for one, other in pairs
         )
 
     return fits
@@ -65,6 +75,16 @@ def at_path(value: Term, path: Path) -> Term:
     for i in path:
         value = value.args[i] if value.__class__ is Compound else value[i]
     return value
+
+
+def holes_in(pattern: Term) -> int:
+    """The checks that a pattern is made of: a price of it."""
+    if pattern.__class__ in ATOMIC or is_formal(pattern):
+        return 1
+    if not formals_in(pattern):
+        return 1
+    parts = pattern if pattern.__class__ is tuple else pattern.args
+    return 1 + sum(map(holes_in, parts))
 
 
 def check_of(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check | None:
@@ -78,14 +98,18 @@ def check_of(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check |
             alike.setdefault(formal.same, []).append(path)
         return _check_formal(formal)
     if pattern.__class__ in ATOMIC or not formals_in(pattern):
-        return lambda value: same(pattern, value)
+        if pattern.__class__ in ATOMIC:
+            return lambda value, budget: same(pattern, value)
+        return lambda value, budget: same_within(pattern, value, budget)
     is_list = pattern.__class__ is tuple
     parts = pattern if is_list else pattern.args
     inside = _check_parts(parts, path, alike)
     if is_list:
-        return lambda value: value.__class__ is tuple and inside(value)
+        return lambda value, budget: value.__class__ is tuple and inside(value, budget)
     name = pattern.name
-    return lambda value: value.__class__ is Compound and value.name == name and inside(value.args)
+    return lambda value, budget: (
+        value.__class__ is Compound and value.name == name and inside(value.args, budget)
+    )
 
 
 def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Test:
@@ -97,8 +121,10 @@ def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Tes
             checks.append((i, check))
     if len(checks) == 1:  # the commonest, without a generator
         at, only = checks[0]
-        return lambda values: len(values) == width and only(values[at])
-    return lambda values: len(values) == width and all(check(values[i]) for i, check in checks)
+        return lambda values, budget: len(values) == width and only(values[at], budget)
+    return lambda values, budget: (
+        len(values) == width and all(check(values[i], budget) for i, check in checks)
+    )
 
 
 def _check_formal(formal: Formal) -> Check | None:
@@ -108,22 +134,24 @@ def _check_formal(formal: Formal) -> Check | None:
     if formal.bounds is not None:
         low, high = formal.bounds
         fitting = tuple([kind for kind in bounded_classes(low) if not classes or kind in classes])
-        return lambda value: value.__class__ in fitting and low <= value <= high
+        return lambda value, budget: value.__class__ in fitting and low <= value <= high
     if formal.predicate is not None:
-        test = compiled(formal.predicate, field=True)
+        test = priced(formal.predicate, field=True)
         if not classes:
             return test
-        return lambda value: value.__class__ in classes and test(value)
+        return lambda value, budget: value.__class__ in classes and test(value, budget)
     if not classes:
         return None
     if len(classes) == 1:
         only = classes[0]
-        return lambda value: value.__class__ is only
-    return lambda value: value.__class__ in classes
+        return lambda value, budget: value.__class__ is only
+    return lambda value, budget: value.__class__ in classes
 
 
 def _check_class(name: str, predicate: str | None) -> Check:
     if predicate is None:
-        return lambda value: is_object(value) and accepts(name, value.args[0])
-    test = compiled(predicate, field=False)
-    return lambda value: is_object(value) and accepts(name, value.args[0]) and test(value)
+        return lambda value, budget: is_object(value) and accepts(name, value.args[0])
+    test = priced(predicate, field=False)
+    return lambda value, budget: (
+        is_object(value) and accepts(name, value.args[0]) and test(value, budget)
+    )

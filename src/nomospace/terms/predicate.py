@@ -18,8 +18,11 @@ sign: of the string '7' neither `= 7` nor `!= 7` holds. Only the word `null` com
 kind, by `=` and `!=`, so `price != null` asks for a price that is known. `not` turns what it
 stands before, so `not (price < 5)` holds where there is no price.
 
-Text becomes a tree (`parse`) and the tree a closure (`compiled`); both are remembered for the
-texts used most. A fault is shown with its place, as faults of laws are.
+Text becomes a tree (`parse`) and the tree a closure (`priced`); both are remembered for the texts
+used most. A fault is shown with its place, as faults of laws are.
+
+A test is paid for (`nomospace.terms.budget`): each comparison and each name of a path costs a unit,
+and the properties of a large object are looked through once.
 """
 
 from __future__ import annotations
@@ -33,15 +36,18 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
+from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
 from nomospace.terms.objects import MISSING, OBJECT
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import INT_BITS_MAX, Compound, Term, same
+from nomospace.terms.values import INT_BITS_MAX, Compound, Term
 
 PREDICATE_CHARS_MAX: Final = 4_000
 """The longest predicate, in characters; what needs more is a law's business."""
 PREDICATE_DEPTH_MAX: Final = 40
 """How deep brackets and `not` may nest."""
 _REMEMBERED_MAX: Final = 512
+_FEW: Final = 12
+"""Properties that are looked through for a name at once; more are noted by their names."""
 
 
 class Path(NamedTuple):
@@ -91,6 +97,8 @@ class Negated(NamedTuple):
 
 Predicate: TypeAlias = Compare | Among | Every | Some | Negated
 Test: TypeAlias = Callable[[Term], bool]
+Priced: TypeAlias = Callable[[Term, Budget], bool]
+"""A test that is paid for."""
 
 ITSELF: Final = Path(())
 """What a field predicate speaks of."""
@@ -133,7 +141,28 @@ def compiled(text: str, *, field: bool) -> Test:
     >>> small(7), small(7.5), small(5), small("7")
     (True, True, False, False)
     """
-    return _test(parse(text, field=field))
+    test = priced(text, field=field)
+    return lambda subject: test(subject, Budget())
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def priced(text: str, *, field: bool) -> Priced:
+    """The same, paid for from a budget: all its steps at once, large objects as they are met.
+
+    >>> budget = Budget()
+    >>> priced("> 5 and <= 9", field=True)(7, budget), budget.spent
+    (True, 2)
+    """
+    tree = parse(text, field=field)
+    price, test = _price(tree), _test(tree)
+
+    def check(subject: Term, budget: Budget) -> bool:
+        budget.left -= price
+        if budget.left < 0:
+            raise TestTooDear
+        return test(subject, budget)
+
+    return check
 
 
 # Reading.
@@ -371,7 +400,7 @@ _TURNED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<
 _ORDERED: Final = (int, float, str, bytes)
 
 
-def holds(left: Term, sign: str, right: Term) -> bool:
+def holds(left: Term, sign: str, right: Term, budget: Budget | None = None) -> bool:
     """One comparison of two values, by the rules above.
 
     >>> holds(1, "=", 1.0), holds("7", "<", 8), holds("7", "!=", 8), holds(None, "=", None)
@@ -385,13 +414,32 @@ def holds(left: Term, sign: str, right: Term) -> bool:
     if other is float:
         other = int
     if kind is other and kind in _ORDERED:
+        if budget is not None and kind is not int and len(left) > COMPARED_FREE:
+            budget.spend(len(left) // COMPARED_FREE)
         return _SIGNS[sign](left, right)
     if kind is not other or sign not in ("=", "!="):  # nothing else has an order
         return False
-    return same(left, right) is (sign == "=")
+    return same_within(left, right, budget or Budget()) is (sign == "=")
 
 
-def _test(node: Predicate) -> Test:
+def _price(node: Predicate) -> int:
+    """The steps of a test when all its parts are looked at."""
+    match node:
+        case Compare(left, _, right):
+            return 1 + _steps(left) + _steps(right)
+        case Among(left, _):
+            return 2 + _steps(left)
+        case Every(parts) | Some(parts):
+            return sum(map(_price, parts))
+        case Negated(part):
+            return _price(part)
+
+
+def _steps(operand: Path | Literal) -> int:
+    return 2 * len(operand.names) if isinstance(operand, Path) else 0
+
+
+def _test(node: Predicate) -> Priced:
     match node:
         case Compare(left, sign, right):
             return _comparing(left, sign, right)
@@ -403,45 +451,51 @@ def _test(node: Predicate) -> Test:
             return _some([_test(part) for part in parts])
         case Negated(part):
             inner = _test(part)
-            return lambda subject: not inner(subject)
+            return lambda subject, budget: not inner(subject, budget)
 
 
-def _every(tests: list[Test]) -> Test:
+def _every(tests: list[Priced]) -> Priced:
     if len(tests) == 2:  # the commonest, without a generator
         left, right = tests
-        return lambda subject: left(subject) and right(subject)
-    return lambda subject: all(test(subject) for test in tests)
+        return lambda subject, budget: left(subject, budget) and right(subject, budget)
+    return lambda subject, budget: all(test(subject, budget) for test in tests)
 
 
-def _some(tests: list[Test]) -> Test:
-    return lambda subject: any(test(subject) for test in tests)
+def _some(tests: list[Priced]) -> Priced:
+    return lambda subject, budget: any(test(subject, budget) for test in tests)
 
 
-def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Test:
+def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Priced:
     if isinstance(left, Literal) and (left.value is None or not isinstance(right, Literal)):
         left, sign, right = right, _TURNED[sign], left
     get = _getting(left)
     if not isinstance(right, Literal):
         other = _getting(right)
-        return lambda subject: holds(get(subject), sign, other(subject))
+        return lambda subject, budget: holds(
+            get(subject, budget), sign, other(subject, budget), budget
+        )
     value = right.value
     if value is None and sign == "!=":
-        return lambda subject: (found := get(subject)) is not None and found is not MISSING
+        return lambda subject, budget: (
+            (found := get(subject, budget)) is not None and found is not MISSING
+        )
     if value is None or value.__class__ is bool:
-        return lambda subject: holds(get(subject), sign, value)
+        return lambda subject, budget: holds(get(subject, budget), sign, value, budget)
     kinds = (str,) if value.__class__ is str else (int, float)
     compare = _SIGNS[sign]
-    return lambda subject: (found := get(subject)).__class__ in kinds and compare(found, value)
+    return lambda subject, budget: (
+        (found := get(subject, budget)).__class__ in kinds and compare(found, value)
+    )
 
 
-def _among(left: Path | Literal, values: tuple[bool | int | float | str | None, ...]) -> Test:
+def _among(left: Path | Literal, values: tuple[bool | int | float | str | None, ...]) -> Priced:
     get = _getting(left)
     # Python's own equality of numbers is ours here, but for booleans, which stand apart.
     plain = frozenset(value for value in values if value.__class__ is not bool)
     truths = tuple(value for value in values if value.__class__ is bool)
 
-    def check(subject: Term) -> bool:
-        found = get(subject)
+    def check(subject: Term, budget: Budget) -> bool:
+        found = get(subject, budget)
         kind = found.__class__
         if kind is bool:
             return found in truths
@@ -450,21 +504,27 @@ def _among(left: Path | Literal, values: tuple[bool | int | float | str | None, 
     return check
 
 
-def _getting(operand: Path | Literal) -> Callable[[Term], Term]:
+def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term]:
     if isinstance(operand, Literal):
         value = operand.value
-        return lambda subject: value
+        return lambda subject, budget: value
     names = operand.names
     if not names:
-        return lambda subject: subject
+        return lambda subject, budget: subject
 
-    def walk(subject: Term) -> Term:  # `property_of` at each step, without the calls
+    def walk(subject: Term, budget: Budget) -> Term:
+        # `property_of` at each step, without the calls
         for name in names:
             if subject.__class__ is not Compound or subject.name != OBJECT:
                 return MISSING
             parts = subject.args
             if len(parts) != 3 or parts[0].__class__ is not str or parts[2].__class__ is not tuple:
                 return MISSING
+            if len(parts[2]) > _FEW:
+                subject = budget.named(parts[2]).get(name, MISSING)
+                if subject is MISSING:
+                    return MISSING
+                continue
             for item in parts[2]:
                 if item.__class__ is Compound and item.name == name and len(item.args) == 1:
                     subject = item.args[0]

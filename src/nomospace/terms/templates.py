@@ -27,8 +27,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
+from nomospace.terms.budget import Budget
 from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
@@ -45,16 +46,19 @@ from nomospace.terms.formals import (
     where,
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
-from nomospace.terms.objects import MISSING, OBJECT, obj
+from nomospace.terms.objects import MISSING, OBJECT, is_object, obj
+from nomospace.terms.predicate import PREDICATE_CHARS_MAX
 from nomospace.terms.text import show
 from nomospace.terms.values import (
     ATOMIC,
+    FORMAL,
     INT_BITS_MAX,
     PARTIAL,
     REPR_MAX,
     TYPE_FORMALS,
     Compound,
     Term,
+    TooLarge,
     Var,
     check_size,
     freeze,
@@ -90,6 +94,13 @@ WIDTH_MAX: Final = 64
 """The most fields that a tuple or a template has."""
 PATTERN_DEPTH_MAX: Final = 32
 """How deep in a template a formal may stand; actuals may be as deep as any term."""
+
+PATTERN_PARTS_MAX: Final = 10_000
+"""The parts of compounds and lists that a template has, its formals among them."""
+PREDICATES_CHARS_MAX: Final = 2 * PREDICATE_CHARS_MAX
+"""What the predicates of one template have together, in characters."""
+PROPERTIES_MAX: Final = 4_096
+"""The properties of one object in a tuple: whatever its class, no predicate has to look at more."""
 
 KNOWN_MAX: Final = 1_024
 """Templates that name classes and are remembered."""
@@ -148,6 +159,14 @@ class NotAPattern(CallerError):
         return f"{self.value}: {self.why}"
 
 
+@dataclass(eq=False, kw_only=True)
+class TemplateTooDear(LimitReached):
+    """A template is so large that reading it would cost too much."""
+
+    code: ClassVar[str] = "limits.template"
+    advice: str = "ask for less, and look at the rest yourself"
+
+
 def freeze_tuple(fields: Sequence[object]) -> Fields:
     """Turn Python values into a tuple as a space holds it, or say why that cannot be.
 
@@ -176,9 +195,24 @@ templates only, and `formal` is their name alone; give a value, or rename the co
             return tuple(fields)
     frozen = _freeze_fields(fields, "tuple")
     for pos, value in enumerate(frozen):
-        for formal, _ in formals_in(value):
-            raise FormalInTuple(position=pos, formal=_brief(formal))
+        if value.__class__ is Compound or value.__class__ is tuple:
+            _check_value(value, pos)
     return frozen
+
+
+def _check_value(value: Term, pos: int) -> None:
+    """Raise for a formal in a field of a tuple, and for an object with too many properties."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if item.__class__ is Compound:
+            if item.name == FORMAL:
+                raise FormalInTuple(position=pos, formal=_brief(item))
+            if item.name == OBJECT and is_object(item) and len(item.args[2]) > PROPERTIES_MAX:
+                raise TooLarge(what="the number of an object's properties", limit=PROPERTIES_MAX)
+            item = item.args
+        inner = [one for one in item if one.__class__ is Compound or one.__class__ is tuple]
+        todo += reversed(inner)
 
 
 class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -248,8 +282,12 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         """
         return _read(_freeze_fields(term, "template"))
 
-    def matches(self, fields: Fields) -> bool:
-        """Whether a tuple, frozen before, is one that the template asks for."""
+    def matches(self, fields: Fields, budget: Budget | None = None) -> bool:
+        """Whether a tuple, frozen before, is one that the template asks for.
+
+        `TestTooDear` when that costs more than a budget has; without one, more than
+        `TEST_UNITS_MAX`.
+        """
         if len(fields) != self.arity and not self.meant:
             return False
         for pos, value in self.equal:
@@ -262,7 +300,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         if rest is None:
             rest = self.assigner().fits if self.meant else compile_fit(self.term)
             msgspec.structs.force_setattr(self, "_rest", rest)
-        return rest(fields)
+        return rest(fields, budget or Budget())
 
     def assigner(
         self,
@@ -272,7 +310,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     ) -> Assigner:
         """What fits tuples to a template that names classes: each accepts itself, unless told.
 
-        >>> Template.of([a("Car")]).assigner().fits(("sale", obj("Car")))
+        >>> Template.of([a("Car")]).assigner().fits(("sale", obj("Car")), Budget())
         True
         """
         return Assigner(self.term, accepted, own, view)
@@ -396,6 +434,7 @@ def _remembered(frozen: Fields) -> Template:
 
 def _read(frozen: Fields) -> Template:
     """Look every formal over, and note what indexes can use."""
+    _check_price(frozen)
     plain = True
     meant = False
     equal: list[tuple[int, Term]] = []
@@ -435,6 +474,27 @@ def _read(frozen: Fields) -> Template:
     if meant:
         return Template(tuple(fields), len(fields), False, (), (), (), True)
     return Template(tuple(fields), len(fields), plain, tuple(equal), tuple(features), tuple(ranges))
+
+
+def _check_price(patterns: Fields) -> None:
+    """Raise `TemplateTooDear` for a template that would cost too much to read."""
+    left, chars, todo = PATTERN_PARTS_MAX, PREDICATES_CHARS_MAX, [patterns]
+    while todo:
+        parts = todo.pop()
+        left -= len(parts)
+        if left < 0:
+            raise TemplateTooDear(what="the number of parts of a template", limit=PATTERN_PARTS_MAX)
+        for part in parts:
+            if part.__class__ is tuple:
+                todo.append(part)
+            elif part.__class__ is Compound:
+                todo.append(part.args)
+                if part.name == FORMAL and part.args[-1].__class__ is str:
+                    chars -= len(part.args[-1])
+        if chars < 0:
+            raise TemplateTooDear(
+                what="the length of a template's predicates together", limit=PREDICATES_CHARS_MAX
+            )
 
 
 def _check_holes(value: Term) -> None:

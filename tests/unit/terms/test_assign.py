@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nomospace.terms import ANY, a, between, obj, same_as, t
+from nomospace.terms.budget import Budget, TestTooDear
 from nomospace.terms.templates import Template
 
 CAR, BUS, VAN = obj("Car", "c1", price=4), obj("Bus", "b1"), obj("Van", "v1")
@@ -54,28 +55,60 @@ def test_the_least_way(
 ) -> None:
     assigner = Template.of(patterns).assigner(wide, own)
     assert assigner.places(fields) == places
-    assert assigner.fits(fields) is (places is not None)
+    assert assigner.fits(fields, Budget()) is (places is not None)
 
 
 def test_an_exact_match_has_no_further_field_and_no_other_class() -> None:
     assigner = Template.of([a("Car"), "x"]).assigner(wide, own)
-    assert assigner.exact(("x", obj("Auto", "a1")))
-    assert not assigner.exact((VAN, "x"))
-    assert not assigner.exact((CAR, "x", 1))
+    assert assigner.exact(("x", obj("Auto", "a1")), Budget())
+    assert not assigner.exact((VAN, "x"), Budget())
+    assert not assigner.exact((CAR, "x", 1), Budget())
 
 
 def test_predicates_see_objects_as_they_are_shown() -> None:
     shown = Template.of([a("Car", "preis = 4")]).assigner(
         wide, own, lambda found: obj(found.args[0], found.args[1], preis=found.args[2][0].args[0])
     )
-    assert shown.fits((CAR,))
+    assert shown.fits((CAR,), Budget())
 
 
-def test_many_ties_are_tried_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def _spent(patterns: list[Any], fields: tuple[Any, ...]) -> tuple[bool, int]:
+    budget = Budget()
+    return Template.of(patterns).matches(fields, budget), budget.spent
+
+
+def test_many_ties_without_equals_are_told_apart_at_once() -> None:
     patterns = [a("Car"), *[same_as(f"n{n}") for n in range(4) for _ in "ab"]]
-    fields = (CAR, *range(30))
-    monkeypatch.setattr("nomospace.terms.assign.TRIES_MAX", 50)
-    assert Template.of(patterns).assigner().fits(fields) is False
+    fits, spent = _spent(patterns, (CAR, *range(30)))
+    assert not fits
+    assert spent < 2_000
+
+
+@pytest.mark.parametrize("width", [10, 20, 30])
+def test_ties_of_many_classes_cost_about_their_number_squared(width: int) -> None:
+    tied = [obj("Car", same_as("id") if n in (0, width - 1) else ANY) for n in range(width)]
+    fields = tuple([obj("Car", n) for n in range(width)])
+    fits, spent = _spent(tied, fields)
+    assert not fits
+    assert spent < 10 * width * width
+    fits, spent = _spent(tied, (*fields[:-1], obj("Car", 0)))
+    assert fits
+    assert spent < 10 * width * width
+
+
+def test_the_least_way_is_found_behind_others_that_the_ties_rule_out() -> None:
+    patterns = [obj("Car", same_as("x")), obj("Car", same_as("y")), same_as("y"), same_as("x")]
+    fields = (obj("Car", 1), obj("Car", 2), obj("Car", 3), 3, 1, 2)
+    assert Template.of(patterns).assigner().places(fields) == (0, 2, 3, 4)
+
+
+def test_what_has_no_quick_answer_is_stopped_and_said_so() -> None:
+    # Paths through a graph that has none: every class field is tied to the next.
+    steps = [obj("Edge", same_as(f"n{n}"), to=same_as(f"n{n + 1}")) for n in range(14)]
+    edges = [obj("Edge", n, to=m) for n in range(6) for m in range(6) if n != m]
+    template = Template.of([*steps, obj("Edge", same_as("n14"), to=7)])
+    with pytest.raises(TestTooDear, match="same"):
+        template.matches((*edges, obj("Edge", 8, to=7)))
 
 
 def test_a_template_without_classes_is_as_it_was() -> None:

@@ -1,0 +1,471 @@
+"""Searches that may be long: paid for as they go, and cut where they use up their slice.
+
+A search looks at tuples in the order in which they came. When the slice that it was given is used
+up it stops (`Unfinished`) and can be gone on with later, behind the last tuple that it looked at.
+Meanwhile the space may change. Tuples that go are not met; those that come are still ahead; and one
+that shows up behind (it came back from a lease, or another agent holds it now) is noted in `missed`
+and looked at before all else. So what a search finds at last is what it would find if it were made
+as a whole in its last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import dropwhile, islice
+from sys import maxsize
+from typing import Any, ClassVar, Final, TypeAlias
+
+from nomospace.errors import LimitReached, Unavailable
+from nomospace.space.meant import Speech
+from nomospace.space.records import Record
+from nomospace.space.store import Store
+from nomospace.terms import Term
+from nomospace.terms.budget import TEST_UNITS_MAX, Budget, TestTooDear
+from nomospace.terms.templates import Template
+
+SLICE_UNITS: Final = 16_000
+"""What is searched before others have their turn: about four milliseconds (`terms.budget`)."""
+SEARCH_UNITS_MAX: Final = 100_000_000
+"""What one search may cost in all: about half a minute of processor, in slices."""
+CANDIDATE_UNITS: Final = 2
+"""What it costs to look at a tuple, besides its test."""
+VAIN_MAX: Final = 64
+"""Tuples that a search looks at in vain before it asks for an index of its own.
+
+With a plain template it looks at so many whatever is left of its slice."""
+END: Final = 1 << 62
+"""No tuple has a higher order."""
+_QUICK: Final = TEST_UNITS_MAX - 2_000
+"""While a few tuples cost less together, there is no need to look closer."""
+MISSED_MAX: Final = 1_000
+"""Tuples that may show up behind a search; past it the search begins anew."""
+
+
+@dataclass(eq=False, kw_only=True)
+class SearchTooLong(LimitReached):
+    """A search has looked at more than it may without an end."""
+
+    code: ClassVar[str] = "limits.search"
+    what: str = "this search, in units,"
+    limit: int = SEARCH_UNITS_MAX
+    advice: str = "ask for less: give a field that tells its tuples from others a value"
+
+
+class Slice:
+    """Units that may be spent before others have their turn."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int | None = None) -> None:
+        self.left = SLICE_UNITS if left is None else left
+
+    def renew(self) -> None:
+        """Begin the next slice."""
+        self.left = SLICE_UNITS
+
+
+Fits: TypeAlias = Callable[[tuple[Term, ...], Budget], bool]
+
+
+class Search:
+    """What is looked for, and how far."""
+
+    __slots__ = (
+        "after",
+        "after_exact",
+        "at",
+        "budget",
+        "cut",
+        "dest",
+        "every",
+        "found",
+        "missed",
+        "spent",
+        "template",
+    )
+
+    def __init__(
+        self, template: Template, at: str | None, dest: str | None, *, every: bool = False
+    ) -> None:
+        self.template = template
+        self.at = at
+        self.dest = dest
+        self.every = every
+        self.budget = Budget()
+        self.spent = 0
+        self.cut = False
+        """Whether others have had their turn since it began."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Look at everything, from the oldest tuple on."""
+        self.after = 0
+        """The order of the last tuple that was looked at."""
+        self.after_exact = 0
+        """The same for tuples that might fit a class exactly, which go before all others."""
+        self.missed: dict[int, Record] = {}
+        """What has shown up behind, by order."""
+        self.found: dict[int, Record] = {}
+        """What was found: one tuple, or `every` that fits, by order."""
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether one tuple was asked for, and is found."""
+        return bool(self.found) and not self.every
+
+    def is_for(self, record: Record, now: int) -> bool:
+        """Whether a tuple that fits may be found: here, held by and meant for the right ones."""
+        return (
+            record.order > 0
+            and (self.at is None or record.cur == self.at)
+            and (self.dest is None or record.dest == self.dest)
+            and not 0 < record.expires <= now
+        )
+
+    def miss(self, record: Record) -> None:
+        """Note a tuple that has shown up behind."""
+        if len(self.missed) >= MISSED_MAX:
+            self.begin()
+        elif record.order <= max(self.after, self.after_exact):
+            self.missed[record.order] = record
+
+    def pay(self, slice: Slice, left: int) -> None:
+        """Count what has been spent of a slice; `SearchTooLong` past what one search may cost."""
+        self.spent += slice.left - left
+        slice.left = left
+        if self.spent > SEARCH_UNITS_MAX:
+            raise SearchTooLong
+
+
+@dataclass(eq=False, kw_only=True)
+class Unfinished(Unavailable):
+    """A search has used up its slice, and is to be gone on with."""
+
+    code: ClassVar[str] = "space.unfinished"
+    search: Search
+
+
+class Searches:
+    """How a space is searched: the part of it that finds tuples."""
+
+    __slots__ = ("_searches", "_speech", "_store")
+
+    def __init__(self, store: Store, speech: Speech) -> None:
+        self._store = store
+        self._speech = speech
+        self._searches: dict[Search, None] = {}
+        """Those that are to be gone on with."""
+
+    def find(
+        self,
+        template: Template,
+        *,
+        at: str | None = None,
+        dest: str | None = None,
+        now: int = 0,
+        slice: Slice | None = None,
+    ) -> Record | None:
+        """The oldest tuple that matches, held by `at` and meant for `dest` where these are given.
+
+        Never one that is lent out, nor one past its expiry at `now`. Where the template names a
+        class, one that fits exactly goes before one that fits by meaning. `Unfinished` when that
+        takes more than is left of a slice; `TestTooDear` and `SearchTooLong` past what it may cost.
+        """
+        if template.meant:
+            return self._find_meant(template, at, dest, now, slice)
+        shelf = self._store.shelves.get(template.arity)
+        if shelf is None:
+            return None
+        after = 0
+        candidates = shelf.candidates(template, at, dest)
+        if template.plain:
+            matches = template.matches
+            for vain, record in enumerate(candidates):
+                if (
+                    matches(record.fields)
+                    and (at is None or record.cur == at)
+                    and (dest is None or record.dest == dest)
+                    and not 0 < record.expires <= now
+                ):
+                    return record
+                if vain >= VAIN_MAX:
+                    after = record.order
+                    break
+            else:
+                return None
+        elif slice is None or slice.left > 0:
+            found, after = self._quickly(candidates, template.matches, at, dest, now, slice)
+            if after == END:
+                return found
+        search = Search(template, at, dest)
+        search.after = after
+        rest = self.go_on(search, now=now, slice=slice)
+        return rest[0] if rest else None
+
+    def _find_meant(
+        self,
+        template: Template,
+        at: str | None,
+        dest: str | None,
+        now: int,
+        slice: Slice | None,
+    ) -> Record | None:
+        """The tuple for a template that names a class: an exact one, else the oldest that fits."""
+        search = None
+        if slice is None or slice.left > 0:
+            meant = self._speech.read(template)
+            objects, assigner = self._store.objects, meant.assigner
+            exact = objects.exact(meant)
+            found, after = self._quickly(exact, assigner.exact, at, dest, now, slice)
+            if found is not None:
+                return found
+            if after == END:
+                fitting = objects.fitting(meant)
+                found, after = self._quickly(fitting, assigner.fits, at, dest, now, slice)
+                if after == END:
+                    return found
+        search = Search(template, at, dest)
+        rest = self.go_on(search, now=now, slice=slice)
+        return rest[0] if rest else None
+
+    def _quickly(
+        self,
+        candidates: Iterable[Record],
+        fits: Fits,
+        at: str | None,
+        dest: str | None,
+        now: int,
+        slice: Slice | None,
+    ) -> tuple[Record | None, int]:
+        """Look at a few tuples: what is found, and behind which one to go on; `END` for nowhere.
+
+        Most searches need no more, and what a longer one is made of would cost them half as much
+        again.
+        """
+        budget, after, looked = Budget(), 0, 0
+        for record in candidates:
+            if looked >= VAIN_MAX or budget.left < _QUICK:
+                break
+            looked += 1
+            try:
+                fit = fits(record.fields, budget)
+            except TestTooDear:  # all of them together; by itself it may be well
+                break
+            if (
+                fit
+                and (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+            ):
+                after = END
+                break
+            after = record.order
+        else:
+            record, after = None, END
+        if slice is not None:
+            slice.left -= CANDIDATE_UNITS * looked + budget.spent
+        return (record, END) if after == END else (None, after)
+
+    def only(self, places: Sequence[Any], first: int, *, now: int) -> Record | None:
+        """What `find` gives for a plain template, where one of its values is on one tuple only.
+
+        `places` has the width before `first`, and from there positions and values in turn: a
+        plain template as frames carry it, which needs not be made then. `None` says nothing:
+        whatever else there may be, `find` knows.
+        """
+        width = places[first - 1]
+        shelf = self._store.shelves.get(width) if width.__class__ is int else None
+        record = None if shelf is None else shelf.only(places, first)
+        return None if record is None or 0 < record.expires <= now else record
+
+    def find_all(
+        self,
+        template: Template,
+        *,
+        at: str | None = None,
+        dest: str | None = None,
+        now: int = 0,
+        slice: Slice | None = None,
+    ) -> list[Record]:
+        """All tuples that `find` could give, oldest first; cut as that is."""
+        return self.go_on(Search(template, at, dest, every=True), now=now, slice=slice)
+
+    def look(
+        self, template: Template, *, limit: int, tries: int, now: int = 0
+    ) -> tuple[list[Record], bool]:
+        """The oldest tuples that match, for one who looks on, and whether these are all of them.
+
+        Up to `limit` are given, up to `tries` looked at and `SLICE_UNITS` spent, so that looking
+        costs little in a large space. It asks for no index: nothing changes by being looked at.
+
+        >>> from nomospace.space import Space
+        >>> space = Space("jobs")
+        >>> for count in range(3):
+        ...     _ = space.put(Record(("job", count), "ann", count, "ann", "ann"), now=0)
+        >>> found, whole = space.look(Template.of(("job", int)), limit=2, tries=10)
+        >>> [record.fields for record in found], whole
+        ([('job', 0), ('job', 1)], False)
+        """
+        candidates: Iterable[Record] = ()
+        fits: Fits = template.matches
+        if template.meant:
+            meant = self._speech.read(template)
+            candidates, fits = self._store.objects.fitting(meant), meant.assigner.fits
+        elif (shelf := self._store.shelves.get(template.arity)) is not None:
+            candidates = shelf.candidates(template, None, None)
+        found: list[Record] = []
+        budget, left = Budget(), SLICE_UNITS
+        for tried, record in enumerate(candidates):
+            if tried >= tries or left <= 0:
+                return found, False
+            budget.renew()
+            fit = fits(record.fields, budget)
+            left -= CANDIDATE_UNITS + budget.spent
+            if fit and not 0 < record.expires <= now:
+                if len(found) >= limit:
+                    return found, False
+                found.append(record)
+        return found, True
+
+    def go_on(self, search: Search, *, now: int, slice: Slice | None = None) -> list[Record]:
+        """Go on with a search: what it finds, one tuple or every one.
+
+        Without a slice it is not cut.
+        """
+        slice = slice or Slice(maxsize)
+        self._searches.pop(search, None)
+        if search.template.meant:
+            done = self._go_on_meant(search, now, slice)
+        else:
+            done = self._go_on_plain(search, now, slice)
+        if not done:
+            self._searches[search] = None
+            search.cut = True
+            raise Unfinished(search=search)
+        if not search.cut:
+            return list(search.found.values())
+        return [one for _, one in sorted(search.found.items()) if search.is_for(one, now)]
+
+    def give_up(self, search: Search) -> None:
+        """A search is not gone on with."""
+        self._searches.pop(search, None)
+
+    def _go_on_plain(self, search: Search, now: int, slice: Slice) -> bool:
+        template, at, dest = search.template, search.at, search.dest
+        fits = template.matches
+        if not self._look_behind(search, fits, now, slice):
+            return False
+        shelf = self._store.shelves.get(template.arity)
+        if shelf is None or search.has_enough:
+            return True
+        before = len(search.found)
+        candidates = shelf.candidates(template, at, dest, search.after)
+        look = self._look_through if template.plain and search.every else self._look_at
+        looked, done = look(search, candidates, fits, now, slice)
+        if looked - (len(search.found) - before) > VAIN_MAX:
+            shelf.ask_for_composite(template, at, dest)
+        return done
+
+    def _go_on_meant(self, search: Search, now: int, slice: Slice) -> bool:
+        """Look for what fits exactly first, if one tuple is enough; then for what fits."""
+        meant = self._speech.read(search.template)
+        objects, assigner = self._store.objects, meant.assigner
+        if not search.every:
+            missed = dict(search.missed)
+            if not self._look_behind(search, assigner.exact, now, slice):
+                search.missed = missed
+                return False
+            if search.has_enough:
+                return True
+            search.missed = missed
+            after, search.after = search.after, search.after_exact
+            exact = objects.exact(meant, search.after)
+            _, done = self._look_at(search, exact, assigner.exact, now, slice)
+            search.after, search.after_exact = after, search.after
+            if not done or search.has_enough:
+                return done
+        if not self._look_behind(search, assigner.fits, now, slice):
+            return False
+        if search.has_enough:
+            return True
+        return self._look_at(
+            search, objects.fitting(meant, search.after), assigner.fits, now, slice
+        )[1]
+
+    def _look_behind(self, search: Search, fits: Fits, now: int, slice: Slice) -> bool:
+        """Look at what has shown up behind; false when the slice is used up."""
+        if not search.missed:
+            return True
+        after, search.after = search.after, 0
+        behind = [record for _, record in sorted(search.missed.items()) if record.order > 0]
+        _, done = self._look_at(search, behind, fits, now, slice)
+        if done:
+            search.missed.clear()
+        search.after = after
+        return done
+
+    def _look_through(
+        self, search: Search, candidates: Iterable[Record], fits: Fits, now: int, slice: Slice
+    ) -> tuple[int, bool]:
+        """As `_look_at`, where all tuples are looked for and each costs the same."""
+        at, dest, after = search.at, search.dest, search.after
+        if after:
+            candidates = dropwhile(lambda one: one.order <= after, candidates)
+        room = min(max(0, slice.left // CANDIDATE_UNITS), SEARCH_UNITS_MAX)
+        some = list(islice(candidates, room + 1))
+        done = len(some) <= room
+        if not done:
+            some.pop()
+        if some:
+            search.after = some[-1].order
+        budget = search.budget
+        search.found.update(
+            {
+                record.order: record
+                for record in some
+                if fits(record.fields, budget)
+                and (at is None or record.cur == at)
+                and (dest is None or record.dest == dest)
+                and not 0 < record.expires <= now
+            }
+        )
+        search.pay(slice, slice.left - CANDIDATE_UNITS * len(some))
+        return len(some), done
+
+    def _look_at(
+        self, search: Search, candidates: Iterable[Record], fits: Fits, now: int, slice: Slice
+    ) -> tuple[int, bool]:
+        """Look at tuples until there are enough: at how many, and whether the slice was enough."""
+        budget, after, every = search.budget, search.after, search.every
+        at, dest, found = search.at, search.dest, search.found
+        plain = search.template.plain
+        left, looked, done = slice.left, 0, True
+        try:
+            for record in candidates:
+                if record.order <= after:
+                    continue
+                if left <= 0:
+                    done = False
+                    break
+                after = record.order
+                looked += 1
+                left -= CANDIDATE_UNITS
+                if not plain:
+                    budget.renew()
+                fit = fits(record.fields, budget)
+                if not plain:
+                    left -= TEST_UNITS_MAX - budget.left
+                if (
+                    fit
+                    and (at is None or record.cur == at)
+                    and (dest is None or record.dest == dest)
+                    and not 0 < record.expires <= now
+                ):
+                    found[after] = record
+                    if not every:
+                        break
+        finally:
+            search.after = after
+            search.pay(slice, left)
+        return looked, done
