@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,10 +17,23 @@ settings.register_profile("shared", suppress_health_check=[HealthCheck.too_slow]
 settings.load_profile("shared")
 
 
-def pytest_configure() -> None:
-    """Hear Ctrl-C: a shell's background jobs do not, nor would any process that tests start."""
+_state = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hear Ctrl-C: a shell's background jobs do not, nor would any process that tests start.
+
+    And keep the tokens of hosts out of the user's own folder.
+    """
+    if not hasattr(config, "workerinput"):  # workers have it from their parent
+        os.environ["XDG_STATE_HOME"] = config.stash[_state] = tempfile.mkdtemp()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no tokens behind."""
+    shutil.rmtree(config.stash.get(_state, ""), ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)

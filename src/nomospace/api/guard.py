@@ -7,22 +7,40 @@ gets 401 whatever was asked for, so nobody learns without a token what there is;
 asks for a page is shown the way to the login instead.
 
 Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
-and fills with `RATE_S` a second.
+and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. Who has shown
+no token may send `STRANGER_BYTES_MAX`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlencode
 
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.node.principals import NotLetIn
-from nomospace.node.services.web import body_of, problem, status_of
+from nomospace.node.services.web import (
+    STRANGER_BYTES_MAX,
+    body_of,
+    let_in,
+    problem,
+    status_of,
+)
+from nomospace.node.services.web_port import (
+    HEADERS,
+    App,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    with_headers,
+)
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -37,6 +55,8 @@ RATE_S: Final = 200.0
 BURST: Final = 400.0
 """Requests of one token at once."""
 BUCKETS_MAX: Final = 10_000
+UNDER_WAY_MAX: Final = 256
+"""Requests and sockets of one token at a time: what waits for a tuple, and who looks on."""
 COOKIE: Final = "nomospace_session"
 OPEN: Final = frozenset({"/health", "/v1/openapi.json", "/v1/session"})
 """What needs no token; a session is begun with one in its body."""
@@ -47,21 +67,8 @@ SESSION_ENDED: Final = 4401
 SESSION_LOOK_S: Final = 1.0
 """How soon that is noticed."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+NOT_KEPT: Final = (*HEADERS, (b"cache-control", b"no-store"))
+"""What every answer says: that it is for nobody else, besides."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -74,6 +81,13 @@ class TooFast(Unavailable):
 
     def __str__(self) -> str:
         return f"more than {self.rate_s:g} requests a second; go on in {self.after_s} s"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyUnderWay(LimitReached):
+    """A token has more requests and sockets under way than it may."""
+
+    code: ClassVar[str] = "limits.under-way"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -108,6 +122,7 @@ STATUS: Final[dict[str, int]] = {
     "control.too-old": 410,
     "space.lease-lapsed": 410,
     "api.too-fast": 429,
+    "limits.under-way": 429,
 }
 """Where the kind of an error does not say the status."""
 
@@ -167,6 +182,7 @@ class Guard:
         self._app: App = app
         self._service = service
         self._buckets = buckets or Buckets()
+        self._under_way: Counter[str] = Counter()
         self._open = OPEN | {LOGIN} if pages else OPEN
         self._pages = pages
 
@@ -175,7 +191,7 @@ class Guard:
         if scope["type"] == "websocket":
             await self._socket(scope, receive, send)
         elif scope["type"] == "http":
-            await self._request(scope, receive, _with_headers(send))
+            await self._request(scope, receive, with_headers(send, NOT_KEPT))
         else:
             await self._app(scope, receive, send)
 
@@ -187,30 +203,52 @@ class Guard:
                 scope["path"] == "/v1/session" and scope["method"] != "POST"
             ):
                 self._let_in(scope)
+                bytes_max = BODY_BYTES_MAX
             else:
                 self._count(_stranger(scope))
-            body = await body_of(Request(scope, receive), BODY_BYTES_MAX)
+                bytes_max = STRANGER_BYTES_MAX
         except NomospaceError as error:
             if self._pages and isinstance(error, NotLetIn) and _wants_page(scope):
                 await to_login(scope)(scope, receive, send)
             else:
                 await answer(error)(scope, receive, send)
             return
-        await self._app(scope, _again(body, receive), send)
+        with self._counted(scope):
+            try:
+                body = await body_of(Request(scope, receive), bytes_max)
+            except NomospaceError as error:
+                await answer(error)(scope, receive, send)
+                return
+            await self._app(scope, _again(body, receive), send)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._let_in(scope)
-        except NomospaceError:
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
+        except NomospaceError as error:
+            await answer(error)(scope, receive, send)
             return
         socket = _Socket(receive, send)
         watch = asyncio.get_running_loop().create_task(self._watch(scope, socket))
+        with self._counted(scope):
+            try:
+                await self._app(scope, socket.receive, socket.send)
+            finally:
+                watch.cancel()
+
+    @contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Count what one who was let in has under way."""
+        principal = scope.get("state", {}).get("principal")
+        if principal is None:
+            yield
+            return
+        self._under_way[principal.name] += 1
         try:
-            await self._app(scope, socket.receive, socket.send)
+            yield
         finally:
-            watch.cancel()
+            self._under_way[principal.name] -= 1
+            if not self._under_way[principal.name]:
+                del self._under_way[principal.name]
 
     async def _watch(self, scope: Scope, socket: _Socket) -> None:
         """Close a socket whose session has ended, or whose token counts no more."""
@@ -224,7 +262,7 @@ class Guard:
                 return
 
     def _let_in(self, scope: Scope) -> None:
-        """Find out who calls. Raises `NotLetIn`, `OtherOrigin`, `TooFast`."""
+        """Find out who calls. Raises `NotLetIn`, `OtherOrigin`, `TooFast`, `TooManyUnderWay`."""
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
@@ -239,6 +277,13 @@ class Guard:
             self._count(_stranger(scope))
             raise
         self._count(principal.name)
+        if self._under_way[principal.name] >= UNDER_WAY_MAX:
+            raise TooManyUnderWay(
+                what="what this token has under way at once",
+                limit=UNDER_WAY_MAX,
+                advice="wait for an answer, or close a socket",
+            )
+        let_in(scope)
         key = "" if scheme.lower() == "bearer" else cookie_of(headers.get("cookie", ""))
         scope.setdefault("state", {}).update(principal=principal, token=token, session=key)
 
@@ -270,13 +315,13 @@ class _Socket:
         self._accepted = False
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def send(self, message: MutableMapping[str, Any]) -> None:
+    async def send(self, message: Message) -> None:
         """Pass on what the application says, until the socket has ended."""
         self._accepted = self._accepted or message["type"] == "websocket.accept"
         if not self._ended.done():
             await self._send(message)
 
-    async def receive(self) -> MutableMapping[str, Any]:
+    async def receive(self) -> Message:
         """What comes next: from the client, or the end."""
         coming = asyncio.ensure_future(self._receive())
         try:
@@ -331,28 +376,11 @@ def cookie_of(header: str) -> str:
     return "" if found is None else found.value
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", ())}
-            message["headers"] = [
-                *message.get("headers", ()),
-                *[
-                    (name.encode(), value.encode())
-                    for name, value in HEADERS.items()
-                    if name.encode() not in given
-                ],
-            ]
-        await send(message)
-
-    return sending
-
-
 def _again(body: bytes, receive: Receive) -> Receive:
     """The body once more for the application, and then what really comes."""
     told = False
 
-    async def receiving() -> MutableMapping[str, Any]:
+    async def receiving() -> Message:
         nonlocal told
         if told:
             return await receive()

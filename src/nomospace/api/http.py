@@ -200,9 +200,12 @@ async def serving(server: Server, *, pages: Pages | None = None) -> AsyncIterato
         certificate=None if pem is None else pem / "host.pem",
         key=None if pem is None else pem / "host.key",
         sockets=True,
+        names=server.names,
+        on_note=server.note,
     )
     try:
         async with guard.app.router.lifespan_context(guard.app), web:
+            server.keep_token(*web.bound)
             yield Serving(web.url, service)
     finally:
         service.close()

@@ -124,15 +124,19 @@ def run(
                 "url": f"{scheme}://{address}",
                 "life": server.host.life,
             }
+            if server.services is not None:
+                line["http"] = server.services.url
             if server.served is not None:
                 line["api"] = server.served.url
                 line["api_token"] = server.served.service.own_token
             print(json.dumps(line), flush=True)
         elif sys.stderr.isatty():
             print(f"host {told.host.name} serves at {address}; Ctrl-C ends it", file=sys.stderr)
+            with_token = f" with the token {server.own.token}" if server.own.token else ""
+            if server.services is not None:
+                print(f"its services are at {server.services.url}{with_token}", file=sys.stderr)
+                with_token = " with the same token" if with_token else ""
             if server.served is not None:
-                own = server.served.service.own_token
-                with_token = f" with the token {own}" if own else ""
                 what = "console and API are" if console else "API is"
                 print(f"its {what} at {server.served.url}{with_token}", file=sys.stderr)
 

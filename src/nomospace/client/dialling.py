@@ -1,7 +1,8 @@
 """How a client comes to its host: addresses, certificates, and the words before the first call.
 
 `nomos://host:port` is TLS 1.3, and the host must show a certificate of the authority that the
-client trusts, made out for that address. `nomos+plain://127.0.0.1:port` is for the same machine.
+client trusts, made out for that address. `nomos+plain://127.0.0.1:port` is for the same machine and
+the same user, whose hosts' own tokens are found (`own_tokens`).
 A client that has an identity signs the host's challenge with its key; the host's certificate is
 part of what is signed, so an answer is of no use on any other connection.
 """
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import ClassVar, Final, cast
 from urllib.parse import urlsplit
 
+import msgspec
+
+from nomospace.client import own_tokens
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.trust.certificates import read_claim
 from nomospace.trust.keys import SecretKey
@@ -347,6 +351,9 @@ class Dialler:
         return talk
 
     async def _enter(self, talk: Talk, url: Url, hello: Hello) -> Welcome:
+        if not (url.secure or hello.token or hello.certificate):
+            where = talk.transport.get_extra_info("peername")
+            hello = msgspec.structs.replace(hello, token=own_tokens.find(*where[:2]))
         try:
             talk.send_now(pack_frame(hello))
             answer = unpack_answer(await talk.next_frame())

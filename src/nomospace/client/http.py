@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from nomospace.client import own_tokens
 from nomospace.errors import CallerError, PeerError, Unavailable
 
 TIMEOUT_S: Final = 10.0
@@ -124,8 +125,9 @@ def fetch_blocking(
 ) -> Answer:
     """Ask a service and wait for its answer.
 
-    `authority` is a PEM file of those who may certify it; by default the system's. Raises
-    `BadAddress`, `ServiceAway`, `ServiceRefused`, `BadAnswer`.
+    `authority` is a PEM file of those who may certify it; by default the system's. Without a
+    `token` a host of this user's on this machine is shown its own. Raises `BadAddress`,
+    `ServiceAway`, `ServiceRefused`, `BadAnswer`.
     """
     from http.client import HTTPException
     from urllib.error import HTTPError
@@ -134,6 +136,7 @@ def fetch_blocking(
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or not parts.hostname:
         raise BadAddress(url=url)
+    token = token or own_token_at(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     # No proxies: what the environment says about the world is not about a community's services.
     handlers: list[Any] = [ProxyHandler({}), _redirects(parts.scheme)]
@@ -153,16 +156,31 @@ def fetch_blocking(
         raise ServiceAway(url=url, why=why) from None
 
 
+def own_token_at(url: str) -> str:
+    """The own token of this user's host at an address without TLS; empty when there is none.
+
+    The address is a number: a name such as `localhost` may lead to another listener than was meant.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname or not parts.port:
+        return ""
+    return own_tokens.find(parts.hostname, parts.port)
+
+
 def _redirects(scheme: str) -> Any:
     from urllib.request import HTTPRedirectHandler
 
     class SameKind(HTTPRedirectHandler):
-        """A redirect from https to http would show to all what was meant for one."""
+        """A redirect from https to http would show to all what was meant for one, and one to
+        another machine would show it the token.
+        """
 
         def redirect_request(self, *given: Any) -> Any:
-            return (
-                super().redirect_request(*given) if urlsplit(given[-1]).scheme == scheme else None
-            )
+            asked, to = given[0], urlsplit(given[-1])
+            again = super().redirect_request(*given) if to.scheme == scheme else None
+            if again is not None and to.netloc != urlsplit(asked.full_url).netloc:
+                again.remove_header("Authorization")
+            return again
 
     return SameKind()
 

@@ -21,6 +21,10 @@ frame has come. Strangers cost as little as can be, and one address cannot keep 
   millisecond of everybody's time.
 - `connections_max` and `per_address_max` bound all connections; who is proven is never pushed out.
 
+A `Port` is all of that and knows nothing of what is spoken on it; `Listener` is the port of peers
+and clients. HTTP has ports of its own (`services.web_port`), where a connection is proven while a
+request with a good token is under way, and a stranger again when it rests.
+
 Every refusal is told to `on_note`, with its kind, the address and the reason.
 """
 
@@ -92,7 +96,7 @@ class Arrival:
     """A connection that came in, as the one it is handed to sees it.
 
     Whoever gets it calls `proven` when the first good frame has come, and `ended` when the
-    connection is lost.
+    connection is lost; `rest`, where a connection may stay though nothing is asked of it.
     """
 
     __slots__ = (
@@ -109,7 +113,7 @@ class Arrival:
         "task",
     )
 
-    def __init__(self, listener: Listener, sock: socket.socket, ip: str, due: float) -> None:
+    def __init__(self, listener: Port, sock: socket.socket, ip: str, due: float) -> None:
         self._listener = listener
         self.ip = ip
         self.due = due
@@ -130,6 +134,10 @@ class Arrival:
     def proven(self) -> None:
         """It has said something sensible: it is no stranger any more."""
         self._listener._prove(self)
+
+    def rest(self) -> None:
+        """Nothing is under way: it is a stranger again, who has just come."""
+        self._listener._rest(self)
 
     def ended(self) -> None:
         """It is gone; saying so twice is harmless."""
@@ -176,29 +184,24 @@ class _Gate(asyncio.Protocol):
         self._arrival.ended()
 
 
-class Listener:
-    """Listens on an address and hands connections to `on_host` and `on_client`.
+class Port:
+    """Takes connections in at an address, and gives each the protocol that `_protocol` makes.
 
-    Without an `identity` nothing is encrypted and nobody proved, which is allowed on loopback
-    addresses only. `start` begins, `stop` drops strangers and takes nobody in any more; those who
-    were handed over belong to their owners.
+    `tls` gives what encrypts them, asked anew for each; without it nothing is encrypted. `start`
+    begins, `stop` drops strangers and takes nobody in any more; those who are proven belong to
+    their owners.
     """
 
     def __init__(
         self,
-        address: str,
+        address: Address,
         *,
-        identity: Identity | None,
-        on_host: Receive,
-        on_client: Receive,
+        tls: Callable[[], ssl.SSLContext] | None,
         on_note: OnNote | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._asked = Address.parse(address)
-        if identity is None:
-            self._asked.check_loopback()
-        self._identity = identity
-        self._receive = {HOST_ALPN: on_host, CLIENT_ALPN: on_client}
+        self._asked = address
+        self._tls = tls
         self._limits = limits or Limits()
         self._on_note = on_note
         self._sockets: list[socket.socket] = []
@@ -227,6 +230,11 @@ class Listener:
         host, port = self._sockets[0].getsockname()[:2]
         # A name stays: certificates are made for names.
         return Address(self._asked.host if not self._asked.anywhere else host, port)
+
+    @property
+    def bound(self) -> tuple[Address, ...]:
+        """All places that it listens at, as numbers."""
+        return tuple([Address(*sock.getsockname()[:2]) for sock in self._sockets])
 
     @property
     def advertised(self) -> str:
@@ -350,9 +358,9 @@ class Listener:
             byte = b""
         if not byte:
             self._drop(arrival)
-        elif self._identity is not None and byte[0] != TLS_FIRST_BYTE:
+        elif self._tls is not None and byte[0] != TLS_FIRST_BYTE:
             arrival.refuse("plain-text", why="this port speaks TLS 1.3 only")
-        elif self._identity is None and byte[0] == TLS_FIRST_BYTE:
+        elif self._tls is None and byte[0] == TLS_FIRST_BYTE:
             arrival.refuse("tls-on-plain", why="this port has no certificate: use nomos+plain://")
         else:
             self._waiting.setdefault(arrival.ip, {})[arrival] = sock
@@ -403,14 +411,13 @@ class Listener:
 
     async def _shake_hands(self, arrival: Arrival, sock: socket.socket) -> None:
         arrival.shaking = True
-        identity = self._identity
-        timeout = None if identity is None else self._limits.stranger_s
+        tls = self._tls
         try:
             await self._loop.connect_accepted_socket(
-                lambda: _Gate(self, arrival),
+                lambda: self._protocol(arrival),
                 sock,
-                ssl=None if identity is None else identity.serving,
-                ssl_handshake_timeout=timeout,
+                ssl=None if tls is None else tls(),
+                ssl_handshake_timeout=None if tls is None else self._limits.stranger_s,
             )
         except ssl.SSLCertVerificationError as error:
             self._shook_in_vain(arrival, "certificate-refused", error.verify_message)
@@ -421,35 +428,14 @@ class Listener:
         finally:
             arrival.task = None
 
+    def _protocol(self, arrival: Arrival) -> asyncio.Protocol:
+        """What speaks on a connection; it tells the arrival its transport, as `sock`."""
+        raise NotImplementedError
+
     def _shook_in_vain(self, arrival: Arrival, what: str, why: str) -> None:
         if arrival in self._known:  # its transport has closed the socket
             self.notes(what, ip=arrival.ip, why=why or "the other side ended it")
             self._forget(arrival)
-
-    def _settle(self, arrival: Arrival, transport: asyncio.Transport) -> None:
-        """The handshake is over: what it is for, and whether it may."""
-        identity = self._identity
-        assert identity is not None
-        tls = transport.get_extra_info("ssl_object")
-        arrival.certificate = tls.getpeercert(binary_form=True)
-        arrival.kind = tls.selected_alpn_protocol() or ""
-        if arrival.kind not in self._receive:
-            arrival.refuse("no-protocol", why="the handshake named no protocol of ours (ALPN)")
-            return
-        if arrival.kind == HOST_ALPN:
-            try:
-                arrival.host = identity.check_host(arrival.certificate)
-            except NomospaceError as error:
-                arrival.refuse("certificate-refused", why=str(error))
-                return
-        self._hand_over(arrival, transport, b"")
-
-    def _hand_over(self, arrival: Arrival, transport: asyncio.Transport, rest: bytes) -> None:
-        protocol = self._receive[arrival.kind](arrival)
-        transport.set_protocol(protocol)
-        protocol.connection_made(transport)
-        if rest:
-            protocol.data_received(rest)
 
     # -- the books ---------------------------------------------------------------------------
 
@@ -457,6 +443,14 @@ class Listener:
         if not arrival.proved and arrival in self._known:
             arrival.proved = True
             self._no_stranger(arrival)
+
+    def _rest(self, arrival: Arrival) -> None:
+        if arrival in self._known:
+            self._no_stranger(arrival)
+            arrival.proved = False
+            arrival.due = self._loop.time() + self._limits.stranger_s
+            self._strangers[arrival] = None
+            self._strangers_from.setdefault(arrival.ip, {})[arrival] = None
 
     def _no_stranger(self, arrival: Arrival) -> None:
         if self._strangers.pop(arrival, arrival) is None:
@@ -503,6 +497,64 @@ class Listener:
             arrival.refuse("too-slow", why="it did not say who it is in time")
         self.notes.settle(now)
         self._sweeper = self._loop.call_later(SWEEP_S, self._sweep)
+
+
+class Listener(Port):
+    """Listens on an address and hands connections to `on_host` and `on_client`.
+
+    Without an `identity` nothing is encrypted and nobody proved, which is allowed on loopback
+    addresses only.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        identity: Identity | None,
+        on_host: Receive,
+        on_client: Receive,
+        on_note: OnNote | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        asked = Address.parse(address)
+        if identity is None:
+            asked.check_loopback()
+        super().__init__(
+            asked,
+            tls=None if identity is None else lambda: identity.serving,
+            on_note=on_note,
+            limits=limits,
+        )
+        self._identity = identity
+        self._receive = {HOST_ALPN: on_host, CLIENT_ALPN: on_client}
+
+    def _protocol(self, arrival: Arrival) -> asyncio.Protocol:
+        return _Gate(self, arrival)
+
+    def _settle(self, arrival: Arrival, transport: asyncio.Transport) -> None:
+        """The handshake is over: what it is for, and whether it may."""
+        identity = self._identity
+        assert identity is not None
+        tls = transport.get_extra_info("ssl_object")
+        arrival.certificate = tls.getpeercert(binary_form=True)
+        arrival.kind = tls.selected_alpn_protocol() or ""
+        if arrival.kind not in self._receive:
+            arrival.refuse("no-protocol", why="the handshake named no protocol of ours (ALPN)")
+            return
+        if arrival.kind == HOST_ALPN:
+            try:
+                arrival.host = identity.check_host(arrival.certificate)
+            except NomospaceError as error:
+                arrival.refuse("certificate-refused", why=str(error))
+                return
+        self._hand_over(arrival, transport, b"")
+
+    def _hand_over(self, arrival: Arrival, transport: asyncio.Transport, rest: bytes) -> None:
+        protocol = self._receive[arrival.kind](arrival)
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        if rest:
+            protocol.data_received(rest)
 
 
 def _leave(crowds: dict[str, dict[Arrival, Any]], arrival: Arrival) -> None:

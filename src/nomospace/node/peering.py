@@ -39,6 +39,7 @@ _Addresses: TypeAlias = Annotated[
     tuple[Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX + 8)], ...],
     msgspec.Meta(max_length=ADDRESSES_MAX),
 ]
+_Few: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=64)]
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
@@ -53,6 +54,9 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True, tag="greeting"):
     life: _Count
     call: _Count
     addresses: _Addresses
+    nonce: _Few = b""
+    proof: _Few = b""
+    """Without certificates: what the caller is to prove itself with, and its proof."""
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True, tag="known"):
@@ -121,6 +125,7 @@ class Peer(Framed):
         "linked",
         "made_at",
         "name",
+        "nonce",
     )
 
     def __init__(
@@ -144,6 +149,8 @@ class Peer(Framed):
         self.name = ""
         """Who it is: empty until it has greeted."""
         self.life = 0
+        self.nonce = b""
+        """What a caller has to prove itself with, where there are no certificates."""
         self.linked = False
         """Whether frames to that host go this way."""
         self.made_at = loop.time()

@@ -1,7 +1,8 @@
 """Who a client may be: the judgement at a host's door, and what follows from it.
 
 A `Door` is shown a proof and says who brought it. `door.TrustDoor` goes by certificates and tokens;
-`OpenDoor` is for a port without certificates, which only this machine can reach.
+`OpenDoor` is for a port without certificates, which only this machine can reach: whoever shows the
+host's own token may use any name.
 
 A judgement does not hold for ever: tokens are taken back, certificates run out, an authority is
 replaced. So whoever keeps something open for a principal (a connection, a stream, a session of the
@@ -27,6 +28,7 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from hmac import compare_digest
 from typing import ClassVar, Final, Protocol
 
 import msgspec
@@ -93,15 +95,31 @@ class Door(Protocol):
 
 
 class OpenDoor:
-    """The door of a port without certificates: everyone is who they say they are."""
+    """The door of a port without certificates: who shows `token` is who they say they are.
+
+    All users of a machine reach its loopback; the token is what the host's own user can read
+    (`client.own_tokens`). Without a `token` everyone is let in, as hosts inside a test do.
+    """
+
+    def __init__(self, token: str = "") -> None:
+        self.token = token
 
     def nobody(self) -> Principal:
-        """Anyone."""
+        """Anyone, where no token is asked for."""
+        if self.token:
+            raise NotLetIn(
+                why="this host asks for the token that it made at its start, which programs of "
+                "the user who started it find by themselves"
+            )
         return Principal("anyone", operator=True, anyone=True)
 
     def by_token(self, token: str) -> Principal:
-        """Tokens prove nothing where nothing is encrypted."""
-        raise NotLetIn(why="this port is not encrypted, and a token must not be shown on it")
+        """Anyone, for the host's own token."""
+        if not self.token:
+            raise NotLetIn(why="this port is not encrypted, and a token must not be shown on it")
+        if not compare_digest(token.encode(), self.token.encode()):
+            raise NotLetIn(why="this token is not the one that the host has printed at its start")
+        return Principal("anyone", operator=True, anyone=True)
 
     def by_handshake(self, certificate: bytes) -> Principal:
         """Nobody comes here with a handshake."""

@@ -9,6 +9,7 @@ told is found before anything starts.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
@@ -17,9 +18,11 @@ from functools import partial
 from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
+from nomospace.client.own_tokens import OwnToken, link_key
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.law import CompiledLaw
+from nomospace.node.addresses import Address
 from nomospace.node.clients import Clients
 from nomospace.node.clock import Clock
 from nomospace.node.config import Config
@@ -104,6 +107,8 @@ class Server:
             self._journalist = Journalist(config.host.name, lambda: self.host.core)
         self._watch: asyncio.Task[None] | None = None
         self.identity: Any = None
+        self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
+        """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
         self.work = Work()
         """Who compiles the laws and reads the ontologies of others."""
@@ -194,6 +199,8 @@ class Server:
         )
         await self.listener.start()
         parts.push_async_callback(self.listener.stop)
+        parts.callback(self.own.close)
+        self.keep_token(*self.listener.bound)
         if isinstance(links, Dialled):
             links.advertise = settings.advertise or (self.listener.advertised,)
         await links.start()
@@ -203,9 +210,10 @@ class Server:
         if config.services.http:
             from nomospace.node.services.hosting import services_of
 
-            services = services_of(config, self.door(), self.identity, self.metrics.render)
+            services = services_of(self)
             services.work = self.work
             self.services = await parts.enter_async_context(services)
+            self.keep_token(*self.services.bound)
         if self._journalist is not None:
             sealing = Sealing(store, config.store, config.journal, self.note)
             sealing.start()
@@ -264,7 +272,8 @@ class Server:
         folder = None if self.identity is None else self.identity.folder
         secretaries = Secretaries(
             config.secretaries,
-            token=config.services.token or config.host.name,
+            token=config.services.token,
+            name=config.host.name,
             authority=None if folder is None else str(folder / "authority.pem"),
         )
         return EnrollingHost(config.host.name, secretaries=secretaries, **options)
@@ -291,7 +300,11 @@ class Server:
         from nomospace.node.tcp import TcpLinks
 
         return TcpLinks(
-            settings.name, identity=self.identity, seeds=settings.join, on_note=self.note
+            settings.name,
+            identity=self.identity,
+            seeds=settings.join,
+            on_note=self.note,
+            key=link_key() if settings.insecure else b"",
         )
 
     def _accept_host(self, arrival: Any) -> asyncio.Protocol:
@@ -313,7 +326,7 @@ class Server:
 
     def _door(self) -> Door:
         if self.identity is None:
-            return OpenDoor()
+            return OpenDoor(self.own.token)
         from nomospace.node.door import TrustDoor
 
         return TrustDoor(self.identity, self._now)
@@ -325,6 +338,21 @@ class Server:
                 await self.work.law(text.text, text.name, agent)
             except NomospaceError as error:
                 shelf.failed(text, error)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What this machine may be called in addresses: as it advertises, and is certified."""
+        said = [Address.parse(text).host for text in self.config.host.advertise]
+        certified = () if self.identity is None else self.identity.certificate.addresses
+        return (*said, *certified)
+
+    def keep_token(self, *bound: Address) -> None:
+        """Let this user's programs find the host's own token by the addresses it listens at."""
+        for address in bound if self.own.token else ():
+            try:
+                self.own.keep(*address)
+            except NomospaceError as error:
+                self.note("token-not-kept", address=str(address), why=str(error))
 
     def _checked(self, shelf: LawShelf, law: str | LawText) -> CompiledLaw:
         """A law that a client names; one that could not be enforced here is refused."""

@@ -20,6 +20,8 @@ for what waits to be sent.
 from __future__ import annotations
 
 import asyncio
+import hmac
+import secrets
 import ssl
 import time
 from collections.abc import Iterable
@@ -62,6 +64,7 @@ PENDING_FRAMES_MAX: Final = 256
 """Frames that wait while one host is dialled."""
 TICK_S: Final = 1.0
 """How often connections are looked after, and their certificates looked at again."""
+NONCE_BYTES: Final = 32
 STOP_S: Final = 1.0
 """How long a stop waits for what was sent to go out."""
 
@@ -70,7 +73,8 @@ class TcpLinks:
     """The links of one host. `join` names seeds; `Listener(on_host=links.accept)` brings callers.
 
     `advertise` is where others can dial this host. `life` grows with every start of the host; the
-    machine's clock does by default.
+    machine's clock does by default. Without certificates `key` is what all hosts of one user have:
+    who calls has to prove that it is one of them, with the nonce that it is greeted with.
     """
 
     def __init__(
@@ -83,11 +87,13 @@ class TcpLinks:
         on_note: OnNote | None = None,
         life: int | None = None,
         seed: int | None = None,
+        key: bytes = b"",
     ) -> None:
         self.name = check_name("a host", name)
         if identity is not None and identity.name != name:
             raise NotItsName(name=name, certified=identity.name)
         self.identity = identity
+        self._key = key
         self.advertise = tuple(advertise)
         self._seeds = tuple(self._checked(address) for address in seeds)
         self._life = time.time_ns() // 1000 if life is None else life
@@ -287,12 +293,31 @@ class TcpLinks:
         if not self._running or len(self._all) > PEERS_MAX:
             self.complain(peer, "too-many", f"there are {len(self._all):,} links")
             return
-        greeting = Greeting(LINK_VERSION, self.name, self._life, peer.call, self.advertise)
+        if not self._key:
+            self._greet(peer)
+        elif not peer.dialled:  # else the other side greets first
+            peer.nonce = secrets.token_bytes(NONCE_BYTES)
+            self._greet(peer)
+
+    def _greet(self, peer: Peer, proof: bytes = b"") -> None:
+        name, life, call = self.name, self._life, peer.call
+        greeting = Greeting(LINK_VERSION, name, life, call, self.advertise, peer.nonce, proof)
         peer.send(encode_word(greeting))
+
+    def _prove(self, nonce: bytes, name: str) -> bytes:
+        """What shows that a caller of this name has the key, on this connection alone."""
+        return hmac.digest(self._key, nonce + name.encode(), "sha256")
 
     def greeted(self, peer: Peer, greeting: Greeting) -> None:
         """The other side has said who it is: it becomes the link to that host, or not."""
         name = peer.name
+        if self._key and peer.dialled:
+            self._greet(peer, self._prove(greeting.nonce, self.name))
+        elif self._key and not hmac.compare_digest(
+            greeting.proof, self._prove(peer.nonce, name)
+        ):
+            self.complain(peer, "not-let-in", "it is no host of the user who runs this one")
+            return
         if greeting.version != LINK_VERSION:
             why = f"it speaks version {greeting.version} of links, we speak {LINK_VERSION}"
             self.complain(peer, "other-version", why)

@@ -189,7 +189,7 @@ def test_what_the_law_server_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
             assert await _refused(fetch(put, method="DELETE")) == (405, "services.no-such-resource")
             assert len(at.laws.library) == 0
             reader, writer = await asyncio.open_connection("127.0.0.1", _port(at.url))
-            head = "PUT /laws/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t0ken\r\n"
+            head = "PUT /laws/echo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer t0ken\r\n"
             writer.write(f"{head}Content-Length: 9\r\n\r\nlaw".encode())
             assert b" 408 " in await reader.readline()  # a slow sender does not hold it up
             writer.close()
@@ -210,8 +210,8 @@ def test_not_again_what_the_client_has() -> None:
         async with services() as at:
             await _put(f"{at.url}/laws/echo", ECHO)
             reader, writer = await asyncio.open_connection("127.0.0.1", _port(at.url))
-            ask = f'GET /laws/echo HTTP/1.1\r\nHost: x\r\nIf-None-Match: "{FREE.hash}"\r\n\r\n'
-            writer.write(ask.encode())
+            head = "GET /laws/echo HTTP/1.1\r\nHost: localhost\r\n"
+            writer.write(f'{head}If-None-Match: "{FREE.hash}"\r\n\r\n'.encode())
             assert b" 304 " in await reader.readline()
             writer.close()
 

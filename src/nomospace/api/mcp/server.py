@@ -21,7 +21,7 @@ from nomospace.api.mcp import pages, tools
 from nomospace.api.mcp.member import Member, TooMany
 from nomospace.api.mcp.words import Answer
 from nomospace.errors import CallerError
-from nomospace.node.services.web import NoToken, Web, problem, tokens
+from nomospace.node.services.web import NoToken, Web, let_in, problem, tokens
 
 if TYPE_CHECKING:
     import anyio
@@ -310,6 +310,7 @@ class _Guard:
             if name == b"authorization":
                 scheme, _, token = value.decode("latin-1").partition(" ")
                 if scheme.lower() == "bearer" and self._allows(token.strip()) is not None:
+                    let_in(scope)
                     return True
         return False
 

@@ -7,13 +7,15 @@ Law server, controller service and secretary are one HTTP service with one folde
 
 Who may change something says so with a token of the trust folder (`nomospace trust issue token`).
 One with the scope `operator` may put laws, register hosts and change rolls. A host speaks to
-secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`. What the host
-itself counts is at `/metrics`.
+secretaries with a token for the agent `host@NAME`, which stands for the host `NAME`. Services of a
+host without certificates take that host's own token for all of it (`client.own_tokens`); followed
+by a point and a name, it stands for the host of that name. What the host itself counts is at
+`/metrics`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +23,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 from nomospace.law import read_source
 from nomospace.node.addresses import Address
-from nomospace.node.config import Config
-from nomospace.node.identity import Identity
 from nomospace.node.principals import Door, NotLetIn, Principal
 from nomospace.node.services.controllers import ControllerService
 from nomospace.node.services.lawserver import LawServer
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from nomospace.node.notes import OnNote
+    from nomospace.node.serve import Server
+
 HOST: Final = "host@"
 """The agents that stand for hosts."""
 
@@ -45,7 +48,8 @@ class Services:
 
     `laws_from` is a folder of law files that are put into the library at the start, each under the
     name that the law gives itself. `more` are routes that are served beside them. `certificate` and
-    `key` are PEM files; without them only the loopback is served.
+    `key` are PEM files; without them only the loopback is served. `names` are what requests may call
+    this machine.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Services:
         more: Iterable[Route] = (),
         certificate: Path | None = None,
         key: Path | None = None,
+        names: Collection[str] = (),
+        on_note: OnNote | None = None,
     ) -> None:
         self._at = Address.parse(address)
         self._folder = folder
@@ -67,6 +73,8 @@ class Services:
         self._more = tuple(more)
         self._certificate = certificate
         self._key = key
+        self._names = names
+        self._on_note = on_note
         self.work: Work | None = None
         """Who reads the laws that come over HTTP, beside the loop."""
         self._laws: LawServer | None = None
@@ -81,6 +89,12 @@ class Services:
         """Where they are."""
         assert self._web is not None, "services that run have an address"
         return self._web.url
+
+    @property
+    def bound(self) -> tuple[Address, ...]:
+        """All places that they are served at, as numbers."""
+        assert self._web is not None, "services that run have an address"
+        return self._web.bound
 
     @property
     def laws(self) -> LawServer:
@@ -104,6 +118,8 @@ class Services:
                 self._at.port,
                 certificate=self._certificate,
                 key=self._key,
+                names=self._names,
+                on_note=self._on_note,
             )
             await self._web.__aenter__()
         except BaseException:
@@ -140,14 +156,12 @@ class Services:
 def allowed(door: Door) -> tuple[Allows, Allows]:
     """Who a token stands for at a host's door: as an operator, and as a host.
 
-    At an open door, which only this machine can reach, a host is believed to be who it says.
+    At an open door a host that shows the token is believed to be who it says.
     """
 
     def principal(token: str) -> Principal | None:
         with suppress(NotLetIn):
             return door.by_token(token)
-        with suppress(NotLetIn):
-            return door.nobody()
         return None
 
     def operator(token: str) -> str | None:
@@ -157,18 +171,16 @@ def allowed(door: Door) -> tuple[Allows, Allows]:
     def host(token: str) -> str | None:
         found = principal(token)
         if found is None:
-            return None
-        if found.anyone:
-            return token or None
+            own, _, name = token.partition(".")
+            said = principal(own) if name else None
+            return name if said is not None and said.anyone else None
         named = [agent.removeprefix(HOST) for agent in found.agents if agent.startswith(HOST)]
         return named[0] if len(named) == 1 else None
 
     return operator, host
 
 
-def services_of(
-    config: Config, door: Door, identity: Identity | None, metrics: Callable[[], bytes]
-) -> Services:
+def services_of(server: Server) -> Services:
     """The services that a host's configuration asks for under `[services]`.
 
     What they keep is in a folder beside the host's store, or forgotten when the store is.
@@ -177,9 +189,10 @@ def services_of(
     from starlette.routing import Route
 
     async def show(_: Request) -> Response:
-        return Response(metrics(), media_type="text/plain; version=0.0.4")
+        return Response(server.metrics.render(), media_type="text/plain; version=0.0.4")
 
-    operators, hosts = allowed(door)
+    config, identity = server.config, server.identity
+    operators, hosts = allowed(server.door())
     name, store = config.host.name, config.store
     pem = None if identity is None else identity.folder / "hosts" / name
     place = Path(name) if "://" in store else Path(store.removeprefix("sqlite:"))
@@ -192,4 +205,6 @@ def services_of(
         more=[Route("/metrics", show)],
         certificate=None if pem is None else pem / "host.pem",
         key=None if pem is None else pem / "host.key",
+        names=server.names,
+        on_note=server.note,
     )

@@ -31,7 +31,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from nomospace.client.http import BadAnswer, ServiceRefused, fetch
+from nomospace.client.http import BadAnswer, ServiceRefused, fetch, own_token_at
 from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
 from nomospace.node.services.keeping import Log
 from nomospace.node.services.web import (
@@ -274,14 +274,21 @@ class Secretaries:
 
     `ask` before a call of adoption goes to the core, `enrols` is for the core itself. Of laws
     without a secretary nobody is asked. `authority` is the PEM file of who certifies the services.
+    Without a `token` it is the own token of the service's host, which is then told this `name`.
     """
 
     def __init__(
-        self, addresses: Mapping[str, str], *, token: str, authority: str | None = None
+        self,
+        addresses: Mapping[str, str],
+        *,
+        token: str,
+        authority: str | None = None,
+        name: str = "",
     ) -> None:
         self._addresses = {law: url.rstrip("/") for law, url in addresses.items()}
         self._token = token
         self._authority = authority
+        self._name = name
         self._asked: dict[tuple[str, str], tuple[Term, ...] | NomospaceError] = {}
 
     def __contains__(self, law: str) -> bool:
@@ -340,9 +347,10 @@ class Secretaries:
 
     async def _tell(self, method: str, agent: str, law: str, body: bytes = b"") -> bytes:
         url = f"{self._addresses[law]}/communities/{law}/members/{quote(agent, safe='@')}"
+        token = self._token or f"{own_token_at(url)}.{self._name}"
         try:
             answer = await fetch(
-                url, method=method, body=body, token=self._token, authority=self._authority
+                url, method=method, body=body, token=token, authority=self._authority
             )
         except ServiceRefused as error:
             raise NotAdmitted(

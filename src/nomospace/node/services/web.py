@@ -1,17 +1,16 @@
 """What the HTTP services share: errors as problems, tokens, limits on bodies, a server that ends.
 
 Every refusal is a `problem+json` object (RFC 9457) with the lasting code of its error, so a program
-can tell what was wrong and a person what to do. Bodies have a size and a time; connections have a
-number. Without TLS a server listens on the loopback only: tokens travel in its requests.
+can tell what was wrong and a person what to do. Bodies have a size and a time; what connections
+have is in `web_port`. Without TLS a server listens on the loopback only: tokens travel in its
+requests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.node.addresses import Address
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -27,16 +27,13 @@ if TYPE_CHECKING:
     from starlette.routing import Route
     from uvicorn import Server
 
+    from nomospace.node.notes import OnNote
+    from nomospace.node.services.web_port import WebPort
+
 BODY_S: Final = 10.0
 """How long a client may take to send a body."""
-CONNECTIONS_MAX: Final = 256
-"""How many connections a server serves at a time; more are answered with 503."""
-IDLE_S: Final = 5
-"""How long a connection may stand idle between requests."""
-SOCKET_BYTES_MAX: Final = 1_000_000
-"""The largest message of a WebSocket."""
-START_S: Final = 10.0
-STOP_S: Final = 3
+STRANGER_BYTES_MAX: Final = 65_536
+"""The largest body of a request that shows no token."""
 
 Handler = Callable[["Request"], Awaitable["Response"]]
 Allows = Callable[[str], str | None]
@@ -241,7 +238,15 @@ def caller_of(request: Request, allows: Allows, what: str) -> str:
     caller = allows(token.strip() if scheme.lower() == "bearer" else "")
     if caller is None:
         raise NoToken(what=what)
+    let_in(request.scope)
     return caller
+
+
+def let_in(scope: MutableMapping[str, Any]) -> None:
+    """Who asks this has shown a good token: its connection is no stranger's while it asks."""
+    arrival = scope.get("state", {}).get("arrival")
+    if arrival is not None:
+        arrival.proven()
 
 
 def tokens(known: Mapping[str, str]) -> Allows:
@@ -273,11 +278,14 @@ class Web:
         certificate: Path | None = None,
         key: Path | None = None,
         sockets: bool = False,
+        names: Collection[str] = (),
+        on_note: OnNote | None = None,
     ) -> None:
         """`port` 0 finds a free one. `certificate` and `key` are PEM files for TLS. With `sockets`
-        it takes WebSockets, whose messages have at most `SOCKET_BYTES_MAX` bytes.
+        it takes WebSockets. `names` are what requests may call it, besides its addresses and the
+        loopback. Refusals of connections are told to `on_note`.
         """
-        if certificate is None and not _is_loopback(host):
+        if certificate is None and not Address(host, port).loopback:
             raise PlainAddress(host=host)
         self._app = app
         self._host = host
@@ -285,6 +293,9 @@ class Web:
         self._certificate = certificate
         self._key = key
         self._sockets = sockets
+        self._names = (host, *names)
+        self._on_note = on_note
+        self._listening: WebPort | None = None
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -298,41 +309,35 @@ class Web:
     @property
     def port(self) -> int:
         """The port that it listens on."""
-        assert self._server is not None, "a server that runs has a port"
-        port: int = self._server.servers[0].sockets[0].getsockname()[1]
-        return port
+        return self.bound[0].port
+
+    @property
+    def bound(self) -> tuple[Address, ...]:
+        """All places that it listens at, as numbers."""
+        assert self._listening is not None, "a server that runs has a port"
+        return self._listening.bound
 
     async def __aenter__(self) -> Self:
-        from uvicorn import Config
+        from nomospace.node.listen import CannotListen as Taken
+        from nomospace.node.services.web_port import QuietServer, Vetted, WebPort, config_of
 
-        self._server = _server_class()(
-            Config(
-                self._app,
-                host=self._host,
-                port=self._port,
-                ssl_certfile=self._certificate,
-                ssl_keyfile=self._key,
-                http="h11",
-                ws="websockets-sansio" if self._sockets else "none",
-                ws_max_size=SOCKET_BYTES_MAX,
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                limit_concurrency=CONNECTIONS_MAX,
-                timeout_keep_alive=IDLE_S,
-                timeout_graceful_shutdown=STOP_S,
-            )
-        )
-        self._task = asyncio.create_task(self._serve(self._server), name="web service")
+        app = Vetted(self._app, self._names)
+        config = config_of(app, self._certificate, self._key, sockets=self._sockets)
+        self._server = QuietServer(config)
+        # It listens nowhere by itself: connections come from the port.
+        self._task = asyncio.create_task(self._server.serve(sockets=[]), name="web service")
+        while not self._server.started and not self._task.done():
+            await asyncio.sleep(0)
+        if self._task.done():
+            await self._task  # it says why
+        address = Address(self._host, self._port)
+        listening = WebPort(address, config, self._server, on_note=self._on_note)
         try:
-            async with asyncio.timeout(START_S):
-                while not self._server.started and not self._task.done():
-                    await asyncio.sleep(0.005)
-        except TimeoutError:
+            await listening.start()
+        except Taken:
             await self.stop()
-        if not self._server.started:
-            raise CannotListen(host=self._host, port=self._port)
+            raise CannotListen(host=self._host, port=self._port) from None
+        self._listening = listening
         return self
 
     async def __aexit__(
@@ -344,39 +349,12 @@ class Web:
         await self.stop()
 
     async def stop(self) -> None:
-        """End it: requests under way get up to `STOP_S` seconds."""
+        """End it: requests under way get up to `web_port.STOP_S` seconds."""
+        if self._listening is not None:
+            await self._listening.stop()
         if self._server is not None and self._task is not None:
             self._server.should_exit = True
             await self._task
-
-    @staticmethod
-    async def _serve(server: Server) -> None:
-        try:
-            await server.serve()
-        except SystemExit:  # uvicorn's word for a port that is taken
-            return
-
-
-def _server_class() -> type[Server]:
-    from uvicorn import Server
-
-    class Quiet(Server):
-        """A server that leaves the process's signals alone: they are its program's."""
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield
-
-    return Quiet
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
