@@ -16,7 +16,7 @@ from playwright._impl._driver import compute_driver_executable
 
 from nomospace.api import guard, live, models, service, talking
 from nomospace.errors import NomospaceError
-from nomospace.node.services import web
+from nomospace.node.services import web, web_port
 from tests.docs.pages import Block, blocks
 from tests.repo.rooms import ROOT
 from tests.unit.api.running import Running, host
@@ -75,7 +75,7 @@ def test_every_route_is_on_the_page(running: Running) -> None:
 
 
 def test_every_error_of_the_room_is_in_the_table() -> None:
-    rows = dict(re.findall(r"^\| `(api\.[a-z-]+)` \| ([0-9, ]*)", TEXT, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `((?:api|limits)\.[a-z-]+)` \| ([0-9, ]*)", TEXT, re.MULTILINE))
     raised: dict[str, Any] = {}
     for room in ROOMS:
         module = import_module(f"nomospace.api.{room}")
@@ -93,9 +93,16 @@ def test_the_limits_are_those_of_the_code() -> None:
     table = dict(re.findall(r"^\| ([^|]+) \| ([0-9][^|]*) \|$", limits, re.MULTILINE))
     assert table == {
         "a body, in bytes": f"{guard.BODY_BYTES_MAX:,}",
-        "a message of a socket, in bytes": f"{web.SOCKET_BYTES_MAX:,}",
+        "a body of a request without a token, in bytes": f"{web.STRANGER_BYTES_MAX:,}",
+        "a head of a request, in bytes": f"{web_port.HEAD_BYTES_MAX:,}",
+        "a message of a socket, in bytes": f"{web_port.SOCKET_BYTES_MAX:,}",
         "requests of one token, a second and at once": f"{guard.RATE_S:g} and {guard.BURST:g}",
-        "connections at a time": f"{web.CONNECTIONS_MAX:,}",
+        "requests and sockets of one token under way": f"{guard.UNDER_WAY_MAX:,}",
+        "connections at a time": f"{web_port.LIMITS.connections_max:,}",
+        "connections of one address": f"{web_port.LIMITS.per_address_max:,}",
+        "connections that show no token": f"{web_port.LIMITS.strangers_max:,}",
+        "these of one address": f"{web_port.LIMITS.strangers_per_address_max:,}",
+        "seconds that these stay": f"{web_port.LIMITS.stranger_s:g}",
         "seconds that a question waits": f"{service.WAIT_S_MAX:g}",
         "tuples that one request writes": f"{models.ROWS_MAX:,}",
         "letters kept of one membership": f"{service.INBOX_MAX:,}",

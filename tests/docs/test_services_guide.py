@@ -8,9 +8,10 @@ import pytest
 
 from nomospace.client.http import TIMEOUT_S
 from nomospace.errors import NomospaceError
+from nomospace.node.services import web_port
 from nomospace.node.services.controllers import AGAIN_S
 from nomospace.node.services.secretaries import COMMUNITIES_MAX
-from nomospace.node.services.web import BODY_S, CONNECTIONS_MAX
+from nomospace.node.services.web import BODY_S
 from nomospace.services.controllers import HOSTS_MAX, LEASE_US
 from nomospace.services.laws import LAWS_MAX, TEXT_BYTES_MAX, VERSIONS_MAX
 from nomospace.services.mediator import (
@@ -37,7 +38,8 @@ LIMITS = {
     "subscriptions of one client": OF_CLIENT_MAX,
     "attributes in a subscription": CRITERIA_MAX,
     "attributes of a publication": ATTRIBUTES_MAX,
-    "connections to the services at a time": CONNECTIONS_MAX,
+    "connections to the services at a time": web_port.LIMITS.connections_max,
+    "connections that show no token": web_port.LIMITS.strangers_max,
     "seconds for a request's body": int(BODY_S),
 }
 RAISING = (
@@ -48,6 +50,7 @@ RAISING = (
     "node.services.mediators",
     "node.services.secretaries",
     "node.services.web",
+    "node.services.web_port",
 )
 ANSWERED = {
     "secretary.no-such-community",
@@ -55,6 +58,8 @@ ANSWERED = {
     "services.body-too-large",
     "services.body-too-slow",
     "services.no-token",
+    "services.other-host",
+    "services.other-site",
 }
 """What a service answers: programs meet it as `ServiceRefused`."""
 

@@ -32,6 +32,8 @@ class RealHost:
         self.name = name
         self.port = port or free_port()
         self.at = "127.0.0.1"
+        self.said: dict[str, Any] = {}
+        """What it said when it was ready."""
         if "--listen" not in arguments:
             arguments = (*arguments, "--listen", f"{self.at}:{self.port}")
         self._process = Process(name, folder, [*arguments, "--log", "json"])
@@ -48,7 +50,7 @@ class RealHost:
 
     async def ready(self) -> None:
         """Wait until it serves."""
-        said = await self._process.ready()
+        self.said = said = await self._process.ready()
         self.at, _, port = said["address"].rpartition(":")
         self.port = int(port)
 

@@ -16,6 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from nomospace.client import own_tokens
 from nomospace.client.dialling import ALPN
 from nomospace.node.clients import CLIENTS_MAX
 from nomospace.wire.framing import join
@@ -105,13 +106,14 @@ async def _come(host: RealHost, number: int, greeted: bool) -> socket.socket:
     async with asyncio.timeout(20):
         await loop.sock_connect(sock, (host.at, host.port))
         if greeted:
-            await loop.sock_sendall(sock, _hello(number))
+            await loop.sock_sendall(sock, _hello(host, number))
             await loop.sock_recv(sock, 65_536)
     return sock
 
 
-def _hello(number: int) -> bytes:
-    hello = Hello(VERSION, f"idle session {number:08}", f"idle-{number}")
+def _hello(host: RealHost, number: int) -> bytes:
+    token = own_tokens.find(host.at, host.port)
+    hello = Hello(VERSION, f"idle session {number:08}", f"idle-{number}", token=token)
     return join([ALPN.encode(), pack_frame(hello)])
 
 

@@ -101,9 +101,13 @@ class Raw:
 
     async def frame(self) -> list[Any]:
         """The next frame."""
+        return unpack_frame(await self.body())
+
+    async def body(self) -> bytes:
+        """The bytes of the next frame."""
         async with asyncio.timeout(WAIT_S):
             size = int.from_bytes(await self._reader.readexactly(4), "big")
-            return unpack_frame(await self._reader.readexactly(size))
+            return await self._reader.readexactly(size)
 
     async def hello(self, agent: str, *, token: str = "", session: str = SESSION) -> list[Any]:
         """Say hello; the welcome. Raises what the host refuses it with."""

@@ -7,6 +7,7 @@ Afterwards the host has let go of every connection, and its memory has not grown
 from __future__ import annotations
 
 import asyncio
+import hmac
 import random
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,9 +15,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from nomospace.client import own_tokens
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
 from nomospace.node.listen import Limits
-from nomospace.node.peering import LINK_VERSION, Greeting, encode_word
+from nomospace.node.peering import LINK_VERSION, Greeting, decode_word, encode_word
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import join
 from nomospace.wire.talk import TALK_BYTES_MAX, VERSION, Hello, pack_frame
@@ -56,14 +58,22 @@ class Target:
     async def client(self, agent: str) -> Raw:
         """A client that was let in."""
         raw = await Raw.client(self.host, self.trust)
-        token = "" if self.trust is None else self.trust.token(f"{agent}@{self.host.name}")
+        if self.trust is None:
+            token = own_tokens.find(self.host.at, self.host.port)
+        else:
+            token = self.trust.token(f"{agent}@{self.host.name}")
         await raw.hello(f"{agent}@{self.host.name}", token=token)
         return raw
 
     async def peer(self) -> Raw:
         """A host that has greeted."""
         raw = await self.open(HOST_ALPN)
-        raw.send(join([encode_word(Greeting(LINK_VERSION, "eve", 1, 1, ()))]))
+        proof = b""
+        if self.trust is None:
+            greeted = decode_word(await raw.body())
+            assert isinstance(greeted, Greeting)
+            proof = hmac.digest(own_tokens.link_key(), greeted.nonce + b"eve", "sha256")
+        raw.send(join([encode_word(Greeting(LINK_VERSION, "eve", 1, 1, (), proof=proof))]))
         return raw
 
 

@@ -7,6 +7,13 @@ from tests.repo.rooms import ROOT
 
 PAGE = (ROOT / "docs" / "hosts" / "attacks.md").read_text("utf-8")
 HERE = Path(__file__).parent
+FILES = (
+    "test_attacks.py",
+    "test_doors.py",
+    "test_insiders.py",
+    "test_tenants.py",
+    "test_web_doors.py",
+)
 NO_ATTACKS = {"test_all_of_it_is_in_the_journal", "test_certified_hosts_believe_each_other"}
 
 
@@ -17,12 +24,12 @@ def _tests(*files: str) -> set[str]:
 
 def test_the_page_and_the_tests_are_the_same_attacks() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    attacks = _tests("test_attacks.py", "test_insiders.py", "test_doors.py", "test_tenants.py")
+    attacks = _tests(*FILES)
     assert named == attacks - NO_ATTACKS
 
 
 def test_the_page_names_codes_that_there_are() -> None:
     source = "\n".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
-    codes = re.findall(r"`((?:node|client|wire|space|law|store|limits)\.[a-z-]+)`", PAGE)
+    codes = re.findall(r"`((?:node|client|wire|space|law|store|services|limits)\.[a-z-]+)`", PAGE)
     assert codes
     assert [code for code in codes if f'"{code}"' not in source] == []

@@ -313,9 +313,7 @@ class TcpLinks:
         name = peer.name
         if self._key and peer.dialled:
             self._greet(peer, self._prove(greeting.nonce, self.name))
-        elif self._key and not hmac.compare_digest(
-            greeting.proof, self._prove(peer.nonce, name)
-        ):
+        elif self._key and not hmac.compare_digest(greeting.proof, self._prove(peer.nonce, name)):
             self.complain(peer, "not-let-in", "it is no host of the user who runs this one")
             return
         if greeting.version != LINK_VERSION:

@@ -48,8 +48,8 @@ class Services:
 
     `laws_from` is a folder of law files that are put into the library at the start, each under the
     name that the law gives itself. `more` are routes that are served beside them. `certificate` and
-    `key` are PEM files; without them only the loopback is served. `names` are what requests may call
-    this machine.
+    `key` are PEM files; without them only the loopback is served. `names` are what requests may
+    call this machine.
     """
 
     def __init__(

@@ -178,6 +178,11 @@ class HttpConnection(H11Protocol):
 class SocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket that tells its port when it is gone."""
 
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True  # refused is answered; uvicorn would call it an error
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.app_state["arrival"].ended()
         super().connection_lost(exc)
