@@ -24,6 +24,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import (
@@ -41,7 +42,7 @@ from typing import (
 
 from nomospace import client, node
 from nomospace.client.correlation import Correlation
-from nomospace.client.listening import LISTENER, Run, refuse_waiting
+from nomospace.client.listening import late, refuse_waiting
 from nomospace.client.membership import Letter
 from nomospace.client.reactions import (
     LISTENER_TIMEOUT_S,
@@ -129,9 +130,10 @@ class _Background:
         if loop is None:
             work.close()
             raise client.Closed(what="the last host of this process")
-        if threading.current_thread() is self._thread:
+        error = WouldBlock() if threading.current_thread() is self._thread else late()
+        if error is not None:
             work.close()
-            raise WouldBlock
+            raise error
         future = asyncio.run_coroutine_threadsafe(work, loop)
         try:
             return future.result()
@@ -672,7 +674,7 @@ class Space:
         ('alarm', 'fire')
         """
         handle: ReactionHandle[Any] = ReactionHandle(self)
-        wrapped = _in_step(listener, handle) if strength == STRONG else _in_thread(listener, handle)
+        wrapped = _wrapped(listener, handle)
 
         def register() -> None:
             react: Any = self._it.react
@@ -782,41 +784,10 @@ class ReactionHandle(Generic[S]):
         _background.wait(self._it.wait_fired(count))
 
 
-def _in_step(listener: Listener, handle: ReactionHandle[Any]) -> AsyncListener:
-    def strong(found: Tuple, source: str, it: client.ReactionHandle[Any]) -> None:
+def _wrapped(listener: Listener, handle: ReactionHandle[Any]) -> AsyncListener:
+    @wraps(listener)  # reports name the program's own
+    def wrapped(found: Tuple, source: str, it: client.ReactionHandle[Any]) -> None:
         handle._it = it  # it may fire before its registration has returned
         listener(found, source, handle)
 
-    return strong
-
-
-def _in_thread(listener: Listener, handle: ReactionHandle[Any]) -> AsyncListener:
-    async def weak(found: Tuple, source: str, it: client.ReactionHandle[Any]) -> None:
-        handle._it = it
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def settle(error: Exception | None) -> None:
-            if done.done():  # it was given up
-                return
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
-
-        def work() -> None:
-            run = Run()
-            LISTENER.set(run)  # the thread's own context
-            error = None
-            try:
-                listener(found, source, handle)
-            except Exception as raised:
-                error = raised
-            run.active = False
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(settle, error)
-
-        threading.Thread(target=work, name=f"listener of {it.space.name}", daemon=True).start()
-        await done
-
-    return weak
+    return wrapped

@@ -7,12 +7,12 @@ from inspect import getmembers, isclass, signature
 import pytest
 
 from nomospace.client.agent import NAME_MAX
+from nomospace.client.listening import LIMIT_S
 from nomospace.client.membership import MAIL_MAX
 from nomospace.client.program import STATE_BYTES_MAX
 from nomospace.client.reactions import FIRINGS_MAX as WAITING_FIRINGS_MAX
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import ROWS_MAX, Space
-from nomospace.client.watchdog import LIMIT_S
 from nomospace.errors import NomospaceError
 from nomospace.host.core import HELD_MAX
 from nomospace.host.governed import OUTSTANDING_MAX
@@ -105,7 +105,7 @@ def test_limits(what: str) -> None:
 def test_limits_in_prose() -> None:
     assert f"1 to {WIDTH_MAX} fields" in SECTIONS["Templates"]
     reactions = " ".join(SECTIONS["Reactions"].split())
-    assert f"stopped after {LIMIT_S:g} s" in reactions
+    assert f"for more than {LIMIT_S:g} s" in reactions
     assert f"`listener_timeout`, {LISTENER_TIMEOUT_S:g} s by default" in reactions
     assert f"When {WAITING_FIRINGS_MAX:,} firings wait" in reactions
     assert f"after {FIRINGS_MAX:,} firings in one step" in reactions

@@ -256,7 +256,7 @@ class Talk:
         return {}
 
     async def _react(self, key: int | str, asked: _React) -> None:
-        def fired(found: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
+        async def fired(found: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
             self._tell({"of": key, "fired": m.TupleFound.of(found).model_dump()})
 
         space = await self._seat.space(asked.space)

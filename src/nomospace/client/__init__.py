@@ -17,7 +17,7 @@ from nomospace.client.connection import (
     Report,
     TimedOut,
 )
-from nomospace.client.listening import WaitingInListener
+from nomospace.client.listening import ListenerOverran, WaitingInListener
 from nomospace.client.membership import Letter, Membership
 from nomospace.client.program import BadProgram, BadState, Departed, Program, program
 from nomospace.client.reactions import (
@@ -30,7 +30,6 @@ from nomospace.client.reactions import (
 )
 from nomospace.client.space import NoLease, Space, Taking, TooManyRows
 from nomospace.client.tuples import BadDuration, BadPlace, Tuple
-from nomospace.client.watchdog import ListenerOverran
 
 __all__ = [
     "SYSTEM",

@@ -1,29 +1,42 @@
 """Reactions as a program holds them: the handle, and how listeners are run.
 
-A weak reaction's listener runs some time after its tuple was found, in the event loop, for one
-firing after the other; firings of different reactions do not wait for each other. It may be
-`async def`. A strong reaction's listener runs inside the host's step that detected the tuple, so
-it is a plain function, and what it does through `handle.space` is part of that step (LIME 2.2.4).
+A weak reaction's listener runs some time after its tuple was found, for one firing after the
+other; firings of different reactions do not wait for each other. An `async def` runs in the event
+loop, a plain function in a thread, so that it cannot hold the loop. In virtual time, where there
+are no threads, it runs in the loop. A strong reaction's listener runs inside the host's step that
+detected the tuple, so it is a plain function, and what it does through `handle.space` is part of
+that step (LIME 2.2.4).
 
-A listener that fails harms nobody: what it raises is reported, and the reaction goes on. One that
-does not return is stopped: a plain one after `LIMIT_S`, an `async` one after the host's
-`listener_timeout`. A listener that falls behind by `FIRINGS_MAX` firings has its reaction disabled
-and reported: the tuples are still in the space, and `enable` reacts to them anew.
+A listener that fails harms nobody: what it raises is reported, and the reaction goes on. An `async`
+one is cancelled after the host's `listener_timeout`. A plain one cannot be stopped; `listening`
+says what is done about it. A listener that falls behind by `FIRINGS_MAX` firings has its reaction
+disabled and reported: the tuples are still in the space, and `enable` reacts to them anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
+from types import coroutine
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from nomospace.client.connection import Closed, Connection, Firing, Found, Report
-from nomospace.client.listening import LISTENER, Run, WaitingInListener
+from nomospace.client.listening import (
+    LIMIT_S,
+    LISTENER,
+    ListenerOverran,
+    Run,
+    WaitingInListener,
+    late,
+    stack_of,
+)
 from nomospace.client.tuples import Tuple, agent_id, as_tuple, as_tuples
-from nomospace.client.watchdog import LIMIT_S, ListenerOverran, guard
 from nomospace.errors import CallerError
 from nomospace.terms.templates import Template, freeze_tuple
 
@@ -37,7 +50,7 @@ STRENGTHS: Final = (STRONG, WEAK)
 FIRINGS_MAX: Final = 10_000
 """How many firings of one reaction may wait for its listener."""
 LISTENER_TIMEOUT_S: Final = 30.0
-"""How long an `async` listener may take by default."""
+"""How long a weak listener may take by default."""
 
 S = TypeVar("S")
 Listener = Callable[[Tuple, str, "ReactionHandle[Any]"], "Awaitable[None] | None"]
@@ -126,25 +139,25 @@ class Step:
     def out(self, *fields: object, to: str | None = None) -> None:
         """Write a tuple."""
         frozen = freeze_tuple(fields)
-        self._shielded("out", frozen, agent_id("to", to))
+        self._do("out", frozen, agent_id("to", to))
 
     def take_nowait(self, *template: object) -> Tuple | None:
         """Take a tuple of this host, or give `None`."""
-        found = self._shielded("take_nowait", Template.of(template))
+        found = self._do("take_nowait", Template.of(template))
         return None if found is None else as_tuple(found)
 
     def read_nowait(self, *template: object) -> Tuple | None:
         """Read a tuple of this host, or give `None`."""
-        found = self._shielded("read_nowait", Template.of(template))
+        found = self._do("read_nowait", Template.of(template))
         return None if found is None else as_tuple(found)
 
     def take_all(self, *template: object) -> list[Tuple]:
         """Take every tuple of this host that matches."""
-        return as_tuples(self._shielded("take_all", Template.of(template)))
+        return as_tuples(self._do("take_all", Template.of(template)))
 
     def read_all(self, *template: object) -> list[Tuple]:
         """Read every tuple of this host that matches."""
-        return as_tuples(self._shielded("read_all", Template.of(template)))
+        return as_tuples(self._do("read_all", Template.of(template)))
 
     def take(self, *template: object, **options: object) -> Tuple:
         """Refused: it would wait, and a listener must not. Raises `WaitingInListener`."""
@@ -154,16 +167,13 @@ class Step:
         """Refused: it would wait, and a listener must not. Raises `WaitingInListener`."""
         raise WaitingInListener(operation="read", space=self.name)
 
-    def _shielded(self, operation: str, *args: Any) -> Any:
+    def _do(self, operation: str, *args: Any) -> Any:
         firing = self._home._firing
         if firing is None:
             raise OutsideStep(space=self.name)
-        watch = guard()
-        watch.enter()
-        try:
-            return getattr(firing, operation)(*args, space=self.name)
-        finally:
-            watch.leave()
+        if (error := late()) is not None:
+            raise error
+        return getattr(firing, operation)(*args, space=self.name)
 
 
 class ReactionHandle(Generic[S]):
@@ -190,9 +200,11 @@ class ReactionHandle(Generic[S]):
         "_forget",
         "_id",
         "_listener",
+        "_loop",
         "_queue",
         "_ready",
         "_task",
+        "_threaded",
         "_timeout",
         "_watchers",
         "at",
@@ -234,7 +246,11 @@ class ReactionHandle(Generic[S]):
         self.error: BaseException | None = None
         """Why the host did not register it, when it did not."""
         self._connection = connection
+        self._loop = asyncio.get_running_loop()
         self._listener = listener
+        self._threaded = not inspect.iscoroutinefunction(listener) and getattr(
+            self._loop, "has_threads", True
+        )
         self._timeout = timeout_s
         self._forget = forget
         self._id: str | None = None
@@ -251,23 +267,22 @@ class ReactionHandle(Generic[S]):
 
     def disable(self) -> None:
         """Let it sleep: its listener is not run until `enable`. Firings that wait are dropped."""
-        if self.state == "enabled":
+        if self.state == "enabled" and self._in_loop(self.disable):
             self.state = "disabled"
             self._queue.clear()
             self._adjust("disable")
 
     def enable(self) -> None:
         """Wake it. It forgets what it reacted to, so it reacts to all that matches now (LIME)."""
-        if self.state == "disabled":
+        if self.state == "disabled" and self._in_loop(self.enable):
             self.state = "enabled"
             self._adjust("enable")
 
     def remove(self) -> None:
         """Take it out of the space; it never fires again. Removing twice is harmless."""
-        if self.state == "removed":
-            return
-        self._end()
-        self._adjust("remove")
+        if self.state != "removed" and self._in_loop(self.remove):
+            self._end()
+            self._adjust("remove")
 
     async def wait_registered(self) -> None:
         """Wait until the host has registered it; raises what the host refused it with.
@@ -330,19 +345,25 @@ class ReactionHandle(Generic[S]):
         step = self.space
         assert isinstance(step, Step)
         step._firing = firing
+        self._begin()
         try:
             result = self._call(firing.tuple)
-            if inspect.isawaitable(result):
-                if inspect.iscoroutine(result):
-                    result.close()
-                raise BadListener(given=_name(self._listener), why=_PLAIN)
-        except Exception as error:
-            self._failed(error)
         finally:
             step._firing = None
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            self._failed(BadListener(given=_name(self._listener), why=_PLAIN))
         self._done()
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _in_loop(self, then: Callable[[], None]) -> bool:
+        """Whether this is the loop's thread; else (a listener's) let it be done there, soon."""
+        if asyncio._get_running_loop() is self._loop:
+            return True
+        self._loop.call_soon_threadsafe(then)
+        return False
 
     def _adjust(self, what: str) -> None:
         if self._id is not None:
@@ -355,18 +376,27 @@ class ReactionHandle(Generic[S]):
             self._forget(self)
             self._wake(self._watchers)
 
-    def _call(self, found: Found) -> Any:
-        """Run the listener for one firing, under the watch; an `async` one gives its coroutine."""
+    def _begin(self) -> None:
+        """The listener is about to be run for one firing."""
         self._busy = True
         if self.mode == ONCE:
             self._end()
-        run = Run()
-        token = LISTENER.set(run)
+
+    def _call(self, found: Found) -> Any:
+        """Run the listener in this thread and report what goes wrong; an `async` one gives its
+        coroutine.
+        """
+        run = Run(self._who, LIMIT_S)
+        result, told = None, False
         try:
-            return guard().call(LIMIT_S, self._listener, as_tuple(found), found.source, self)
-        finally:
-            run.active = False
-            LISTENER.reset(token)
+            result = run.hold(self._listener, as_tuple(found), found.source, self)
+        except Exception as error:
+            self._failed(error)
+            told = isinstance(error, ListenerOverran)
+        run.active = False
+        if not told and (overran := run.overran()) is not None:
+            self._failed(overran)
+        return result
 
     def _next(self) -> None:
         """Run a weak listener for the oldest firing; one callback of the loop for each."""
@@ -374,34 +404,75 @@ class ReactionHandle(Generic[S]):
         if not self._queue:
             return
         found = self._queue.popleft()
-        try:
-            result = self._call(found)
-        except Exception as error:
-            self._failed(error)
-        else:
-            if inspect.isawaitable(result):
-                self._task = asyncio.ensure_future(self._finish(result))
-                return
+        self._begin()
+        if self._threaded:
+            self._task = asyncio.ensure_future(self._finish(self._in_thread, found))
+            return
+        result = self._call(found)
+        if inspect.isawaitable(result):
+            self._task = asyncio.ensure_future(self._finish(self._in_time, result))
+            return
         self._done()
         self._go_on()
 
-    async def _finish(self, result: Awaitable[None]) -> None:
-        """Await an `async` listener within its time."""
-        run = Run(asyncio.current_task())
-        LISTENER.set(run)  # the task's own context: gone when it ends
-        limit = asyncio.timeout(self._timeout)
+    async def _finish(self, listen: Callable[[Any], Awaitable[None]], given: Any) -> None:
         try:
-            async with limit:
-                await result
-        except TimeoutError as error:
-            self._failed(ListenerOverran(limit_s=self._timeout) if limit.expired() else error)
+            await listen(given)
         except Exception as error:
             self._failed(error)
         finally:
-            run.active = False
             self._task = None
         self._done()
         self._go_on()
+
+    async def _in_time(self, result: Awaitable[None]) -> None:
+        """Await an `async` listener within its time."""
+        run = Run(self._who, LIMIT_S, asyncio.current_task())
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                await _held(run, result, self._failed)
+        except TimeoutError as error:
+            raise (ListenerOverran(limit_s=self._timeout) if limit.expired() else error) from None
+        finally:
+            run.active = False
+
+    async def _in_thread(self, found: Found) -> None:
+        """Run a plain listener in a thread. One past its limit is reported, and waited for."""
+        ended: asyncio.Future[Any] = self._loop.create_future()
+        run = Run(self._who, self._timeout)
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if ended.done():  # its agent was closed
+                return
+            if error is None:
+                ended.set_result(result)
+            else:
+                ended.set_exception(error)
+
+        def work() -> None:
+            LISTENER.set(run)
+            result = raised = None
+            try:
+                result = self._listener(as_tuple(found), found.source, self)
+            except Exception as error:
+                raised = error
+            run.active = False
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                self._loop.call_soon_threadsafe(settle, result, raised)
+
+        name, context = f"listener of {getattr(self.space, 'name', '')}", copy_context()
+        thread = threading.Thread(target=context.run, args=(work,), name=name, daemon=True)
+        thread.start()
+        await asyncio.wait([ended], timeout=self._timeout)
+        if ended.done():
+            result = await ended
+            if inspect.isawaitable(result):
+                await self._in_time(result)
+            return
+        self._failed(ListenerOverran(limit_s=self._timeout, stack=stack_of(thread.ident)))
+        with suppress(ListenerOverran):  # an operation has told it so, too
+            await ended
 
     def _go_on(self) -> None:
         if self._queue and self._task is None:
@@ -426,6 +497,10 @@ class ReactionHandle(Generic[S]):
         }
         self._connection.report(Report(what, facts, error))
 
+    def _who(self) -> str:
+        space = getattr(self.space, "name", "")
+        return f"{_name(self._listener)} of {self._connection.agent} on {space!r}"
+
     def stop(self) -> None:
         """Its agent is closed: run nothing any more."""
         if self._task is not None:
@@ -440,6 +515,32 @@ class ReactionHandle(Generic[S]):
             if not future.done():
                 future.set_result(None)
         futures.clear()
+
+
+@coroutine
+def _held(
+    run: Run, listening: Awaitable[None], failed: Callable[[ListenerOverran], None]
+) -> Generator[Any, None, None]:
+    """Await an `async` listener, under the watch whenever it holds the event loop."""
+    steps: Any = listening.__await__()
+    step: Callable[[Any], Any] = steps.send
+    given: Any = None
+    while True:
+        try:
+            awaited = run.hold(step, given)
+        except StopIteration:
+            return
+        finally:
+            if (overran := run.overran()) is not None:
+                failed(overran)
+        try:
+            yield awaited
+            step, given = steps.send, None
+        except GeneratorExit:
+            steps.close()
+            raise
+        except BaseException as error:
+            step, given = steps.throw, error
 
 
 _PLAIN: Final = "a strong reaction's listener runs inside a step, so it is no `async def`"

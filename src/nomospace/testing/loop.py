@@ -76,6 +76,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
     >>> loop.close()
     """
 
+    has_threads: Final = False
+    """They live in real time; so plain listeners run in this loop, and take no time."""
+
     def __init__(self, *, limit_s: float | None = None) -> None:
         super().__init__()
         self._own = threading.get_ident()

@@ -4,10 +4,8 @@ Lines show every loop of Python over other agents, their spaces, waits and react
 interpreter does inside one call in C they do not show; `nomospace bench routing` has the time.
 """
 
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -89,26 +87,9 @@ def lines(run: Callable[[Pair], None], pair: Pair) -> int:
     return count
 
 
-def counted(make: str) -> None:
-    """Print what a move costs beside few and beside many."""
-    for others in FEW, MANY:
-        print(lines(there_and_back, beside(others, globals()[make])))
-
-
 @pytest.mark.parametrize("make", [own_space, one_space, reactions, under_law])
 def test_a_move_costs_the_same_beside_many(make: Callable[[Pair, str], None]) -> None:
-    # In a process of its own: tracing in one that has run thousands of tests, with libraries of C
-    # loaded, was seen to hang Python 3.11.2.
-    program = f"from {__name__} import counted; counted({make.__name__!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    floor, cost = map(int, done.stdout.split())
+    floor, cost = (lines(there_and_back, beside(others, make)) for others in (FEW, MANY))
     assert floor > 1_000
     assert cost <= MORE * floor
 

@@ -45,7 +45,7 @@ class Player:
         """Share the puzzle's space and begin to watch it."""
         return cls(agent, await agent.space(SPACE, shared=True), puzzle, rng)
 
-    def _hear(self, piece: Tuple, source: str, _handle: Any) -> None:
+    async def _hear(self, piece: Tuple, source: str, _handle: Any) -> None:
         self.tray.update(Piece(*piece), source)
 
     # -- moves -----------------------------------------------------------------------------

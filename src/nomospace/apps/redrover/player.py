@@ -108,18 +108,18 @@ class Player:
     # -- what the device hears ---------------------------------------------------------------
 
     def _listen(self) -> None:
-        def position(found: Tuple, source: str, handle: Any) -> None:
+        async def position(found: Tuple, source: str, handle: Any) -> None:
             _, player, x, y, step = found
             if source == player:  # nobody tells where others are
                 self.display.show_position(player, (x, y), step)
 
-        def departed(found: Tuple, source: str, handle: Any) -> None:
+        async def departed(found: Tuple, source: str, handle: Any) -> None:
             self.display.show_ghost(found[1], True)
 
-        def connected(found: Tuple, source: str, handle: Any) -> None:
+        async def connected(found: Tuple, source: str, handle: Any) -> None:
             self.display.show_ghost(found[1], False)
 
-        def flag(found: Tuple, source: str, handle: Any) -> None:
+        async def flag(found: Tuple, source: str, handle: Any) -> None:
             _, _, finder, x, y = found
             self.display.show_flag(finder, (x, y))
 
