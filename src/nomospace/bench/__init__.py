@@ -35,11 +35,15 @@ Measure: TypeAlias = Callable[[Run], Iterable[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A named measurement; `measure` yields its rows as they are ready."""
+    """A named measurement; `measure` yields its rows as they are ready.
+
+    One with `spark` cannot do without Spark, so Spark is looked for, or got, before it begins.
+    """
 
     name: str
     about: str
     measure: Measure
+    spark: bool = False
 
     def report(self, run: Run) -> Report:
         """Measure every row and gather them with the machine they were measured on."""
@@ -63,13 +67,13 @@ class UnknownBench(CallerError):
 _registry: dict[str, Bench] = {}
 
 
-def bench(name: str, about: str) -> Callable[[Measure], Measure]:
+def bench(name: str, about: str, *, spark: bool = False) -> Callable[[Measure], Measure]:
     """Register a function as the bench `name`; `about` says in one line what it measures."""
 
     def register(measure: Measure) -> Measure:
         if name in _registry and _registry[name].measure is not measure:
             raise Bug(story=(f"two benches are called {name!r}",))
-        _registry[name] = Bench(name, about, measure)
+        _registry[name] = Bench(name, about, measure, spark)
         return measure
 
     return register

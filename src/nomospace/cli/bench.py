@@ -48,6 +48,10 @@ def bench(
         _list([(b.name, b.about) for b in benches().values()], as_json=as_json)
         return
     chosen = find(name)
+    if chosen.spark:
+        from nomospace.cli.spark import need_spark
+
+        need_spark()
     run = Run(
         rounds=rounds,
         peers=_names(peers),

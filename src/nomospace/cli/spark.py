@@ -71,6 +71,20 @@ def ensure_spark(*, archive: bool = True) -> None:
         make_archive(say=progress)
 
 
+def need_spark() -> None:
+    """Have Spark and a Java for it before work begins that would be lost without them.
+
+    Raises `NotInstalled`, `NoSpark` or `NoJava`, each with what brings the part.
+    """
+    from nomospace.pipeline.java import find_java
+    from nomospace.pipeline.jobs.session import NoSpark, has_spark
+
+    ensure_spark()
+    if not has_spark():
+        raise NoSpark
+    find_java()
+
+
 def _stamp() -> Path:
     return Path(sys.prefix) / LOCK
 

@@ -11,12 +11,14 @@ from nomospace.bench.processes import PartFailed
 from nomospace.bench.report import Row
 from nomospace.bench.run import Run
 from nomospace.bench.suites import pipeline, pipeline_data
+from nomospace.cli import main
 from nomospace.cli.journal_make import write_journal
 from nomospace.client.ontologies import load_ontology
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.jobs.compact import run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine
+from nomospace.pipeline.jobs.session import NoSpark
 from tests.unit.pipeline.made import AP, Journals
 
 
@@ -32,6 +34,20 @@ def test_a_rate_is_judged_against_the_floor() -> None:
     assert not Row(what="x", unit="s", ours=1.0, goal=goal).met
     assert not pipeline._judged(Run(quick=True), goal).judged
     assert pipeline._judged(Run(), goal) is goal
+
+
+def test_without_spark_it_says_so_before_any_journal_is_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(pipeline_data, "journal", lambda *asked: made.append(asked))
+    monkeypatch.setattr("nomospace.cli.spark.ensure_spark", lambda: None)  # as outside a checkout
+    monkeypatch.setattr("nomospace.pipeline.jobs.session.has_spark", lambda: False)
+    assert main(["bench", "pipeline", "--quick"]) != 0
+    assert "pip install 'nomospace[spark]'" in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(NoSpark):
+        next(iter(pipeline.pipeline(Run(quick=True))))  # also for who does not use the command
+    assert made == []
 
 
 def test_a_grown_archive_has_every_answer_as_often(tmp_path: Path) -> None:

@@ -44,16 +44,19 @@ T = TypeVar("T")
 
 
 @bench(
-    "pipeline", "replay, match and audit of millions on Spark, beside a plain process and DuckDB"
+    "pipeline",
+    "replay, match and audit of millions on Spark, beside a plain process and DuckDB",
+    spark=True,
 )
 def pipeline(run: Run) -> Iterator[Row]:
     """Replay, audit, the start of a job, match; with --full, match of ten times as many tuples."""
     from nomospace.pipeline.jobs.session import open_session
 
     many = MANY_QUICK if run.quick else MANY
-    journal, small = data.journal(run, many), data.journal(run, WARM)
+    # Before the journals, which take minutes to make: without Spark they are of no use.
     spark = open_session(MASTER, name="bench", say=run.say)
     try:
+        journal, small = data.journal(run, many), data.journal(run, WARM)
         yield from _replay(run, spark, journal, small, many)
         yield _audit(run, spark, journal, many)
         yield _second(run, spark, small)

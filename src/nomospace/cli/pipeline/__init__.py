@@ -39,11 +39,9 @@ app.command()(sweep)
 @app.command()
 def setup() -> None:
     """Install what the jobs need, before the first one has to."""
-    from nomospace.cli.spark import ensure_spark, progress
-    from nomospace.pipeline.jobs.session import NoSpark, has_spark, make_archive
+    from nomospace.cli.spark import need_spark, progress
+    from nomospace.pipeline.jobs.session import make_archive
 
-    ensure_spark()
-    if not has_spark():
-        raise NoSpark
+    need_spark()
     make_archive(say=progress)
     print("Spark is installed")
