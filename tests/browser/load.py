@@ -23,8 +23,8 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from nomospace.client import Membership
 from nomospace.law import load as load_law
 from nomospace.node.serve import Server
-from tests.browser.conftest import found
 from tests.browser.site import Servers, Site, site
+from tests.parts import chromium
 
 AGENTS: Final = 200
 TUPLES: Final = 10_000
@@ -201,7 +201,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     with site(begin) as ward, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
         rows = measure(ward, page, asked.seconds)
         browser.close()
