@@ -1,4 +1,4 @@
-"""Routes for operators: they look into a host and change nothing."""
+"""Routes for operators: they look into a host, and suspend who does harm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from nomospace.api import models as m
 from nomospace.api.live import Happened, Live, kinds_of
@@ -26,6 +26,7 @@ def views_of(service: TheService, caller: Caller) -> Views:
 
 
 TheViews = Annotated[Views, Depends(views_of)]
+Suspendable = Annotated[str, Path(min_length=1, max_length=401)]
 
 
 @router.get("/topology")
@@ -40,6 +41,25 @@ async def agents(
 ) -> list[v.AgentView]:
     """The agents of this host, those after an id."""
     return list(views.agents(after=after, limit=limit))
+
+
+@router.get("/suspensions")
+async def suspensions(views: TheViews) -> list[v.SuspensionView]:
+    """The agents and laws that are suspended at this host."""
+    return list(views.suspensions())
+
+
+@router.put("/suspensions/{name}")
+async def suspend(views: TheViews, name: Suspendable, asked: m.Suspending) -> v.SuspensionView:
+    """Suspend an agent (its id) or a law (its hash): at once, and until it is resumed."""
+    return await views.suspend(name, asked.why)
+
+
+@router.delete("/suspensions/{name}", status_code=204, response_class=Response)
+async def resume(views: TheViews, name: Suspendable) -> Response:
+    """End a suspension: what was kept meanwhile is served, once."""
+    await views.resume(name)
+    return Response(status_code=204)
 
 
 @router.get("/communities")

@@ -53,6 +53,12 @@ class Me(BaseModel):
     operator: bool
 
 
+class Suspending(Asked):
+    """Why somebody is suspended; they are told."""
+
+    why: Annotated[str, Field(max_length=500)] = ""
+
+
 class Login(Asked):
     """A token, to begin a session of a browser with."""
 

@@ -1,4 +1,4 @@
-"""`nomospace agent`: the agents of a running host: who is there, where one is, and moving it."""
+"""`nomospace agent`: the agents of a running host: who is there and where, moves, suspensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nomospace.errors import CallerError, NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
-    from nomospace.wire.admin import AgentLine
+    from nomospace.wire.admin import AgentLine, SuspensionLine
 
 PAGE: Final = 1_000
 """How many agents a host is asked for at once."""
@@ -26,10 +26,10 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=MARKUP,
-    help="""Show the agents of a running host, and move them.
+    help="""Show the agents of a running host, move them, and suspend them.
 
-    On a host with certificates, ls and where take a token with the scope operator, and move takes
-    one that speaks for the agent.
+    On a host with certificates, move takes a token that speaks for the agent, and all others take
+    one with the scope operator.
     """,
 )
 
@@ -62,7 +62,8 @@ def ls(remote: Remote) -> None:
     rows = [("agent", "runs", "clients", "laws")]
     for line in lines:
         laws = ", ".join(line.laws) or "-"
-        rows.append((line.id, line.program or "-", str(line.clients), laws))
+        runs = "suspended" if line.suspended else line.program or "-"
+        rows.append((line.id, runs, str(line.clients), laws))
     print_table(rows)
 
 
@@ -116,6 +117,53 @@ def move(
         print_json({"agent": agent, "host": to})
     else:
         print(f"{agent} is at {to}")
+
+
+@app.command()
+@on_host
+def suspend(
+    remote: Remote,
+    agent: IdArgument,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which it is told.")] = "",
+) -> None:
+    """Refuse all that an agent does at this host, until it is resumed; a restart changes nothing.
+
+    Its clients are cut off and what it waits for is called off. Leases run on; its mail and its
+    obligations are kept, and served when it is resumed.
+    """
+    from nomospace.client.tuples import agent_id
+
+    suspend_on(remote, agent_id("ID", agent), why)
+
+
+@app.command()
+@on_host
+def resume(remote: Remote, agent: IdArgument) -> None:
+    """End the suspension of an agent: what was kept for it meanwhile is served, once."""
+    from nomospace.client.tuples import agent_id
+
+    resume_on(remote, agent_id("ID", agent))
+
+
+def suspend_on(remote: Remote, name: str, why: str) -> None:
+    """Suspend an agent or a law, and say so."""
+    from nomospace.wire.admin import Suspend
+
+    _say(remote, remote.ask(Suspend(name, why)), "is suspended")
+
+
+def resume_on(remote: Remote, name: str) -> None:
+    """End the suspension of an agent or a law, and say so."""
+    from nomospace.wire.admin import Resume
+
+    _say(remote, remote.ask(Resume(name)), "is not suspended")
+
+
+def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
+    if remote.as_json:
+        print_json(msgspec.to_builtins(line))
+    else:
+        print(f"{line.name} {said}")
 
 
 async def _move(remote: Remote, host: RemoteHost, agent: str, to: str) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nomospace.cli.law import Unusable
-from nomospace.cli.remote_options import print_json
+from nomospace.cli.remote_options import Unusable, print_json
 from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.remote_options import (
     TIMEOUT_S,
     IdentityOption,
@@ -21,6 +20,7 @@ from nomospace.cli.remote_options import (
     TimeoutOption,
     TokenOption,
     TrustOption,
+    Unusable,
 )
 from nomospace.cli.repo import NoCheckout, checkout
 

@@ -21,8 +21,7 @@ import msgspec
 import typer
 
 from nomospace.cli.journal_make import make
-from nomospace.cli.law import Unusable
-from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
 from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:

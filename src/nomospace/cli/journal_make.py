@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from nomospace.cli.law import Unusable
-from nomospace.cli.remote_options import print_json
+from nomospace.cli.remote_options import Unusable, print_json
 from nomospace.pipeline.laws import LawSource, compiled, source_of
 
 if TYPE_CHECKING:

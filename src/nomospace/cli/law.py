@@ -11,13 +11,12 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from nomospace.errors import CallerError
+from nomospace.cli.remote_options import Remote, Unusable, on_host
 
 if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
@@ -37,18 +36,6 @@ LawsArgument = Annotated[
     list[str], typer.Argument(metavar="LAW...", help="Files; - is a .law text on stdin.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-@dataclass(eq=False, kw_only=True)
-class Unusable(CallerError):
-    """A file or an argument of the command line cannot be used."""
-
-    code: ClassVar[str] = "cli.unusable"
-    what: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}"
 
 
 # -- check ---------------------------------------------------------------------------------
@@ -426,6 +413,44 @@ class _Reporter:
             print(f"    {result.file}:{failure.line}: {failure.expected}")
             for line in failure.message.split("\n"):
                 print(f"      {line}")
+
+
+# -- suspend -------------------------------------------------------------------------------
+
+OnHost = Annotated[
+    str, typer.Argument(metavar="LAW", help="Its file, its name, or its hash or the start of it.")
+]
+
+
+@app.command()
+@on_host
+def suspend(
+    remote: Remote,
+    law: OnHost,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which all are told.")] = "",
+) -> None:
+    """Let nobody at a running host act under a law, until it is resumed, restarts or not.
+
+    Sends and operations are refused. Mail, obligations and control states are kept, and go on when
+    the law is resumed.
+    """
+    from nomospace.cli.agent import suspend_on
+
+    suspend_on(remote, _named(law), why)
+
+
+@app.command()
+@on_host
+def resume(remote: Remote, law: OnHost) -> None:
+    """End the suspension of a law: what was kept for its members is served, once."""
+    from nomospace.cli.agent import resume_on
+
+    resume_on(remote, _named(law))
+
+
+def _named(law: str) -> str:
+    """A law as its host knows it."""
+    return _load(law).hash if Path(law).is_file() else law
 
 
 # -- shared --------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol, TypeAlias
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.law import Unusable
-from nomospace.cli.remote_options import MARKUP
+from nomospace.cli.remote_options import MARKUP, Unusable
 from nomospace.meaning.answers import Answer, Answers
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.jsonforms import read_facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.stores import opened
 from nomospace.host.changes import TuplePut
 from nomospace.meaning.facts import Fact

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.remote_options import (
     LOCAL,
     MARKUP,
@@ -25,6 +24,7 @@ from nomospace.cli.remote_options import (
     TimeoutOption,
     TokenOption,
     TrustOption,
+    Unusable,
     print_json,
 )
 

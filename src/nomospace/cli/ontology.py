@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nomospace.cli.law import Unusable, counted, print_json
+from nomospace.cli.law import counted, print_json
+from nomospace.cli.remote_options import Unusable
 
 if TYPE_CHECKING:
     from nomospace.meaning import Dependence, Ontology

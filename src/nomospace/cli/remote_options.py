@@ -19,6 +19,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Concatenate,
     Final,
     Literal,
@@ -29,7 +30,7 @@ from typing import (
 
 import typer
 
-from nomospace.cli.law import Unusable
+from nomospace.errors import CallerError
 
 if TYPE_CHECKING:
     from nomospace.client import Report
@@ -75,6 +76,18 @@ TimeoutOption = Annotated[
         min=0.1, max=3_600, metavar="SECONDS", help="How long the host may take to answer."
     ),
 ]
+
+
+@dataclass(eq=False, kw_only=True)
+class Unusable(CallerError):
+    """A file or an argument of the command line cannot be used."""
+
+    code: ClassVar[str] = "cli.unusable"
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 
 if TYPE_CHECKING:
     from nomospace.store import Store

@@ -15,8 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.law import Unusable
-from nomospace.cli.remote_options import MARKUP, Remote, on_host, print_json, print_table
+from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
 from nomospace.terms import Compound, Term, show, term
 from nomospace.terms.written import read_fields, read_patterns
 

@@ -156,8 +156,10 @@ class Membership:
 
     # -- events ----------------------------------------------------------------------------
 
-    def handle(self, event: Event | Tick, *, now: int) -> list[Effect]:
+    def handle(self, event: Event | Tick, *, now: int, most: int = STATE_MAX) -> list[Effect]:
         """Rule on an event and say what must follow, in order.
+
+        What is due falls due before it, `most` of it at the most: a host has a pace for that.
 
         >>> from nomospace.control import sent
         >>> from nomospace.law import load
@@ -167,17 +169,18 @@ class Membership:
         """
         effects: list[Effect] = []
         if self._heap and self._heap[0][0] <= now:
-            self._fire(now, effects)
+            self._fire(now, effects, most)
         if event.__class__ is Event and not self.ended:
             assert isinstance(event, Event)
             self._rule(event, now, effects, None, ())
         return effects
 
-    def _fire(self, now: int, effects: list[Effect]) -> None:
+    def _fire(self, now: int, effects: list[Effect], most: int) -> None:
         """Fire what was due when the call came; what is imposed meanwhile waits its turn."""
         last = self.obligations.next_place
         later: list[tuple[int, int]] = []
-        while not self.ended:
+        while not self.ended and most > 0:
+            most -= 1
             due = self.next_deadline()
             if due is None or due > now:
                 break

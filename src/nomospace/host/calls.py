@@ -367,6 +367,19 @@ class Primary(msgspec.Struct, frozen=True):
     term: int
 
 
+class Suspend(msgspec.Struct, frozen=True):
+    """An operator suspends an agent (its id) or a law (its hash) at this host."""
+
+    name: str
+    why: str = ""
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """An operator ends the suspension of an agent or a law."""
+
+    name: str
+
+
 class Engage(msgspec.Struct, frozen=True):
     """Join whom the policy lets this host join."""
 
@@ -405,6 +418,8 @@ Event: TypeAlias = (
     | Absent
     | Present
     | Primary
+    | Suspend
+    | Resume
     | Engage
     | Disengage
     | Moved

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from nomospace.control import Membership, Ruling, Snapshot, redo
+from nomospace.control import Event, Membership, Ruling, Snapshot, redo
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.law import CompiledLaw
 from nomospace.protocols.spaces import Row
@@ -177,6 +177,29 @@ class MemberRuled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="m
     ruling: Ruling
 
 
+class Suspension(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="suspension"):
+    """An agent (its id) or a law (its hash) is suspended since a moment; with 0, no more."""
+
+    name: str
+    since: int
+    why: str = ""
+
+
+class EventHeld(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event-held"):
+    """An event waits for a membership that is suspended; `peer` is its agent and its law."""
+
+    peer: str
+    number: int
+    what: Event
+
+
+class EventServed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="event-served"):
+    """Every event that was held for a membership up to a number has been ruled on."""
+
+    peer: str
+    number: int
+
+
 class FloorRaised(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="floor-raised"):
     """View numbers up to this one have been seen."""
 
@@ -204,6 +227,9 @@ Change: TypeAlias = (
     | OntologyLearnt
     | MemberJoined
     | MemberRuled
+    | Suspension
+    | EventHeld
+    | EventServed
     | FloorRaised
 )
 
@@ -275,6 +301,8 @@ class Durable:
         self.members: dict[tuple[str, str], StoredMember] = {}
         self.transfers = Book()
         self.parcels = Book()
+        self.held = Book()
+        self.suspended: dict[str, Suspension] = {}
         self.births: dict[str, tuple[int, int]] = {}
         self.routing: dict[str, list[Any]] = {}
         self.laws: dict[str, LawText] = {}
@@ -311,6 +339,18 @@ class Durable:
 
     def _parcel_placed(self, change: ParcelPlaced) -> None:
         self.parcels.got[change.peer] = change.number
+
+    def _event_held(self, change: EventHeld) -> None:
+        self.held.given(change.peer, change.number, change.what)
+
+    def _event_served(self, change: EventServed) -> None:
+        self.held.taken(change.peer, change.number)
+
+    def _suspension(self, change: Suspension) -> None:
+        if change.since:
+            self.suspended[change.name] = change
+        else:
+            self.suspended.pop(change.name, None)
 
     def _birth_learnt(self, change: BirthLearnt) -> None:
         self.births[change.peer] = (change.birth, change.own)
@@ -387,5 +427,8 @@ _APPLY: Final[dict[type, Any]] = {
     OntologyLearnt: Durable._ontology_learnt,
     MemberJoined: Durable._member_joined,
     MemberRuled: Durable._member_ruled,
+    Suspension: Durable._suspension,
+    EventHeld: Durable._event_held,
+    EventServed: Durable._event_served,
     FloorRaised: Durable._floor_raised,
 }

@@ -13,6 +13,7 @@ done. The parts of a host each have a file; they share the step under way throug
 - `speaking`: the ontologies that its spaces speak;
 - `governing`: controllers; `governed`: operations on governed spaces as events of their law;
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
+- `suspending`: agents and laws that an operator has suspended;
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts; `peers`: which birth of a host it
   passes to;
@@ -54,6 +55,7 @@ from nomospace.host.calls import (
     PutBack,
     React,
     Reactions,
+    Resume,
     RevocationsLearnt,
     Revoked,
     Save,
@@ -63,6 +65,7 @@ from nomospace.host.calls import (
     Show,
     Speak,
     Stand,
+    Suspend,
     Tell,
     Tick,
     Uncertified,
@@ -88,6 +91,7 @@ from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
 from nomospace.host.speaking import Speaking
+from nomospace.host.suspending import Suspending
 from nomospace.host.system import System
 from nomospace.law import CompiledLaw
 from nomospace.protocols.births import BEFORE
@@ -223,6 +227,7 @@ class Host:
         self.certifying = Certifying(self, revocations or Revocations())
         self.posting = Posting(self, domain or name, servers or {}, durable, limits)
         self.moving = Moving(self, durable)
+        self.suspending = Suspending(self, durable)
         self.system = System(self)
         self.governing.restore(durable)
         self.speaking.restore(durable)
@@ -280,6 +285,7 @@ class Host:
                 self.looking.next_deadline(),
                 self.collecting.next_deadline(),
                 self.governing.next_deadline(),
+                self.suspending.next_deadline(),
                 self.certifying.next_deadline(),
                 self.posting.next_deadline(),
                 self.moving.next_deadline(),
@@ -298,7 +304,7 @@ class Host:
         if self.group.frozen or self.loading:
             return None
         resident = self.holding.residents.get(agent)
-        if resident is None:
+        if resident is None or self.suspending.refusal(agent) is not None:
             return None
         interface = resident.spaces.get(name)
         if interface is None or interface.law or not interface.shared:
@@ -332,6 +338,7 @@ class Host:
             if not self.group.frozen:
                 self.certifying.tick()
                 self.governing.tick()
+                self.suspending.tick()
                 self.holding.tick()
                 self.looking.tick()
                 self.collecting.tick()
@@ -414,6 +421,10 @@ class Host:
             self.posting.primary(event.domain, event.site, event.term)
         elif isinstance(event, Speak):
             self.governing.speak(event)
+        elif isinstance(event, Suspend):
+            self.suspending.suspend(event)
+        elif isinstance(event, Resume):
+            self.suspending.resume(event)
         elif isinstance(event, Absent | Present):
             self.governing.present(event)
         elif isinstance(event, RevocationsLearnt):
@@ -427,6 +438,10 @@ class Host:
         request = call.request
         try:
             resident = self.holding.resident(call.agent)
+            if request.__class__ not in _ALWAYS:
+                refused = self.suspending.refusal(call.agent)
+                if refused is not None:
+                    raise refused
             _CALLS[request.__class__](self, call.op, resident, request)
         except NomospaceError as error:
             self.fail(call.op, error)
@@ -576,8 +591,13 @@ _ACTS: Final = (
     Absent,
     Present,
     Primary,
+    Suspend,
+    Resume,
 )
 """What waits, besides calls, while the group changes."""
+
+_ALWAYS: Final = frozenset({PutBack, Cancel, Adjust})
+"""What is done for suspended agents too: drivers ask it when a client is gone."""
 
 _CALLS: Final[dict[type, Any]] = {
     Out: lambda host, op, resident, request: host.holding.out(op, resident, request),

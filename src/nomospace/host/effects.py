@@ -99,6 +99,13 @@ class Left(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="left"):
     to: str
 
 
+class Halted(msgspec.Struct, frozen=True):
+    """An agent is suspended: its clients are cut off."""
+
+    agent: str
+    error: NomospaceError
+
+
 class Came(msgspec.Struct, frozen=True):
     """An agent has come, with its program and its state; with `error`, it is back where it was.
 
@@ -155,5 +162,16 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
 
 Effect: TypeAlias = (
-    Persist | Transmit | Answer | Fire | Mail | Left | Came | Packed | Traced | Ruled | Note
+    Persist
+    | Transmit
+    | Answer
+    | Fire
+    | Mail
+    | Left
+    | Halted
+    | Came
+    | Packed
+    | Traced
+    | Ruled
+    | Note
 )

@@ -134,7 +134,9 @@ class Governed:
 
     def _keys(self, agent: str) -> list[tuple[str, str]]:
         """Where an agent here has had operations outstanding: spaces that it has open."""
-        resident = self._host.holding.residents[agent]
+        resident = self._host.holding.residents.get(agent)
+        if resident is None:
+            return []
         return [(agent, name) for name in resident.spaces if (agent, name) in self._outstanding]
 
     def cancelling(self, op: Op) -> bool:
@@ -396,11 +398,11 @@ class Governed:
 
     # -- moving ----------------------------------------------------------------------------
 
-    def end(self, agent: str) -> None:
+    def end(self, agent: str, error: NomospaceError | None = None) -> None:
         """The agent leaves without its operations."""
         for key in self._keys(agent):
             for one in self._outstanding.pop(key):
-                self._host.fail(one.op, AgentLeft(agent=agent))
+                self._host.fail(one.op, error or AgentLeft(agent=agent))
 
     def pack_waiting(self, agent: str) -> tuple[Waiting, ...]:
         """Take the unanswered operations of an agent that moves out, with how far they got."""

@@ -8,7 +8,7 @@ an agent that is not here goes to the post office (`posting`), which finds it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,6 +63,15 @@ REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one step of a host may cause."""
+FIRED_IN_STEP: Final = 64
+"""How many obligations fall due in one step, and before one event; others are served in between."""
+STEP_US: Final = 5_000
+"""The least time between two such steps when more obligations are due than one of them takes."""
+FIRED_BURST: Final = 1_000
+"""How many obligations of one member may fall due at once."""
+FIRED_A_SECOND: Final = 200
+"""How many obligations of one member may fall due in a second, after such a burst."""
+_FIRING_US: Final = 1_000_000 // FIRED_A_SECOND
 
 Home = tuple[str, str]
 """A membership: whose (an agent or a space), and under which law (its hash)."""
@@ -84,6 +93,10 @@ class Governing:
         self._alarms: list[tuple[int, int, Home]] = []
         """The same as a heap; what `_due` does not say any more is skipped."""
         self._alarm_count = 0
+        self._next_step = 0
+        """Before this moment no further step of obligations is begun."""
+        self._paid: dict[Home, int] = {}
+        """Members whose obligations fell due lately: until when they have used up their pace."""
         self._second = 0
         self._reasons: dict[Home, int] = {}
         """How many refusals each member was told the reasons of in this second."""
@@ -110,11 +123,18 @@ class Governing:
         """A law that is at hand here."""
         return self._laws.get(law)
 
+    def laws(self) -> tuple[CompiledLaw, ...]:
+        """All laws that are at hand here."""
+        return tuple(self._laws.values())
+
     def adopt(self, agent: str, request: Adopt) -> Told:
         """Bind an agent to a law; what it may know of the ruling on its adoption."""
         law = request.law
         if (agent, law.hash) in self._members:
             raise AlreadyMember(agent=agent, law=law.hash)
+        refused = self._host.suspending.refusal(agent, law.hash)
+        if refused is not None:
+            raise refused
         roll = self._host.enrols(agent, law.hash)
         ruling = self._adopt(agent, law, request.args, roll=roll)
         return tell(self._members[agent, law.hash], ruling)
@@ -148,6 +168,9 @@ class Governing:
         found = self._members.get((home, law))
         if found is None or found.ended:
             raise NotAMember(agent=home, law=law)
+        refused = self._host.suspending.refusal(home, law)
+        if refused is not None:
+            raise refused
         return found
 
     def admit(self, agent: str, space: str, law: CompiledLaw) -> None:
@@ -169,6 +192,7 @@ class Governing:
             del self._members[home]
             self._of.drop(*home)
             self._due.pop(home, None)
+            self._paid.pop(home, None)
         now = self._host.now
         return tuple([member.snapshot().shifted(-now) for member in mine])
 
@@ -238,10 +262,30 @@ class Governing:
     def rule_apart(
         self, member: Membership, event: Event, hops: int = 0
     ) -> tuple[Ruling, list[ControlEffect]]:
-        """Let a controller rule, and leave it to the caller which orders to `post`."""
+        """Let a controller rule, and leave it to the caller which orders to `post`.
+
+        One that is suspended rules on nothing: what may wait is held, all else is as refused.
+        """
+        host = self._host
+        if host.suspending.refusal(member.home, member.law.hash) is not None:
+            host.suspending.hold(member, event)
+            return _no_ruling(member, event, host.now), []
+        return self._rule(member, event, hops)
+
+    def rule_held(self, member: Membership, event: Event) -> None:
+        """Rule on an event that was held."""
+        _, orders = self._rule(member, event, 0)
+        self._agenda.extend([(member, order) for order in orders])
+        self.drain()
+
+    def _rule(
+        self, member: Membership, event: Event, hops: int
+    ) -> tuple[Ruling, list[ControlEffect]]:
         host = self._host
         began = host.lap()
-        effects = member.handle(event, now=host.now)
+        home = (member.home, member.law.hash)
+        effects = member.handle(event, now=host.now, most=self._allowed(home))
+        self._fired(home, effects)
         return self._write_down(member, effects, event, hops, host.lap() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
@@ -291,13 +335,48 @@ class Governing:
         self._note_due(member)
         if mine is None:  # it has quit, and rules on nothing any more
             assert member.ended, "a controller rules on what it is told"
-            told = event or Event("quit", ())
-            mine = Ruling(member.seq, host.now, member.home, member.law.hash, told, None)
+            mine = _no_ruling(member, event or Event("quit", ()), host.now)
         return mine, orders
+
+    def wait_for_resume(self, members: Iterable[Membership]) -> None:
+        """Let no obligation of suspended members fall due."""
+        for member in members:
+            self._due.pop((member.home, member.law.hash), None)
+
+    def go_on(self, member: Membership) -> None:
+        """A member is suspended no more: what it owes falls due again."""
+        self._note_due(member)
+
+    def _allowed(self, home: Home) -> int:
+        """How many obligations of a member may fall due now."""
+        paid = self._paid.get(home)
+        if paid is None:
+            return FIRED_IN_STEP
+        ahead = paid - self._host.now
+        if ahead <= 0:
+            del self._paid[home]
+            return FIRED_IN_STEP
+        return max(0, min(FIRED_IN_STEP, FIRED_BURST + -ahead // _FIRING_US))
+
+    def _fired(self, home: Home, effects: list[ControlEffect]) -> int:
+        """Charge a member for obligations that fell due; how many did."""
+        count = 0
+        for one in effects:
+            if one.__class__ is Record and one.ruling.due_at is not None:
+                count += 1
+        if count:
+            self._paid[home] = max(self._paid.get(home, 0), self._host.now) + count * _FIRING_US
+        return count
 
     def _note_due(self, member: Membership) -> None:
         due = member.next_deadline()
         home = (member.home, member.law.hash)
+        if due is not None:
+            paid = self._paid.get(home)
+            if paid is not None:
+                due = max(due, paid - (FIRED_BURST - 1) * _FIRING_US)  # when it may again
+            if self._host.suspending.refusal(*home) is not None:
+                due = None
         if due is None:
             self._due.pop(home, None)
         elif self._due.get(home) != due:
@@ -312,24 +391,43 @@ class Governing:
         return self._due.get(alarm[2]) == alarm[0]
 
     def next_deadline(self) -> int | None:
-        """When the next obligation of any member is due."""
+        """When the next obligation of any member falls due."""
+        due = self._next_alarm()
+        return None if due is None else max(due, self._next_step)
+
+    def _next_alarm(self) -> int | None:
         alarms = self._alarms
         while alarms and not self._rings(alarms[0]):
             heappop(alarms)
         return alarms[0][0] if alarms else None
 
     def tick(self) -> None:
-        """Let obligations fall due, the earliest first."""
-        now = self._host.now
+        """Let obligations fall due, the earliest first, as many as one step takes.
+
+        A law that lays what is due at once, for ever, keeps a host busy in a small part of its time
+        and others not at all: its members have their pace, and so have all together.
+        """
+        host = self._host
+        now = host.now
+        if now < self._next_step:
+            return
         homes: list[Home] = []  # first of all: an obligation may lay another that is due at once
-        while (due := self.next_deadline()) is not None and due <= now:
+        while len(homes) < FIRED_IN_STEP and (due := self._next_alarm()) is not None and due <= now:
             homes.append(heappop(self._alarms)[2])
             del self._due[homes[-1]]
+        left = FIRED_IN_STEP
         for home in homes:
             member = self._members[home]
-            began = self._host.lap()
-            effects = member.handle(TICK, now=now)
-            self._post(member, effects, self._host.lap() - began)
+            most = min(left, self._allowed(home))
+            if most <= 0:
+                self._note_due(member)
+                continue
+            began = host.lap()
+            effects = member.handle(TICK, now=now, most=most)
+            left -= self._fired(home, effects)
+            self._post(member, effects, host.lap() - began)
+        if left <= 0 or len(homes) == FIRED_IN_STEP:
+            self._next_step = now + STEP_US
         self.drain()
 
     def drain(self, *, force: bool = False) -> None:
@@ -395,6 +493,9 @@ class Governing:
         if there is None or there.ended:
             why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
             self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
+            return
+        if self._host.suspending.full((agent, law)):
+            self._host.posting.send(agent, origin, Rejected(law, message, agent, "mailboxFull"))
             return
         self.rule(there, arrived(sender, message, agent), hops)
         self.drain()
@@ -486,6 +587,11 @@ class Governing:
         """The error that a refused operation is answered with."""
         told = tell(member, ruling, brief=self._hurried(member))
         return Refused(ruling=told, why=told.explain())
+
+
+def _no_ruling(member: Membership, event: Event, now: int) -> Ruling:
+    """What is said of an event that nobody rules on: nothing, and nothing is written down."""
+    return Ruling(member.seq, now, member.home, member.law.hash, event, None)
 
 
 def _text(law: CompiledLaw) -> LawText:

@@ -171,6 +171,8 @@ class Moving:
         if request.to == host.name:
             host.answer(op)
             return
+        if suspended := host.suspending.stays(agent):
+            raise suspended
         if agent in self._asking:
             raise MoveRefused(agent=agent, to=request.to, why="it is about to move already")
         if len(self._asking) >= MOVING_MAX:
@@ -298,6 +300,9 @@ class Moving:
         host = self._host
         if body.agent in host.holding.residents:
             return "an agent of that name is here"
+        for named in ("", *[text.hash for text in body.laws]):
+            if suspended := host.suspending.refusal(body.agent, named):
+                return str(suspended)
         if why := host.governing.objection(body.laws):
             return why
         for text in body.laws:
@@ -312,6 +317,9 @@ class Moving:
         found = self._of(body.key)
         if found is not None and found[1].to == peer:
             agent, one = found
+            if suspended := self._host.suspending.stays(agent):
+                self._stays(agent, str(suspended))
+                return
             one.until = 0
             self._host.posting.depart(agent, one.to)
 

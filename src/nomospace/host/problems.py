@@ -207,6 +207,24 @@ class Busy(Unavailable):
 
 
 @dataclass(eq=False, kw_only=True)
+class Suspended(Unavailable):
+    """An operator has suspended an agent, or the law that it acts under."""
+
+    code: ClassVar[str] = "host.suspended"
+    name: str
+    since: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        who = self.name if "@" in self.name else f"law {self.name[:12]}"
+        why = f" ({self.why})" if self.why else ""
+        return (
+            f"{who} is suspended at this host{why}; its mail and obligations are kept until an "
+            "operator resumes it"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
 class LeaseLapsed(Unavailable):
     """A lease ran out, or its host is out of reach, before it was settled."""
 

@@ -254,6 +254,11 @@ class Reacting:
             if one.request.space == space and one.request.template.term == pattern
         ]
 
+    def end(self, agent: str) -> None:
+        """Forget the reactions of an agent."""
+        for one in self._of_agent.of(agent):
+            self.drop(one)
+
     def drop(self, one: Registered) -> None:
         """Forget a reaction, here and everywhere."""
         self._registered.pop(one.id, None)

@@ -361,13 +361,21 @@ class Seeking:
         except NomospaceError as error:
             self._host.fail(waiting.op, error)
 
-    def end(self, agent: str) -> None:
+    def end(self, agent: str, error: NomospaceError | None = None) -> None:
         """The agent leaves: its operations end, and its tuples come back if they are under way."""
         for one in self._of_agent.of(agent):
-            self.close(one)
-            if one.law:
-                self._host.governed.forget(one)
-            self._host.fail(one.op, AgentLeft(agent=agent))
+            self._end(one, error or AgentLeft(agent=agent))
+
+    def end_under(self, law: str, error: NomospaceError) -> None:
+        """End all operations on spaces under a law."""
+        for one in [one for one in self._ops.values() if one.law == law]:
+            self._end(one, error)
+
+    def _end(self, one: Op, error: NomospaceError) -> None:
+        self.close(one)
+        if one.law:
+            self._host.governed.forget(one)
+        self._host.fail(one.op, error)
 
     def made_private(self, agent: str, space: str) -> None:
         """A space was parted: what waits on it would wait for ever."""

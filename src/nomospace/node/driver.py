@@ -30,6 +30,7 @@ from nomospace.host.effects import (
     Answer,
     Came,
     Effect,
+    Halted,
     Left,
     Persist,
     Ruled,
@@ -349,6 +350,9 @@ class Driver(ABC):
                 self._left(effect.agent)
             elif isinstance(effect, Came):
                 self._came(effect)
+            elif isinstance(effect, Halted):
+                if self._sessions is not None:
+                    self._sessions.halt(effect.agent)
             else:
                 desk.take_in(cast("Effect", effect))
 

@@ -19,7 +19,7 @@ from nomospace.client import Agent, Closed, Program, Report, check_name
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.errors import Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Arrive, Disengage, RevocationsLearnt, Tick
+from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, Suspend, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
 from nomospace.law import CompiledLaw
@@ -308,6 +308,9 @@ class Host(Grouped):
     def _seat(self, agent_id: str) -> None:
         """See that an agent is here, new or as it was left."""
         core = self._running()
+        refused = core.suspending.refusal(agent_id)
+        if refused is not None:
+            raise refused
         if not core.has(agent_id):
             # One of another domain may be on its way here: a second one must not be in its place.
             if core.away(agent_id) or not agent_id.endswith(f"@{self.domain}"):
@@ -412,6 +415,25 @@ class Host(Grouped):
     def revoked(self, certificates: RevocationList) -> None:
         """An authority has revoked certificates: those that agents here have shown end."""
         self._tell_or_raise(RevocationsLearnt(certificates))
+
+    async def suspend(self, name: str, why: str = "") -> None:
+        """Suspend an agent (its id) or a law (its hash) until `resume`; returns when it is kept.
+
+        Calls are refused and what waits is called off; leases run on, and mail and obligations are
+        kept for the end of it.
+        """
+        self._tell_or_raise(Suspend(name, why))
+        await self._kept_all()
+
+    async def resume(self, name: str) -> None:
+        """End a suspension: what was kept meanwhile is served, once."""
+        self._tell_or_raise(Resume(name))
+        await self._kept_all()
+
+    async def _kept_all(self) -> None:
+        keeper = self._keeper
+        if keeper is not None and not await keeper.drain(LEAVE_S):
+            raise self._why_not(keeper)
 
     def record(self, record: bytes) -> None:
         """Let the journal have something that no step tells."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from nomospace.errors import CallerError
 from nomospace.space import Space
 from nomospace.terms import show
 from nomospace.wire.admin import (
@@ -21,10 +23,14 @@ from nomospace.wire.admin import (
     Record,
     Records,
     RecordsPage,
+    Resume,
     SpaceLine,
     Spaces,
     Stats,
     StatsLine,
+    Suspend,
+    SuspensionLine,
+    Suspensions,
     Tail,
     TupleLine,
     Tuples,
@@ -36,8 +42,30 @@ if TYPE_CHECKING:
     from nomospace.node.serve import Server
 
 
+WHY_MAX: Final = 500
+"""How much of an operator's reason is kept."""
+PREFIX_MIN: Final = 8
+"""How much of a law's hash must be given to name it."""
+
+
+@dataclass(eq=False, kw_only=True)
+class NotSuspendable(CallerError):
+    """What is to be suspended or resumed is neither an agent nor a law of this host."""
+
+    code: ClassVar[str] = "node.not-suspendable"
+    name: str
+    found: int
+
+    def __str__(self) -> str:
+        why = "names several laws of this host" if self.found else "is no law of this host"
+        return (
+            f"{self.name[:100]!r} {why}, and no agent's id (name@domain); give a law's hash, or "
+            f"{PREFIX_MIN} characters of it (`nomospace law hash` prints it)"
+        )
+
+
 class Operating:
-    """Answers the questions of operators of one host. None of them changes anything."""
+    """Answers the questions of operators of one host."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -58,6 +86,11 @@ class Operating:
             return self._tail(question)
         if isinstance(question, Records):
             return self._records(question)
+        if isinstance(question, Suspend | Resume):
+            return self._suspend(question)
+        if isinstance(question, Suspensions):
+            found = self._server.host.core.suspending.all()
+            return [SuspensionLine(one.name, one.since, one.why) for one in found]
         assert isinstance(question, Doctor), question
         return self._doctor()
 
@@ -73,9 +106,37 @@ class Operating:
                 programs.get(agent, ""),
                 tuple([law.name for law in core.laws_of(agent)]),
                 clients(agent),
+                core.suspending.refusal(agent) is not None,
             )
             for agent in chosen
         ]
+
+    async def _suspend(self, question: Suspend | Resume) -> SuspensionLine:
+        host = self._server.host
+        name = self._suspendable(question.name)
+        if isinstance(question, Resume):
+            await host.resume(name)
+            return SuspensionLine(name, 0)
+        await host.suspend(name, question.why[:WHY_MAX])
+        line = next(one for one in host.core.suspending.all() if one.name == name)
+        return SuspensionLine(name, line.since, line.why)
+
+    def _suspendable(self, name: str) -> str:
+        """The id of an agent, or the hash of a law that this host has or has suspended."""
+        user, _, domain = name.rpartition("@")
+        if user and domain and name.isprintable() and " " not in name:
+            return name
+        core = self._server.host.core
+        laws = {law.hash: law.name for law in core.governing.laws()}
+        laws.update({one.name: "" for one in core.suspending.all() if "@" not in one.name})
+        found = [
+            law
+            for law, title in laws.items()
+            if name == title or (len(name) >= PREFIX_MIN and law.startswith(name))
+        ]
+        if len(found) != 1:
+            raise NotSuspendable(name=name, found=len(found))
+        return found[0]
 
     def _spaces(self) -> list[SpaceLine]:
         lines = []

@@ -345,6 +345,11 @@ class Sessions(Counter):
             self._pass_on(session)
         session.outbox.clear()
 
+    def halt(self, agent: str) -> None:
+        """End all sessions of an agent that is suspended; its clients are told why at the door."""
+        for session in list(self._of.get(agent, {}).values()):
+            self.end(session)
+
     def expire(self, *, now: int) -> None:
         """End the sessions whose clients have stayed away too long."""
         for agent, until in list(self._expected.items()):

@@ -39,6 +39,16 @@ class AgentView:
     program: str
     laws: tuple[str, ...]
     clients: int
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuspensionView:
+    """An agent or a law (its hash) that is suspended since a moment, in microseconds UTC."""
+
+    name: str
+    since: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

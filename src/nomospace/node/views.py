@@ -1,7 +1,7 @@
 """What a console shows of a running host: who is where, who is under which law, and why.
 
-`Views` reads the parts of a host and changes nothing; every answer is plain data, complete in
-itself and bounded. It is for those who may see the whole host (the scope `operator`): what an agent
+`Views` reads the parts of a host, and changes nothing but who is suspended; every answer is plain
+data, complete in itself and bounded. It is for those who may see the whole host (the scope `operator`): what an agent
 may know of itself is told by its own controller.
 
 Nothing here costs a host anything until somebody asks. Rulings and operations on tuples are read
@@ -34,6 +34,7 @@ from nomospace.node.viewed import (
     RulingView,
     SpaceInside,
     SpaceView,
+    SuspensionView,
     TallyView,
     TopologyView,
     TriedView,
@@ -44,7 +45,7 @@ from nomospace.node.viewed import (
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
 from nomospace.terms import Compound
-from nomospace.wire.admin import TAIL_MAX, Agents, Record, Tail
+from nomospace.wire.admin import TAIL_MAX, Agents, Record, Resume, Suspend, Tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +136,23 @@ class Views:
     def agents(self, *, after: str = "", limit: int = LINES_MAX) -> tuple[AgentView, ...]:
         """The agents of this host by their ids, those after one."""
         found = self._operating.answer(Agents(after, _limit(limit)))
-        return tuple([AgentView(one.id, one.program, one.laws, one.clients) for one in found])
+        return tuple(
+            [AgentView(one.id, one.program, one.laws, one.clients, one.suspended) for one in found]
+        )
+
+    def suspensions(self) -> tuple[SuspensionView, ...]:
+        """Who is suspended."""
+        found = self._core.suspending.all()
+        return tuple([SuspensionView(one.name, one.since, one.why) for one in found])
+
+    async def suspend(self, name: str, why: str) -> SuspensionView:
+        """Suspend an agent or a law; raises `NotSuspendable`."""
+        line = await self._operating.answer(Suspend(name, why))
+        return SuspensionView(line.name, line.since, line.why)
+
+    async def resume(self, name: str) -> None:
+        """End a suspension; raises `NotSuspendable`."""
+        await self._operating.answer(Resume(name))
 
     # -- communities -----------------------------------------------------------------------------
 

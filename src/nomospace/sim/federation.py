@@ -55,6 +55,7 @@ from nomospace.host.effects import (
     Came,
     Effect,
     Fire,
+    Halted,
     Left,
     Mail,
     Note,
@@ -554,7 +555,7 @@ class Sites(Simulation):
             if effect.ruling.event.kind == "arrived":
                 self.hops[effect.hops] = self.hops.get(effect.hops, 0) + 1
         else:
-            assert isinstance(effect, Left | Came), effect  # told by the disk, too
+            assert isinstance(effect, Left | Came | Halted), effect  # told by the disk, too
 
     def _moved(self, agent: str, host: str | None) -> None:
         """A disk says that an agent left by itself, or came; what it waits for goes with it."""

@@ -17,6 +17,8 @@ from nomospace.host.changes import (
     AgentCame,
     AgentWent,
     BirthLearnt,
+    EventHeld,
+    EventServed,
     FloorRaised,
     LawLearnt,
     MemberJoined,
@@ -30,6 +32,7 @@ from nomospace.host.changes import (
     RoutingChanged,
     RoutingFolded,
     StateKept,
+    Suspension,
     TransferGiven,
     TransferPlaced,
     TransferTaken,
@@ -39,7 +42,7 @@ from nomospace.host.changes import (
 from nomospace.store.backlog import Part
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
-from nomospace.store.interface import PARCELS, TRANSFERS, Step
+from nomospace.store.interface import HELD, PARCELS, TRANSFERS, Step
 from nomospace.store.schema import TABLE_OF, Params
 from nomospace.wire.changes import encode_change, encode_row, encode_ruling, encode_snapshot
 
@@ -195,13 +198,13 @@ class Batch:
 
     # -- what is under way -------------------------------------------------------------------
 
-    def _given(self, change: TransferGiven | ParcelGiven) -> None:
+    def _given(self, change: TransferGiven | ParcelGiven | EventHeld) -> None:
         book = BOOKS[change.__class__]
         body = guard(encode_change(change))
         self._do("given", (book, change.peer, change.number, body))
         self._do("last given", (book, change.peer, change.number))
 
-    def _taken(self, change: TransferTaken | ParcelTaken) -> None:
+    def _taken(self, change: TransferTaken | ParcelTaken | EventServed) -> None:
         self._do("taken", (BOOKS[change.__class__], change.peer, change.number))
 
     def _placed(self, change: TransferPlaced | ParcelPlaced) -> None:
@@ -232,6 +235,10 @@ class Batch:
     def _ontology_learnt(self, change: OntologyLearnt) -> None:
         self._do("law learnt", (change.text.hash, guard(encode_change(change))))
 
+    def _suspension(self, change: Suspension) -> None:
+        # Beside laws and ontologies: few rows, read whole at the start. The key is no hash.
+        self._do("law learnt", (f"suspended {change.name}", guard(encode_change(change))))
+
     def _floor_raised(self, change: FloorRaised) -> None:
         self.counters.floor = max(self.counters.floor, change.number)
 
@@ -243,6 +250,8 @@ BOOKS: Final[dict[type, str]] = {
     ParcelGiven: PARCELS,
     ParcelTaken: PARCELS,
     ParcelPlaced: PARCELS,
+    EventHeld: HELD,
+    EventServed: HELD,
 }
 """The book that a change is in."""
 
@@ -267,5 +276,8 @@ _ADD: Final[dict[type, Any]] = {
     OntologyLearnt: Batch._ontology_learnt,
     MemberJoined: Batch._member_joined,
     MemberRuled: Batch._member_ruled,
+    Suspension: Batch._suspension,
+    EventHeld: Batch._given,
+    EventServed: Batch._taken,
     FloorRaised: Batch._floor_raised,
 }

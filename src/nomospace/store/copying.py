@@ -14,6 +14,7 @@ from nomospace.host.changes import (
     Book,
     Change,
     Durable,
+    EventHeld,
     FloorRaised,
     LawLearnt,
     MemberJoined,
@@ -54,6 +55,10 @@ def changes_of(durable: Durable) -> Iterator[Change]:
         yield BirthLearnt(peer, birth, own)
     yield from _book(durable.transfers, TransferGiven, TransferPlaced)
     yield from _book(durable.parcels, ParcelGiven, ParcelPlaced)
+    yield from durable.suspended.values()
+    for peer, waiting in durable.held.pending.items():
+        for number, what in waiting.items():
+            yield EventHeld(peer, number, what)
     for core, changes in durable.routing.items():
         yield RoutingFolded(core, tuple(changes))
 

@@ -29,6 +29,7 @@ ROWS_MAX: Final = 100_000
 
 TRANSFERS: Final = "transfers"
 PARCELS: Final = "parcels"
+HELD: Final = "held"
 """The books in which hosts keep what they have given each other (`host.changes.Book`)."""
 
 

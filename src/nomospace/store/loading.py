@@ -16,7 +16,7 @@ from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters
 from nomospace.store.bundles import unbundle
 from nomospace.store.guarded import Altered, unguard
-from nomospace.store.interface import PARCELS, TRANSFERS, Beginning, Entry, Kept, StoreDamaged
+from nomospace.store.interface import HELD, PARCELS, TRANSFERS, Beginning, Entry, Kept, StoreDamaged
 from nomospace.store.schema import Params
 from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
 
@@ -68,7 +68,8 @@ class Reader:
             opened = self._change("spaces", f"{space} of {agent}", blob)
             durable.spaces[agent, space] = opened
         durable.members = self.members("", ())
-        for name, book in ((TRANSFERS, durable.transfers), (PARCELS, durable.parcels)):
+        books = {TRANSFERS: durable.transfers, PARCELS: durable.parcels, HELD: durable.held}
+        for name, book in books.items():
             self._load_book(name, book)
         for peer, its, own in self.ask("SELECT peer, birth, own FROM births ORDER BY peer"):
             durable.births[peer] = (its, own)

@@ -1,6 +1,7 @@
 """What operators ask a running host, and the answers: for the command line and for consoles.
 
-Questions change nothing, so they have no part in sessions: one whose answer is lost is asked again.
+Questions have no part in sessions: one whose answer is lost is asked again. Most change nothing;
+those that do (`Suspend`, `Resume`) come to the same when they are asked twice.
 Only a client with the scope `operator` may ask them. Each question is a struct with a tag, and
 `ANSWERS` says what it is answered with; new questions are added here and nowhere else.
 """
@@ -36,6 +37,7 @@ class AgentLine(msgspec.Struct, frozen=True):
     program: str = ""
     laws: tuple[str, ...] = ()
     clients: int = 0
+    suspended: bool = False
 
 
 class Spaces(msgspec.Struct, frozen=True, tag="spaces"):
@@ -160,6 +162,31 @@ class RecordsPage(msgspec.Struct, frozen=True):
     records: tuple[RawRecord, ...]
 
 
+class Suspend(msgspec.Struct, frozen=True, tag="suspend"):
+    """Suspend an agent (its id) or a law (its hash, the start of it, or its name)."""
+
+    name: str
+    why: str = ""
+
+
+class Resume(msgspec.Struct, frozen=True, tag="resume"):
+    """End a suspension; named as it was suspended."""
+
+    name: str
+
+
+class Suspensions(msgspec.Struct, frozen=True, tag="suspensions"):
+    """Who is suspended?"""
+
+
+class SuspensionLine(msgspec.Struct, frozen=True):
+    """An agent or a law (its hash) that is suspended since a moment, in microseconds UTC."""
+
+    name: str
+    since: int
+    why: str = ""
+
+
 class Doctor(msgspec.Struct, frozen=True, tag="doctor"):
     """Is anything wrong?"""
 
@@ -173,7 +200,19 @@ class Finding(msgspec.Struct, frozen=True):
     mend: str = ""
 
 
-Question: TypeAlias = Agents | Spaces | Tuples | Stats | Where | Tail | Records | Doctor
+Question: TypeAlias = (
+    Agents
+    | Spaces
+    | Tuples
+    | Stats
+    | Where
+    | Tail
+    | Records
+    | Suspend
+    | Resume
+    | Suspensions
+    | Doctor
+)
 """What an operator may ask."""
 
 ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
@@ -184,6 +223,9 @@ ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
     Where: WhereLine,
     Tail: list[Record],
     Records: RecordsPage,
+    Suspend: SuspensionLine,
+    Resume: SuspensionLine,
+    Suspensions: list[SuspensionLine],
     Doctor: list[Finding],
 }
 

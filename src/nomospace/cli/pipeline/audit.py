@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.pipeline.options import (
     JournalArgument,
     JsonOption,
@@ -16,6 +15,7 @@ from nomospace.cli.pipeline.options import (
     SkipBadOption,
     moment,
 )
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.audit.words import render
 from nomospace.pipeline.charts import can_paint

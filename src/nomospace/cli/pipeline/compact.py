@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.pipeline.options import EngineOption, JournalArgument, JsonOption, MasterOption
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.compact import run_compact

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 from nomospace.pipeline.jobs.replay import Engine
 
 JournalArgument = Annotated[

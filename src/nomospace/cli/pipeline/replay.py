@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.pipeline.options import (
     EngineOption,
     JournalArgument,
@@ -16,6 +15,7 @@ from nomospace.cli.pipeline.options import (
     MasterOption,
     SkipBadOption,
 )
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.jobs.replay import Engine, run_replay
 from nomospace.pipeline.jobs.session import LOCAL

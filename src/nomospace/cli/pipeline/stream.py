@@ -9,9 +9,8 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from nomospace.cli.law import Unusable
 from nomospace.cli.pipeline.options import JsonOption, MasterOption
-from nomospace.cli.remote_options import URLS, IdentityOption, TokenOption, TrustOption
+from nomospace.cli.remote_options import URLS, IdentityOption, TokenOption, TrustOption, Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import SET_MAX, parse_template
 from nomospace.pipeline.jobs.session import LOCAL

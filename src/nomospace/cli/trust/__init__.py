@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from nomospace.cli import SAID_NO
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     REVOKED,

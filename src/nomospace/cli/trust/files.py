@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 from nomospace.errors import NomospaceError
 from nomospace.trust.authority import Authority
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, Claim, read_claim

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nomospace.cli.law import Unusable
+from nomospace.cli.remote_options import Unusable
 from nomospace.cli.trust.files import (
     REVOKED,
     Folder,

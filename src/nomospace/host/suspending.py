@@ -1,0 +1,155 @@
+"""Agents and communities that an operator has suspended, and what waits for them.
+
+While an agent is suspended its calls are refused, and what it waited for is called off; leases run
+on. Nothing is ruled on at its controllers: obligations wait, and what arrives is kept, durably and
+in order, as *held events*. A law can be suspended too: then this holds for every membership under
+it, and the managers of its spaces answer nothing.
+
+After `Resume` the held events are ruled on, some in each step, and the members count as suspended
+until theirs are through. So a suspension changes when a law rules, and never in which order. After
+a crash the same goes on: what is held, and who is suspended, is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from nomospace.control import Event, Membership
+from nomospace.host.calls import Resume, Suspend
+from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
+from nomospace.host.effects import Halted
+from nomospace.host.problems import Suspended
+
+if TYPE_CHECKING:
+    from nomospace.host.core import Host
+    from nomospace.host.governing import Home
+
+HELD_EVENTS_MAX: Final = 1_000
+"""How many events are held for one membership; letters past that go back to their senders."""
+SERVED_IN_STEP: Final = 64
+"""How many held events are ruled on in one step, after a suspension."""
+HELD: Final = ("arrived", "exception", "disconnected", "reconnected", "certified", "revoked")
+"""The events that wait for the end of a suspension."""
+
+
+class Suspending:
+    """Who is suspended at one host."""
+
+    def __init__(self, host: Host, durable: Durable) -> None:
+        self._host = host
+        self._suspended = dict(durable.suspended)
+        self._numbers = dict(durable.held.numbers)
+        self._held = {key: dict(held) for key, held in durable.held.pending.items() if held}
+        """By membership (agent and law), what waits for it, by number."""
+        self._resuming = dict.fromkeys(key for key in self._held if self._is_free(key))
+        """Those whose suspension is over."""
+
+    def refusal(self, agent: str, law: str = "") -> Suspended | None:
+        """Why an agent, or its membership under a law, can do nothing now."""
+        if not self._suspended and not self._held:
+            return None
+        for name in (agent, law):
+            found = self._suspended.get(name)
+            if found is not None:
+                return Suspended(name=name, since=found.since, why=found.why)
+        if law and _key(agent, law) in self._held:
+            return Suspended(name=agent, since=self._host.now, why="being resumed")
+        return None
+
+    def stays(self, agent: str) -> Suspended | None:
+        """Why an agent may not move: it must not take what is suspended to where nobody knows."""
+        if not self._suspended and not self._held:
+            return None
+        laws = [law.hash for law in self._host.governing.laws_over(agent)]
+        found = [self.refusal(agent, law) for law in laws] or [self.refusal(agent)]
+        return next((one for one in found if one is not None), None)
+
+    def all(self) -> tuple[Suspension, ...]:
+        """Everyone that is suspended."""
+        return tuple(self._suspended.values())
+
+    # -- what operators say ----------------------------------------------------------------
+
+    def suspend(self, event: Suspend) -> None:
+        """Suspend an agent or a law; doing it twice only changes the reason."""
+        host, name = self._host, event.name
+        before = self._suspended.get(name)
+        since = host.now if before is None else before.since
+        found = self._suspended[name] = Suspension(name, since, event.why)
+        host.write_down(found)
+        host.note("suspended", name=name, why=event.why)
+        error = Suspended(name=name, since=since, why=event.why)
+        if "@" in name:
+            host.seeking.end(name, error)
+            host.governed.end(name, error)
+            host.reacting.end(name)
+            host.order(Halted(name, error))
+        else:
+            host.seeking.end_under(name, error)
+        host.governing.wait_for_resume(self._members(name))
+
+    def resume(self, event: Resume) -> None:
+        """End a suspension: obligations may fire again, and what is held is ruled on."""
+        if self._suspended.pop(event.name, None) is None:
+            return
+        host = self._host
+        host.write_down(Suspension(event.name, 0))
+        host.note("resumed", name=event.name)
+        for member in self._members(event.name):
+            host.governing.go_on(member)
+        self._resuming.update(dict.fromkeys(key for key in self._held if self._is_free(key)))
+
+    def _members(self, name: str) -> Iterator[Membership]:
+        for member in self._host.governing.members():
+            if name in (member.home, member.law.hash):
+                yield member
+
+    # -- events ----------------------------------------------------------------------------
+
+    def hold(self, member: Membership, event: Event) -> bool:
+        """Keep an event for a membership that is suspended; false when it cannot be kept."""
+        key = _key(member.home, member.law.hash)
+        held = self._held.get(key, {})
+        if event.kind not in HELD or "@" not in member.home or len(held) >= HELD_EVENTS_MAX:
+            return False
+        number = self._numbers[key] = self._numbers.get(key, 0) + 1
+        self._held.setdefault(key, held)[number] = event
+        self._host.write_down(EventHeld(key, number, event))
+        return True
+
+    def full(self, home: Home) -> bool:
+        """Whether no more can be held for a membership."""
+        return bool(self._held) and len(self._held.get(_key(*home), ())) >= HELD_EVENTS_MAX
+
+    def next_deadline(self) -> int | None:
+        """At once, while there are events of a suspension that is over."""
+        return self._host.now if self._resuming else None
+
+    def _is_free(self, key: str) -> bool:
+        return not any(name in self._suspended for name in key.split(" "))
+
+    def tick(self) -> None:
+        """Rule on some of the events whose suspension is over."""
+        governing = self._host.governing
+        for _ in range(SERVED_IN_STEP):
+            key = next(iter(self._resuming), None)
+            if key is None:
+                return
+            if not self._is_free(key):  # it was suspended again meanwhile
+                del self._resuming[key]
+                continue
+            held = self._held[key]
+            number = next(iter(held))
+            event = held.pop(number)
+            if not held:
+                del self._held[key], self._resuming[key]
+            self._host.write_down(EventServed(key, number))
+            member = governing.find(*key.split(" "))
+            if member is not None:
+                governing.rule_held(member, event)
+
+
+def _key(home: str, law: str) -> str:
+    """A membership as the disk names it: neither part has a space in it."""
+    return f"{home} {law}"

@@ -1,0 +1,156 @@
+"""Suspended agents and laws: what is refused, what waits, and that it is served once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nomospace.host import Adopt, Open, Out, Seek, Share, Tell, Template
+from nomospace.host.calls import TAKE, Move, React, Resume, Suspend
+from nomospace.host.problems import NotAMember, Suspended
+from nomospace.host.suspending import HELD_EVENTS_MAX, SERVED_IN_STEP
+from nomospace.law import load
+from nomospace.terms import show, t
+from nomospace.terms.templates import ANY
+from tests.paper.hosts import Hosts
+
+LAW = load(
+    """\
+law(notes).
+R1. sent(_, remind(M), _) :- do(imposeObligation(M, 5)).
+R2. sent(_, _, _) :- do(forward).
+R3. arrived(_, _, _) :- do(deliver).
+R4. obligationDue(M) :- do(deliver(Self, M, Self)).
+"""
+)
+OTHER = load("law(other). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver).")
+JOB = Template.of(("job", ANY))
+
+
+@pytest.fixture
+def net() -> Hosts:
+    net = Hosts("ab", laws=[LAW, OTHER])
+    for agent in ("ann@a", "bob@b", "cat@a"):
+        net.agent(agent)
+        for law in (LAW, OTHER):
+            net.do(agent, Adopt(law))
+        net.do(agent, Open("jobs"))
+        net.do(agent, Open("notes", LAW))
+        net.do(agent, Share(("jobs", "notes")))
+    net.settle()
+    return net
+
+
+def told(net: Hosts, agent: str) -> list[str]:
+    return [show(mail.message) for mail in net.mail if mail.agent == agent]
+
+
+def error_of(net: Hosts, agent: str, request: Any) -> Any:
+    return net.answers[net.call(agent, request)].error
+
+
+def test_a_suspended_agent_can_do_nothing_and_what_it_waits_for_is_called_off(net: Hosts) -> None:
+    waits = net.call("ann@a", Seek("jobs", TAKE, JOB))
+    net.do("ann@a", React("jobs", JOB))
+    net.tell("a", Suspend("ann@a", "it floods"))
+    assert isinstance(net.answers[waits].error, Suspended)
+    assert "it floods" in str(net.answers[waits].error)
+    requests = (Out("jobs", ("job", 1)), Tell(LAW.hash, "hi", "bob@b"), Move("b"), Open("more"))
+    for request in requests:
+        assert isinstance(error_of(net, "ann@a", request), Suspended)
+    assert net.hosts["a"].at_hand("ann@a", "jobs") is None
+    fired = len(net.fired)
+    net.do("cat@a", Out("jobs", ("job", 2)))
+    assert len(net.fired) == fired
+    assert net.do("cat@a", Seek("jobs", TAKE, JOB)).fields == ("job", 2)
+    net.tell("a", Resume("ann@a"))
+    net.do("ann@a", Out("jobs", ("job", 3)))
+
+
+@pytest.mark.parametrize("name", ["ann@a", LAW.hash])
+def test_mail_and_obligations_wait_through_a_crash_and_come_once(net: Hosts, name: str) -> None:
+    net.do("ann@a", Tell(LAW.hash, t.remind("tea"), "ann@a"))
+    net.tell("a", Suspend(name))
+    for number in range(3):
+        net.do("bob@b", Tell(LAW.hash, number, "ann@a"))
+    net.run(10)
+    before = told(net, "ann@a")
+    assert "tea" not in before
+    net.stop("a")
+    net.start("a")
+    net.run(10)
+    assert told(net, "ann@a") == before
+    net.tell("a", Resume(name))
+    net.run(1)
+    assert sorted(told(net, "ann@a")[len(before) :]) == ["0", "1", "2", "tea"]
+    assert [one for one in told(net, "ann@a") if one in "012"] == ["0", "1", "2"]
+    net.stop("a")
+    net.start("a")
+    net.run(10)
+    assert told(net, "ann@a").count("tea") == 1
+    assert not net.disks["a"].suspended
+    assert not any(net.disks["a"].held.pending.values())
+
+
+def test_a_suspended_law_stops_its_members_and_nobody_else(net: Hosts) -> None:
+    waits = net.call("ann@a", Seek("notes", TAKE, JOB))
+    net.tell("a", Suspend(LAW.hash))
+    assert isinstance(net.answers[waits].error, Suspended)
+    assert isinstance(error_of(net, "ann@a", Tell(LAW.hash, "hi", "bob@b")), Suspended)
+    assert isinstance(error_of(net, "cat@a", Out("notes", ("job", 1))), Suspended)
+    assert isinstance(error_of(net, "ann@a", Move("b")), Suspended)
+    net.do("ann@a", Tell(OTHER.hash, "hello", "bob@b"))
+    net.do("ann@a", Out("jobs", ("job", 1)))
+    net.run(1)
+    assert "hello" in told(net, "bob@b")
+    net.do("bob@b", Tell(LAW.hash, "there", "bob@b"))  # at another host it goes on
+    net.agent("dan@a")
+    assert isinstance(error_of(net, "dan@a", Adopt(LAW)), Suspended)
+    net.tell("a", Resume(LAW.hash))
+    assert isinstance(error_of(net, "dan@a", Tell(LAW.hash, "hi", "bob@b")), NotAMember)
+    net.do("cat@a", Out("notes", ("job", 1)))
+
+
+def test_an_agent_that_is_suspended_does_not_come(net: Hosts) -> None:
+    net.tell("a", Suspend("bob@b"))
+    move = net.call("bob@b", Move("a"))
+    net.run(5)
+    assert "suspended" in str(net.answers[move].error)
+    assert net.hosts["b"].has("bob@b")
+
+
+def test_what_does_not_fit_goes_back_and_what_fits_is_served_in_slices(net: Hosts) -> None:
+    net.tell("a", Suspend("ann@a"))
+    for number in range(HELD_EVENTS_MAX + 2):
+        net.do("bob@b", Tell(LAW.hash, number, "ann@a"))
+    net.run(5)
+    exceptions = [r for _, r in net.ruled if r.event.kind == "exception" and r.home == "bob@b"]
+    assert [show(one.event.args[1]) for one in exceptions] == ["mailboxFull"] * 2
+    most = 0
+
+    def count() -> None:
+        nonlocal most, seen
+        most, seen = max(most, len(net.mail) - seen), len(net.mail)
+
+    seen = len(net.mail)
+    net.after_each.append(count)
+    net.tell("a", Resume("ann@a"))
+    assert isinstance(error_of(net, "ann@a", Tell(LAW.hash, "hi", "bob@b")), Suspended)
+    net.run(1)
+    assert told(net, "ann@a") == [str(number) for number in range(HELD_EVENTS_MAX)]
+    assert most <= SERVED_IN_STEP
+
+
+def test_suspending_twice_and_resuming_who_is_not_are_harmless(net: Hosts) -> None:
+    net.tell("a", Resume("ann@a"))
+    net.tell("a", Suspend("ann@a", "once"))
+    since = net.hosts["a"].suspending.all()[0].since
+    net.run(1)
+    net.tell("a", Suspend("ann@a", "twice"))
+    (only,) = net.hosts["a"].suspending.all()
+    assert (only.since, only.why) == (since, "twice")
+    net.tell("a", Suspend("nobody@nowhere"))
+    net.tell("a", Resume("ann@a"))
+    net.tell("a", Resume("nobody@nowhere"))
+    assert net.hosts["a"].suspending.all() == ()
