@@ -207,7 +207,7 @@ class Busy(Unavailable):
 
 
 @dataclass(eq=False, kw_only=True)
-class Suspended(Unavailable):
+class Suspended(CallerError):
     """An operator has suspended an agent, or the law that it acts under."""
 
     code: ClassVar[str] = "host.suspended"

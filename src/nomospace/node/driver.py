@@ -352,7 +352,7 @@ class Driver(ABC):
                 self._came(effect)
             elif isinstance(effect, Halted):
                 if self._sessions is not None:
-                    self._sessions.halt(effect.agent)
+                    self._sessions.halt(effect.agent, effect.error)
             else:
                 desk.take_in(cast("Effect", effect))
 

@@ -59,6 +59,7 @@ from nomospace.wire.talk import (
     answered_call,
     moved_to,
     pack_failure,
+    pack_refusal,
 )
 
 GRACE_US: Final = 600_000_000
@@ -345,9 +346,11 @@ class Sessions(Counter):
             self._pass_on(session)
         session.outbox.clear()
 
-    def halt(self, agent: str) -> None:
-        """End all sessions of an agent that is suspended; its clients are told why at the door."""
+    def halt(self, agent: str, error: NomospaceError) -> None:
+        """End all sessions of an agent that is suspended; its clients are told why."""
         for session in list(self._of.get(agent, {}).values()):
+            if session.link is not None:
+                session.link.send(pack_refusal(error))
             self.end(session)
 
     def expire(self, *, now: int) -> None:

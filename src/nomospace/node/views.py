@@ -1,8 +1,8 @@
 """What a console shows of a running host: who is where, who is under which law, and why.
 
 `Views` reads the parts of a host, and changes nothing but who is suspended; every answer is plain
-data, complete in itself and bounded. It is for those who may see the whole host (the scope `operator`): what an agent
-may know of itself is told by its own controller.
+data, complete in itself and bounded. It is for those who may see the whole host (the scope
+`operator`): what an agent may know of itself is told by its own controller.
 
 Nothing here costs a host anything until somebody asks. Rulings and operations on tuples are read
 from the journal, where they are anyway, so a view shows what is on disk and survives a restart.

@@ -502,3 +502,24 @@ def test_a_space_with_an_ontology_matches_by_meaning_over_http() -> None:
         assert found.json()["tuple"] is not None, found.text
 
     on_the_web(work)
+
+
+def test_operators_suspend_and_resume() -> None:
+    async def work(web: Web) -> None:
+        jobs = f"{AGENT}/spaces/jobs/out"
+        await web("POST", f"{AGENT}/spaces/jobs", {})
+        await web("POST", jobs, {"fields": ["job", 1]})
+        name = "/v1/suspensions/ann@ward"
+        assert (await web("PUT", name, {"why": "a test"})).status_code == 403
+        told = await web("PUT", name, {"why": "a test"}, token="ops")
+        assert told.json()["name"] == "ann@ward"
+        listed = (await web("GET", "/v1/suspensions", token="ops")).json()
+        assert [(one["name"], one["why"]) for one in listed] == [("ann@ward", "a test")]
+        refused = await web("POST", jobs, {"fields": ["job", 2]})
+        assert (refused.status_code, refused.json()["code"]) == (403, "host.suspended")
+        assert (await web("DELETE", name, token="ops")).status_code == 204
+        assert (await web("POST", jobs, {"fields": ["job", 2]})).json() == {"written": 1}
+        unknown = await web("PUT", "/v1/suspensions/nosuch", {}, token="ops")
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "node.not-suspendable")
+
+    on_the_web(work)

@@ -36,7 +36,7 @@ def test_an_agent_is_listed_found_and_moved(ward: Cli, icu: Cli) -> None:
     assert ward.run("agent", "ls") == "agent  runs  clients  laws\n"
     ward.run("tuple", "out", "jobs", "job", "17", "--as", "nurse")
     assert ward.data("agent", "ls") == [
-        {"id": "nurse@ward", "program": "", "laws": [], "clients": 0}
+        {"id": "nurse@ward", "program": "", "laws": [], "clients": 0, "suspended": False}
     ]
     assert ward.run("agent", "where", "nurse@ward") == "nurse@ward is at ward\n"
     assert ward.run("agent", "move", "nurse@ward", "icu") == "nurse@ward is at icu\n"
@@ -62,3 +62,15 @@ def test_an_agent_that_nobody_knows(ward: Cli) -> None:
     assert told.startswith("no host in touch has eve@ward")
     assert "eve@ward" not in ward.run("agent", "ls")
     assert "is no agent; give its id" in ward.run("agent", "where", "eve", code=2)
+
+
+def test_an_agent_is_suspended_and_resumed(ward: Cli) -> None:
+    ward.run("tuple", "out", "mine", "job", "1", "--as", "rob")
+    said = ward.run("agent", "suspend", "rob@ward", "--why", "it floods")
+    assert said == "rob@ward is suspended\n"
+    told = ward.run("tuple", "out", "mine", "job", "2", "--as", "rob", code=2)
+    assert told.startswith("rob@ward is suspended at this host (it floods); its mail and")
+    assert "rob@ward  suspended" in ward.run("agent", "ls")
+    assert ward.run("agent", "resume", "rob@ward") == "rob@ward is not suspended\n"
+    assert ward.run("tuple", "take", "mine", "job", "1", "--as", "rob") == "job 1\n"
+    assert "'nosuch' is no law of this host" in ward.run("law", "suspend", "nosuch", code=2)
