@@ -75,8 +75,9 @@ def test_a_history_with_a_pace_replays_as_it_was() -> None:
     net.run(1)
     rulings = [ruling for _, ruling in net.ruled if ruling.home == "ann@a"]
     hello = next(n for n, one in enumerate(rulings) if one.event.args[1:2] == ("hello",))
-    assert rulings[hello + 1].due_at is not None
-    assert rulings[hello + 1].due_at < rulings[hello].at
+    due_at = rulings[hello + 1].due_at
+    assert due_at is not None
+    assert due_at < rulings[hello].at
     replay = Replay(LAW, recorded_law=LAW)
     for ruling in rulings:
         replay.ruling(ruling.seq, encode_ruling(ruling))

@@ -127,13 +127,12 @@ def test_what_does_not_fit_goes_back_and_what_fits_is_served_in_slices(net: Host
     net.run(5)
     exceptions = [r for _, r in net.ruled if r.event.kind == "exception" and r.home == "bob@b"]
     assert [show(one.event.args[1]) for one in exceptions] == ["mailboxFull"] * 2
-    most = 0
+    most, seen = 0, len(net.mail)
 
     def count() -> None:
         nonlocal most, seen
         most, seen = max(most, len(net.mail) - seen), len(net.mail)
 
-    seen = len(net.mail)
     net.after_each.append(count)
     net.tell("a", Resume("ann@a"))
     assert isinstance(error_of(net, "ann@a", Tell(LAW.hash, "hi", "bob@b")), Suspended)
