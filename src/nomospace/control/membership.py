@@ -34,10 +34,10 @@ from nomospace.control.events import (
 )
 from nomospace.errors import CallerError
 from nomospace.law import CompiledLaw
+from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.law.prelude import OPERATIONS_MAX, RULING_BYTES_MAX
-from nomospace.law.runtime import arith2, micros
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
 
@@ -349,7 +349,7 @@ class Membership:
                 return False
             place, old = found
             new = Compound(
-                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1]),)
+                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1], [0]),)
             )
             state.swap(place, old, new)
             delta.append(("<-", place, old, new))

@@ -1,8 +1,9 @@
 """The budget of one event: what is spent is counted, and at its end the evaluation stops.
 
-Comparing is free up to `COMPARED_FREE`, which no message of ordinary size reaches; past it, each
-part compared costs two units. A law may hold terms as large as it likes, but not look at them for
-nothing.
+A unit is the same amount of work everywhere: about a third of a microsecond, and at most a few
+hundred bytes. So everything is charged by the size of all its operands, and before it is done; what
+cannot be known before is charged step by step on the way. `law.prelude` has the list of prices,
+`law.prices` what a law's own text costs.
 """
 
 from __future__ import annotations
@@ -10,14 +11,22 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.terms import Compound, Term
-from nomospace.terms.values import weigh
+from nomospace.terms import Compound, Term, weight
+
+PRICES: Final = 2
+"""The version of the list of prices. Whoever changes what anything costs counts it up: records tell
+under which prices they were ruled on, and a replay goes by that (`control.membership`)."""
 
 Units: TypeAlias = list[int]
 """A one-item list: the units spent on the event so far."""
 
 COMPARED_FREE: Final = 24
 """Compounds and lists (and each 16 items of one) that one comparison may walk for nothing."""
+TEXT_FREE: Final = 2_000
+"""Characters that one comparison of texts may look at for nothing; each as many more cost a unit.
+A text that differs in length is told apart at once."""
+COPIED_A_UNIT: Final = 100
+"""Items of a list, or characters of a text, that are copied for one unit."""
 
 
 class Stop(Exception):
@@ -41,15 +50,79 @@ def spend(units: Units, count: int) -> None:
 
 
 def same_for(units: Units, a: Term, b: Term) -> bool:
-    """`terms.same`, paid for."""
+    """`terms.same`, paid for on the way: two units for each pair of compounds or lists."""
     if a is b:
         return True
     kind = a.__class__
     if kind is not b.__class__:
         return False
-    if kind is not Compound and kind is not tuple:
-        return bool(a == b)
-    equal, work = weigh(a, b)
+    if kind is Compound:
+        if a.name != b.name:
+            return False
+        return _same_parts(units, a.args, b.args)
+    if kind is tuple:
+        return _same_parts(units, a, b)
+    if kind is str or kind is bytes:
+        if len(a) != len(b):
+            return False
+        if len(a) > TEXT_FREE:
+            spend(units, len(a) // TEXT_FREE)
+    return bool(a == b)
+
+
+def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
+    """Whether the parts of two terms are the same.
+
+    Parts may be shared, so that a term is exponentially larger than its memory: past a few dozen,
+    pairs that were looked at are remembered.
+    """
+    pending = [(a, b)]
+    seen: set[tuple[int, int]] = set()
+    work = 0
+    equal = True
+    most = COMPARED_FREE + (UNITS_MAX - units[0]) // 2
+    while pending:
+        x, y = pending.pop()
+        if len(x) != len(y):
+            equal = False
+            break
+        work += 1 + len(x) // 16
+        if work > 64:
+            if (id(x), id(y)) in seen:
+                continue
+            seen.add((id(x), id(y)))
+        if work > most:
+            break
+        for left, right in zip(x, y, strict=True):
+            if left is right:
+                continue
+            kind = left.__class__
+            if kind is not right.__class__:
+                equal = False
+                break
+            if kind is Compound:
+                if left.name != right.name:
+                    equal = False
+                    break
+                pending.append((left.args, right.args))
+            elif kind is tuple:
+                pending.append((left, right))
+            else:
+                if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
+                    work += len(left) // TEXT_FREE
+                if left != right:
+                    equal = False
+                    break
+        if not equal:
+            break
     if work > COMPARED_FREE:
         spend(units, 2 * (work - COMPARED_FREE))
     return equal
+
+
+def bulk(term: Term) -> int:
+    """How much a term is to walk, written out: in units, about. Texts count little."""
+    kind = term.__class__
+    if kind is Compound or kind is tuple:
+        return 1 + weight(term) // 16
+    return len(term) // TEXT_FREE if kind is str or kind is bytes else 0

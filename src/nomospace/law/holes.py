@@ -4,22 +4,44 @@ A term that holds an unbound variable is an `Open`; everything else is an ordina
 So whether a term is ground is known at once, and ground parts, which a law may make as large
 and as shared as its budget allows, are never walked to find a variable in them.
 
-`LIST` names an open list whose items are all known places, `PARTIAL` one with a tail still open.
+The name of an open list is a mark that no compound can have: `LIST` when all its items are known
+places, `PARTIAL` when its tail is still open.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-from nomospace.law.budget import Units, same_for, spend
+from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
 from nomospace.law.tree import Const, Listing, Node, Variable
-from nomospace.terms import Compound, Term, Var, same
-from nomospace.terms.text import PARTIAL
+from nomospace.terms import Compound, Term, Var, undo
+from nomospace.terms.values import PARTIAL as PARTIAL_NAME
 from nomospace.terms.values import UNBOUND
 
-LIST: Final = "[]"
+
+class _Mark:
+    """Stands where a compound has its name."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __repr__(self) -> str:
+        return self.what
+
+
+LIST: Final = _Mark("LIST")
+PARTIAL: Final = _Mark("PARTIAL")
+Name: TypeAlias = str | _Mark
 OPEN_PARTS_MAX: Final = 200
-"""The most parts of a value with holes: these are walked again and again."""
+"""The most parts of a value with holes, besides those that the text writes out: these are walked
+again and again."""
+OPEN_PARTS_FREE: Final = 16
+"""How many of these cost nothing when a goal names the value; each as many cost a unit."""
+PAIRS_FREE: Final = 64
+"""Pairs that unifying may look at before it remembers which it has seen."""
 
 
 class Open:
@@ -27,32 +49,36 @@ class Open:
 
     __slots__ = ("args", "name")
 
-    def __init__(self, name: str, args: tuple[Any, ...]) -> None:
+    def __init__(self, name: Name, args: tuple[Any, ...]) -> None:
         self.name = name
         self.args = args
 
 
-def make(name: str, args: tuple[Any, ...]) -> Any:
+def make(name: Name, args: tuple[Any, ...]) -> Any:
     """A compound, or a list when the name is `LIST` or `PARTIAL`; open if it must be."""
-    if name == PARTIAL:
+    if name is PARTIAL:
         *items, tail = args
         if tail.__class__ is tuple:
             return make(LIST, (*items, *tail))
-        if tail.__class__ is Open and tail.name in (LIST, PARTIAL):
+        if _is_open_list(tail):
             return make(tail.name, (*items, *tail.args))
         return Open(PARTIAL, args)  # an open tail, or an improper list that matches nothing
     for arg in args:
         if arg.__class__ is Var or arg.__class__ is Open:
             return Open(name, args)
-    return args if name == LIST else Compound(name, args)
+    return args if name is LIST else Compound(name, args)  # type: ignore[arg-type]
 
 
-def open_size(value: Open) -> int:
-    """How many parts an open value has, in all its open parts; counts no further than it must."""
+def _is_open_list(value: Any) -> bool:
+    return value.__class__ is Open and value.name.__class__ is _Mark
+
+
+def open_size(value: Open, most: int) -> int:
+    """How many parts an open value has, in all its open parts; counts no further than `most`."""
     seen: set[int] = set()
     count = 0
     pending: list[Any] = [value]
-    while pending and count <= OPEN_PARTS_MAX:
+    while pending and count <= most:
         item = pending.pop()
         if item.__class__ is Open and id(item) not in seen:
             seen.add(id(item))
@@ -81,9 +107,12 @@ def build(node: Node, env: dict[str, Any]) -> Any:
         elif isinstance(item, Variable):
             done.append(_lookup(item.name, env))
         else:
-            name, parts = LIST if isinstance(item, Listing) else item.name, _parts(item)
-            if isinstance(item, Listing) and item.tail is not None:
-                name = PARTIAL
+            name: Name
+            parts = _parts(item)
+            if isinstance(item, Listing):
+                name = LIST if item.tail is None else PARTIAL
+            else:
+                name = item.name
             if not ready:
                 todo.append((item, True))
                 todo.extend((part, False) for part in reversed(parts))
@@ -156,17 +185,23 @@ def close(value: Any) -> Term:
             continue
         todo.pop()
         args = tuple([known[id(p)] if p.__class__ is Open else p for p in item.args])
-        known[id(item)] = args if item.name == LIST else Compound(item.name, args)
+        if item.name is LIST:
+            known[id(item)] = args
+        else:
+            name = PARTIAL_NAME if item.name is PARTIAL else item.name
+            known[id(item)] = Compound(name, args)
     return known[id(value)]
 
 
-def unify(a: Any, b: Any, trail: list[Var], units: Units | None = None) -> bool:
+def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
     """Make two values equal by binding variables, or fail with some bound: see the trail.
 
-    With `units`, it is paid for: comparing what is large, and taking a list apart with `[H|T]`,
-    which copies it and costs one unit per 300 items of T.
+    It is paid for: comparing what is large, and taking a list apart with `[H|T]`, which copies it.
+    What was open when it was made is taken apart; what was ground is compared as a whole.
     """
     pending = [(a, b)]
+    pairs = 0
+    seen: dict[tuple[int, int], Any] = {}  # a pair stays alive as long as its entry
     while pending:
         x, y = pending.pop()
         while x.__class__ is Var and x.ref is not UNBOUND:
@@ -182,31 +217,51 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units | None = None) -> bool:
             variable.ref = value
             trail.append(variable)
         elif x.__class__ is Open or y.__class__ is Open:
+            pairs += 1
+            if pairs > PAIRS_FREE:
+                # Parts may be shared without bound. Two that were made equal stay so.
+                if (id(x), id(y)) in seen:
+                    continue
+                seen[id(x), id(y)] = (x, y)
             if not _pair(x, y, pending, units):
                 return False
-        elif not (same(x, y) if units is None else same_for(units, x, y)):
+        elif not same_for(units, x, y):
             return False
     return True
 
 
-def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units | None) -> bool:
+def unifier(pattern: Any, trail: list[Var], units: Units) -> Callable[[Any], bool]:
+    """Tells whether an item can be made equal to a pattern; nothing stays bound."""
+
+    def matches(item: Any) -> bool:
+        mark = len(trail)
+        fits = unify(pattern, item, trail, units)
+        undo(trail, mark)
+        return fits
+
+    return matches
+
+
+def _pair(x: Any, y: Any, pending: list[tuple[Any, Any]], units: Units) -> bool:
     """Line up the parts of two values of which one is open."""
-    x, y = resolve(x), resolve(y)
     x_name, x_args = _outline(x)
     y_name, y_args = _outline(y)
-    if x_name == PARTIAL or y_name == PARTIAL:
-        if x_name not in (LIST, PARTIAL) or y_name not in (LIST, PARTIAL):
+    if x_name is PARTIAL or y_name is PARTIAL:
+        if x_name.__class__ is not _Mark or y_name.__class__ is not _Mark:
             return False
-        x_items, x_tail = (x_args[:-1], x_args[-1]) if x_name == PARTIAL else (x_args, ())
-        y_items, y_tail = (y_args[:-1], y_args[-1]) if y_name == PARTIAL else (y_args, ())
-        if (x_name == LIST and len(x_items) < len(y_items)) or (
-            y_name == LIST and len(y_items) < len(x_items)
+        x_items, x_tail = (x_args[:-1], x_args[-1]) if x_name is PARTIAL else (x_args, ())
+        y_items, y_tail = (y_args[:-1], y_args[-1]) if y_name is PARTIAL else (y_args, ())
+        if (x_name is LIST and len(x_items) < len(y_items)) or (
+            y_name is LIST and len(y_items) < len(x_items)
         ):
             return False  # the whole list has too few items for the other
         count = min(len(x_items), len(y_items))
         copied = max(len(x_items), len(y_items)) - count
-        if units is not None and copied >= 300:
-            spend(units, copied // 300)
+        for items, tail in ((x_items, x_tail), (y_items, y_tail)):
+            if tail.__class__ is tuple and len(items) > count:
+                copied += len(tail)
+        if copied >= COPIED_A_UNIT:
+            spend(units, copied // COPIED_A_UNIT)
         pending.append((_rest(x_items[count:], x_tail), _rest(y_items[count:], y_tail)))
         pending.extend(zip(reversed(x_items[:count]), reversed(y_items[:count]), strict=True))
         return True
@@ -220,8 +275,21 @@ def _rest(items: tuple[Any, ...], tail: Any) -> Any:
     return make(PARTIAL, (*items, tail)) if items else tail
 
 
-def _outline(value: Any) -> tuple[str | None, tuple[Any, ...]]:
-    if value.__class__ is Open or value.__class__ is Compound:
+def _outline(value: Any) -> tuple[Name | None, tuple[Any, ...]]:
+    """The name and the parts of a value. The tail of a list is followed; one that is ground stays a
+    tail, to be compared as a whole.
+    """
+    if value.__class__ is Open:
+        name, args = value.name, value.args
+        while name is PARTIAL:
+            tail = args[-1]
+            while tail.__class__ is Var and tail.ref is not UNBOUND:
+                tail = tail.ref
+            if not _is_open_list(tail):
+                return PARTIAL, (*args[:-1], tail)
+            name, args = tail.name, args[:-1] + tail.args
+        return name, args
+    if value.__class__ is Compound:
         return value.name, value.args
     if value.__class__ is tuple:
         return LIST, value
@@ -273,11 +341,18 @@ def fresh(value: Any) -> Any:
 def identical(a: Any, b: Any, units: Units) -> bool:
     """`==` of the law language: one value, or one and the same unbound variable."""
     pending = [(resolve(a), resolve(b))]
+    pairs = 0
+    seen: set[tuple[int, int]] = set()
     while pending:
         x, y = pending.pop()
         if x is y:
             continue
         if x.__class__ is Open and y.__class__ is Open:
+            pairs += 1
+            if pairs > PAIRS_FREE:
+                if (id(x), id(y)) in seen:
+                    continue
+                seen.add((id(x), id(y)))
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))

@@ -16,33 +16,41 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nomospace.law.bag import Bag, key_of
-from nomospace.law.budget import Stop, Units, same_for, spend
+from nomospace.law.arithmetic import COMPARE, arith1, arith2, calculate, seconds
+from nomospace.law.bag import Bag
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, same_for, spend
 from nomospace.law.holes import (
     LIST,
+    OPEN_PARTS_FREE,
     OPEN_PARTS_MAX,
     Open,
     build,
-    close,
     fresh,
     identical,
     is_bound,
     make,
     open_size,
     resolve,
+    unifier,
     unify,
 )
-from nomospace.law.prelude import BUILTINS, NESTED_MAX, OPERATIONS_MAX, SPINE_ENOUGH
+from nomospace.law.prelude import BUILTINS, NESTED_MAX, OPERATIONS_MAX, SPINE_ENOUGH, UNITS_MAX
+from nomospace.law.prices import (
+    INTERPRETED,
+    WORDS_A_UNIT,
+    call_price,
+    collect_price,
+    node_weight,
+    weight,
+)
 from nomospace.law.runtime import (
-    COMPARE,
     SOLUTIONS,
     UNSET,
-    arith1,
-    arith2,
-    calculate,
+    candidates,
     delete_matching,
+    equals,
+    everything,
     finish,
-    seconds,
 )
 from nomospace.law.tree import (
     Call,
@@ -66,13 +74,13 @@ from nomospace.law.tree import (
     Sense,
     Struct,
     ThisLaw,
+    Toll,
     TrueGoal,
     Unify,
     Variable,
     goals_in,
 )
 from nomospace.terms import Span, Term, Var, undo
-from nomospace.terms.text import PARTIAL
 
 Env: TypeAlias = dict[str, Any]
 """Variables of one clause by name: a `Var`, or a term for `Self`, `Msg` and `Peer`."""
@@ -145,8 +153,12 @@ class Interpreter:
     """Evaluates events under one law. Holds nothing between events."""
 
     def __init__(self, law: Law, hash: str) -> None:
-        self.law = law
+        self.law = law  # with its prices in it
         self.hash = hash
+        self.left: frozenset[int] = frozenset()
+        """Rules that the compiler leaves to the interpreter, by number: units cost more there."""
+        self.call_prices = {key: call_price(clauses) for key, clauses in law.helpers.items()}
+        self._entered = [weight(rule.body) // WORDS_A_UNIT for rule in law.rules]
         self.by_event: dict[str, list[tuple[int, Rule]]] = {}
         for index, rule in enumerate(law.rules):
             self.by_event.setdefault(rule.event, []).append((index, rule))
@@ -161,13 +173,15 @@ class Interpreter:
         now: int,
         units: Units,
         traces: list[Trace] | None = None,
+        rate: int | None = None,
     ) -> Outcome:
         """The ruling on an event: the first rule with a solution, and its operations.
 
-        Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
+        Raises `Stop` when the evaluation goes past a bound or an operation cannot be. With `rate`,
+        each unit counts so many times in every rule.
         """
         for index, _ in self.by_event.get(event, ()):
-            outcome = self.one(index, home, args, state, obligations, now, units, traces)
+            outcome = self.one(index, home, args, state, obligations, now, units, traces, rate)
             if outcome is not None:
                 return outcome
         return None
@@ -182,8 +196,34 @@ class Interpreter:
         now: int,
         units: Units,
         traces: list[Trace] | None = None,
+        rate: int | None = None,
     ) -> Outcome:
         """The ruling of one rule alone."""
+        if rate is None:
+            rate = INTERPRETED if index in self.left else 1
+        if rate == 1:
+            return self._one(index, home, args, state, obligations, now, units, traces)
+        # The rule has a purse of its own, and what it spends there is paid for at the rate.
+        begun = UNITS_MAX - (UNITS_MAX - units[0]) // rate
+        own = [begun]
+        try:
+            entry = self._entered[index]
+            return self._one(index, home, args, state, obligations, now, own, traces, entry)
+        finally:
+            units[0] += (own[0] - begun) * rate
+
+    def _one(
+        self,
+        index: int,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+        traces: list[Trace] | None,
+        entry: int = 0,
+    ) -> Outcome:
         rule = self.law.rules[index]
         trace = None
         if traces is not None:
@@ -191,7 +231,7 @@ class Interpreter:
             traces.append(trace)
         specials = special_values(rule.event, home, args)
         run = _Run(self, state, obligations, now, units, specials, trace)
-        operations = run.solve(rule, args)
+        operations = run.solve(rule, args, entry)
         if operations is None:
             return None
         message = None
@@ -234,13 +274,19 @@ class _Run:
         self.operations: list[Term] = []
         self.path: list[tuple[Goal, Env]] = []
 
-    def solve(self, rule: Rule, args: tuple[Term, ...]) -> list[Term] | None:
+    def solve(self, rule: Rule, args: tuple[Term, ...], entry: int) -> list[Term] | None:
         env = dict(self.specials)
-        for node, value in zip(rule.args, args, strict=True):
-            if not unify(self.build(node, env), value, self.trail):
+        heads = [build(node, env) for node in rule.args]
+        later = [(build(variable, env), build(node, env)) for variable, node in rule.later]
+        if not self.attempt_all(tuple(heads), args):
+            return None
+        for stand_in, head in later:
+            if not self.attempt(stand_in, head):
                 return None
         if self.trace is not None:
             self.trace.matched = True
+        if entry:
+            spend(self.units, entry)
         work: Work = (rule.body, env, None)
         while work is not None:
             goal, env, rest = work
@@ -256,10 +302,10 @@ class _Run:
             work = after
         if self.trace is not None:
             self.trace.held = self.path
-        return [close(operation) for operation in self.operations]
+        return [resolve(operation) for operation in self.operations]
 
     def _note(self, goal: Any, env: Env) -> None:
-        if goal.__class__ in (Conj, Disj, If, _Commit, _Collect, _Bind):
+        if goal.__class__ in (Conj, Disj, If, Toll, _Commit, _Collect, _Bind):
             return
         self.path.append((goal, env))
         assert self.trace is not None
@@ -306,18 +352,23 @@ class _Run:
         return True
 
     def build(self, node: Node, env: Env) -> Any:
-        """The value of a node in this clause. `[H|T]` costs one unit per 300 items of T."""
+        """The value of a node in this clause. `[H|T]` costs one unit per 100 items of T.
+
+        What a value with holes has besides the parts that the text writes costs too.
+        """
         if isinstance(node, Listing | Struct):
             cost = list_cost(node, env)
             if cost:
                 spend(self.units, cost)
         value = build(node, env)
         if value.__class__ is Open:
-            size = open_size(value)
-            if size > OPEN_PARTS_MAX:
+            most = node_weight(node) + OPEN_PARTS_MAX
+            size = open_size(value, most)
+            if size > most:
                 raise Stop("tooLarge")
-            if size >= 100:
-                spend(self.units, size // 100)
+            more = OPEN_PARTS_MAX - most + size
+            if more > OPEN_PARTS_FREE:
+                spend(self.units, more // OPEN_PARTS_FREE)
         return value
 
 
@@ -334,7 +385,7 @@ def list_cost(node: Node, env: Env) -> int:
             if isinstance(item.tail, Variable) and item.tail.name in env:
                 tail = resolve(env[item.tail.name])
                 if tail.__class__ is tuple:
-                    cost += len(tail) // 300
+                    cost += len(tail) // COPIED_A_UNIT
                 elif is_bound(tail):
                     raise Stop("typeError")  # a list ends in a list
             elif isinstance(item.tail, Variable):
@@ -371,8 +422,18 @@ def _conj(run: _Run, goal: Conj, env: Env, rest: Work) -> Any:
 
 
 def _disj(run: _Run, goal: Disj, env: Env, rest: Work) -> Any:
-    run.choose(iter([(part, env, rest) for part in goal.goals]))
+    def ways() -> Iterator[Work]:
+        for part in goal.goals:
+            spend(run.units, 1)
+            yield part, env, rest
+
+    run.choose(ways())
     return _FAILED
+
+
+def _toll(run: _Run, goal: Toll, env: Env, rest: Work) -> Any:
+    spend(run.units, goal.units)
+    return rest
 
 
 def _if(run: _Run, goal: If, env: Env, rest: Work) -> Any:
@@ -405,7 +466,7 @@ def _findall(run: _Run, goal: FindAll, env: Env, rest: Work) -> Any:
 
 
 def _collect(run: _Run, goal: _Collect, env: Env, rest: Work) -> Any:
-    spend(run.units, 1)
+    spend(run.units, collect_price(goal.template))
     goal.found.append(fresh(run.build(goal.template, env)))
     return _FAILED
 
@@ -418,43 +479,51 @@ def _sense(run: _Run, goal: Sense, env: Env, rest: Work) -> Any:
     pattern = run.build(goal.pattern, env)
     bag = run.obligations if goal.obligations else run.state
 
-    def candidates() -> Iterator[Work]:
-        for term in _terms_like(bag, pattern):
-            if not agrees(pattern, term, run.units):
-                continue
-            spend(run.units, 1)
+    def found() -> Iterator[Work]:
+        for term in _sensed(bag, pattern, run.units):
             if run.attempt(pattern, term):
                 yield TrueGoal(goal.span), env, rest
 
-    run.choose(candidates())
+    run.choose(found())
     return _FAILED
 
 
-def agrees(pattern: Any, term: Term, units: Units) -> bool:
-    """Whether a term agrees with a pattern in every argument that is bound in the pattern.
+def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
+    """The candidates of a pattern, oldest first, one unit each.
 
-    This is what makes a term a *candidate* of `@CS`, which costs one unit.
+    A candidate is a term that agrees with the pattern in every argument that is bound there.
     """
+    if pattern.__class__ is not Open and pattern.__class__ is not Var:
+        yield from equals(bag, pattern, units)
+        return
+    found: Iterable[Term]
     if pattern.__class__ is Var:
-        return True
-    if pattern.__class__ is not Open or pattern.name in (LIST, PARTIAL):
-        return pattern.__class__ is Open or same_for(units, pattern, term)
-    return all(
-        same_for(units, wanted, found)
-        for wanted, found in zip(pattern.args, term.args, strict=True)
-        if is_bound(wanted)
-    )
+        found = everything(bag, units)
+    elif pattern.name.__class__ is not str:
+        found = bag.of("#tuple")
+    else:
+        yield from _sensed_compounds(bag, pattern, units)
+        return
+    for term in found:
+        spend(units, 1)
+        yield term
 
 
-def _terms_like(bag: Bag, pattern: Any) -> Iterable[Term]:
-    """All terms for a variable, else those of the pattern's functor and arity, oldest first."""
-    if pattern.__class__ is Var:
-        return list(bag)
-    if pattern.__class__ is Open:
-        if pattern.name in (LIST, PARTIAL):
-            return list(bag.of("#tuple"))
-        return list(bag.of(f"{pattern.name}/{len(pattern.args)}"))
-    return list(bag.of(key_of(pattern)))
+def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
+    bucket = bag.buckets.get(f"{pattern.name}/{len(pattern.args)}")
+    if bucket is None:
+        return
+    bound = tuple([at for at, arg in enumerate(pattern.args) if is_bound(arg)])
+    wanted = tuple([pattern.args[at] for at in bound])
+    some = candidates(bucket, bound, wanted, units) if bound else bucket
+    for term in some.values():
+        args = term.args
+        for at, value in zip(bound, wanted, strict=True):
+            if not same_for(units, value, args[at]):
+                break
+        else:
+            spend(units, 1)
+            yield term
 
 
 def _clock(run: _Run, goal: Clock, env: Env, rest: Work) -> Any:
@@ -512,7 +581,7 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
             todo.extend((part, False) for part in reversed(item.args))
         elif len(item.args) == 2:
             right, left = done.pop(), done.pop()
-            done.append(arith2(item.name, left, right))
+            done.append(arith2(item.name, left, right, units))
         else:
             done.append(arith1(item.name, done.pop()))
     return done[0]  # type: ignore[no-any-return]
@@ -529,7 +598,7 @@ def _call(run: _Run, goal: Call, env: Env, rest: Work) -> Any:
     args = tuple([run.build(node, env) for node in goal.args])
     clauses = run.interpreter.law.helpers.get((goal.name, len(args)))
     if clauses is not None:
-        spend(run.units, 1)
+        spend(run.units, run.interpreter.call_prices[goal.name, len(args)])
         is_last = rest is None or rest[1] is not env
         nested = env.get(_NESTED, 0) + (0 if is_last else 1)
         if nested > NESTED_MAX:
@@ -538,13 +607,21 @@ def _call(run: _Run, goal: Call, env: Env, rest: Work) -> Any:
         def bodies() -> Iterator[Work]:
             for clause in clauses:
                 own = {**run.specials, _NESTED: nested}
-                heads = tuple([run.build(node, own) for node in clause.args])
+                heads = tuple([_head(run, node, own) for node in clause.args])
                 if run.attempt_all(heads, args):
                     yield clause.body, own, rest
 
         run.choose(bodies())
         return _FAILED
     return _builtin(run, goal, args, env, rest)
+
+
+def _head(run: _Run, node: Node, env: Env) -> Any:
+    """The value of a helper's argument as its clause has it; the call has paid for its size."""
+    cost = list_cost(node, env)
+    if cost:
+        spend(run.units, cost)
+    return build(node, env)
 
 
 def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work) -> Any:
@@ -573,7 +650,7 @@ def _open_list_builtin(
     run: _Run, goal: Call, args: tuple[Any, ...], ground: list[bool], env: Env, rest: Work
 ) -> Any:
     """A list built-in on lists of known length with unbound items: their items are unified."""
-    is_list = [arg.__class__ is Open and arg.name == LIST for arg in args]
+    is_list = [arg.__class__ is Open and arg.name is LIST for arg in args]
     builtin = BUILTINS[goal.name, len(args)]
     known = [a or b for a, b in zip(ground, is_list, strict=True)]
     if not any(all(known[at] for at in needs) for needs in builtin.needs):
@@ -600,15 +677,7 @@ def _open_list_builtin(
 
 
 def _unifier(run: _Run, pattern: Any) -> Callable[[Any], bool]:
-    """Whether an item can be made equal to a pattern; nothing stays bound."""
-
-    def matches(item: Any) -> bool:
-        mark = len(run.trail)
-        fits = unify(pattern, item, run.trail)
-        undo(run.trail, mark)
-        return fits
-
-    return matches
+    return unifier(pattern, run.trail, run.units)
 
 
 def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
@@ -619,6 +688,7 @@ def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
 
 _STEPS: dict[type, Any] = {
     TrueGoal: _true,
+    Toll: _toll,
     Fail: _fail,
     Conj: _conj,
     Disj: _disj,

@@ -27,6 +27,7 @@ from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, Builder, Code, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
+from nomospace.law.prices import INTERPRETED, priced
 from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 
@@ -61,11 +62,16 @@ class CompiledLaw:
         self.tree = tree
         self.hash = hash
         self.warnings = warnings
-        self.interpreter = Interpreter(tree, hash)
+        self.priced = priced(tree)
+        self.interpreter = Interpreter(self.priced, hash)
         self.rule_names = [rule.name for rule in tree.rules]
         self.growing = _may_grow(tree) if prepared is None else prepared.growing
-        code = Builder(tree, hash).build() if prepared is None else prepared.code
+        code = Builder(self.priced, hash).build() if prepared is None else prepared.code
         self.rulers, self.compiled_rules = code.link(self._interpreted), code.compiled
+        self.interpreter.left = frozenset(
+            [index for index, compiled in enumerate(self.compiled_rules) if not compiled]
+        )
+        self.retreats = 0
         self._recursive = bool(tree.helpers)
         self._actors: dict[str, Ruler] | None = None
         if prepared is not None:
@@ -141,7 +147,8 @@ class CompiledLaw:
         """The compiled rules that change the state themselves; made when first needed."""
         actors = self._actors
         if actors is None:
-            self._actors = actors = self._linked(Builder(self.tree, self.hash, acting=True).build())
+            code = Builder(self.priced, self.hash, acting=True).build()
+            self._actors = actors = self._linked(code)
         return actors
 
     def _linked(self, acting: Code) -> dict[str, Ruler]:
@@ -172,8 +179,11 @@ class CompiledLaw:
             with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
+            self.retreats += 1
             units[0] = spent
-            return self.interpreter.rule(event, home, args, state, obligations, now, units)
+            return self.interpreter.rule(
+                event, home, args, state, obligations, now, units, rate=INTERPRETED
+            )
         if outcome is BUDGET:
             raise Stop("budget")
         return outcome
@@ -266,8 +276,9 @@ class Prepared:
 
 def prepare(tree: Law, hash: str) -> Prepared:
     """Compile a law, for `CompiledLaw` to be made of elsewhere."""
-    acting = Builder(tree, hash, acting=True).build()
-    return Prepared(Builder(tree, hash).build(), acting, _may_grow(tree))
+    text = priced(tree)
+    acting = Builder(text, hash, acting=True).build()
+    return Prepared(Builder(text, hash).build(), acting, _may_grow(tree))
 
 
 _cache: dict[str, CompiledLaw] = {}

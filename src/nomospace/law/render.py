@@ -42,6 +42,7 @@ from nomospace.law.tree import (
     Sense,
     Struct,
     ThisLaw,
+    Toll,
     TrueGoal,
     Unify,
     Variable,
@@ -238,7 +239,8 @@ def goal_node(goal: Goal) -> Node:
         case Fail():
             return Const("fail", NOWHERE)
         case Conj():
-            return _chain(",", [goal_node(part) for part in _flat(goal)], Const(True, NOWHERE))
+            parts = [goal_node(part) for part in _flat(goal) if not isinstance(part, Toll)]
+            return _chain(",", parts, Const(True, NOWHERE))
         case Disj():
             return _disjunction(goal)
         case If():
@@ -269,6 +271,8 @@ def goal_node(goal: Goal) -> Node:
             return _made(goal.name, *goal.args)
         case Do():
             return _made("do", goal.operation)
+        case Toll():
+            return Const(True, NOWHERE)
 
 
 def _flat(goal: Conj | Disj) -> list[Goal]:

@@ -1,4 +1,4 @@
-"""What evaluation needs besides the rules: the budget, arithmetic, built-ins, operations.
+"""What evaluation needs besides the rules: built-ins, sensing, operations.
 
 The interpreter and the compiled code both stand on this, so a built-in has one meaning and one
 cost. Values here are ground terms; a position that is not bound yet is `UNSET`.
@@ -6,14 +6,23 @@ cost. Values here are ground terms; a position that is not bound yet is `UNSET`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from nomospace.law.budget import Stop, Units, same_for, spend
-from nomospace.law.holes import Open
+from nomospace.law.arithmetic import (
+    LARGE,
+    NUMBER_CHARS_MAX,
+    WORD_BITS,
+    arith2,
+    calculate,
+    number,
+    read_number,
+)
+from nomospace.law.bag import INDEX_FROM, Bag, Bucket, key_of
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, bulk, same_for, spend
+from nomospace.law.holes import LIST, Open, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
-from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, Compound, Term, is_ground, show
+from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
 from nomospace.terms.order import sort_terms
 from nomospace.terms.values import Var
 
@@ -28,177 +37,25 @@ class _Unset:
 UNSET: Final[Any] = _Unset()
 
 
-# -- arithmetic ------------------------------------------------------------------------------
-
-
-def _number(value: Term) -> int | float:
-    if value.__class__ is int or value.__class__ is float:
-        return value
-    raise Stop("notGround" if isinstance(value, Var | Open) else "typeError")
-
-
-def _checked(value: Any) -> int | float:
-    """A result, unless it is no finite real number of bearable size."""
-    if value.__class__ is int:
-        if value.bit_length() > INT_BITS_MAX:
-            raise Stop("tooLarge")
-        return value
-    if value.__class__ is not float or not math.isfinite(value):
-        raise Stop("typeError")
-    return value or 0.0
-
-
-def _divide(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise Stop("typeError")
-    if a.__class__ is int and b.__class__ is int and a % b == 0:
-        return a // b
-    return a / b
-
-
-def _whole(function: Callable[[int, int], int]) -> Callable[[Any, Any], int]:
-    def apply(a: Any, b: Any) -> int:
-        if a.__class__ is not int or b.__class__ is not int or b == 0:
-            raise Stop("typeError")
-        return function(a, b)
-
-    return apply
-
-
-def _quotient(a: int, b: int) -> int:
-    whole = abs(a) // abs(b)
-    return whole if (a < 0) == (b < 0) else -whole
-
-
-def _power(a: Any, b: Any) -> Any:
-    if a.__class__ is int and b.__class__ is int:
-        if b < 0:
-            if a in (1, -1):
-                return a if b % 2 else 1
-            raise Stop("typeError")
-        if a.bit_length() * b > 2 * INT_BITS_MAX and a not in (0, 1, -1):
-            raise Stop("tooLarge")
-        return a**b
-    if a == 0 and b < 0:
-        raise Stop("typeError")
-    return a**b
-
-
-def _round(a: Any) -> int:
-    return math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1) if a.__class__ is float else a
-
-
-BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": _divide,
-    "//": _whole(_quotient),
-    "mod": _whole(lambda a, b: a % b),
-    "rem": _whole(lambda a, b: a - b * _quotient(a, b)),
-    "min": min,
-    "max": max,
-    "**": _power,
-    "^": _power,
-}
-UNARY: Final[dict[str, Callable[[Any], Any]]] = {
-    "-": lambda a: -a,
-    "+": lambda a: a,
-    "abs": abs,
-    "sign": lambda a: (a > 0) - (a < 0) if a.__class__ is int else float((a > 0) - (a < 0)),
-    "floor": math.floor,
-    "ceiling": math.ceil,
-    "round": _round,
-    "truncate": math.trunc,
-}
-COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "<": lambda a, b: bool(a < b),
-    ">": lambda a, b: bool(a > b),
-    "=<": lambda a, b: bool(a <= b),
-    ">=": lambda a, b: bool(a >= b),
-    "=:=": lambda a, b: bool(a == b),
-    "=\\=": lambda a, b: bool(a != b),
-}
-
-
-def arith2(name: str, a: Term, b: Term) -> int | float:
-    """One binary function of two numbers."""
-    try:
-        return _checked(BINARY[name](_number(a), _number(b)))
-    except OverflowError:  # an integer that no float can hold
-        raise Stop("typeError") from None
-
-
-def arith1(name: str, a: Term) -> int | float:
-    """One unary function of a number."""
-    try:
-        return _checked(UNARY[name](_number(a)))
-    except OverflowError:  # an integer that no float can hold
-        raise Stop("typeError") from None
-
-
-def calculate(value: Term, units: Units) -> int | float:
-    """The number that a term stands for, when a variable holds an expression.
-
-    >>> calculate(Compound("+", (1, Compound("*", (2, 3)))), [0])
-    7
-    """
-    if value.__class__ is int or value.__class__ is float:
-        return value
-    done: list[int | float] = []
-    todo: list[tuple[Term, bool]] = [(value, False)]
-    while todo:
-        item, ready = todo.pop()
-        if item.__class__ is not Compound:
-            done.append(_number(item))
-        elif not ready:
-            table: dict[str, Any] = BINARY if len(item.args) == 2 else UNARY
-            if len(item.args) > 2 or item.name not in table:
-                raise Stop("typeError")
-            spend(units, 1)
-            todo.append((item, True))
-            todo.extend((part, False) for part in reversed(item.args))
-        elif len(item.args) == 2:
-            right, left = done.pop(), done.pop()
-            done.append(arith2(item.name, left, right))
-        else:
-            done.append(arith1(item.name, done.pop()))
-    return done[0]
-
-
-def seconds(now: int) -> int | float:
-    """Microseconds as the seconds a law sees: whole ones are integers.
-
-    >>> seconds(3_000_000), seconds(2_500_000)
-    (3, 2.5)
-    """
-    return now // 1_000_000 if now % 1_000_000 == 0 else now / 1_000_000
-
-
-def micros(amount: float, unit: int = 1_000_000) -> int:
-    """An amount of time in microseconds."""
-    value = amount * unit
-    if value.__class__ is float:
-        value = round(value)
-    assert isinstance(value, int)
-    if abs(value) > 1 << 62:
-        raise Stop("tooLarge")
-    return value
-
-
 # -- built-ins -------------------------------------------------------------------------------
 
 
-def _text(value: Term) -> str:
+def _text(value: Term, units: Units) -> str:
+    """A text, or a number as its text; a large one is paid for."""
     if value.__class__ is str:
         return value
-    if value.__class__ is int or value.__class__ is float:
+    if value.__class__ is int:
+        if value > LARGE or value < -LARGE:
+            spend(units, value.bit_length() // WORD_BITS)
+        return show(value)
+    if value.__class__ is float:
         return show(value)
     raise Stop("typeError")
 
 
-def _spend_text(units: Units, size: int) -> None:
-    spend(units, 1 + size // 100)
+def _spend_copy(units: Units, size: int) -> None:
+    """Charge for copying so many items or characters."""
+    spend(units, 1 + size // COPIED_A_UNIT)
 
 
 def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
@@ -214,13 +71,13 @@ def _append(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     first, second, whole = args
     if first is not UNSET and second is not UNSET:
         if first.__class__ is tuple and second.__class__ is tuple:
-            spend(units, len(first))
+            _spend_copy(units, len(first) + len(second))
             yield first, second, first + second
         return
     if whole.__class__ is not tuple:
         return
     for cut in range(len(whole) + 1):
-        spend(units, 1 + len(whole) // 100)
+        _spend_copy(units, len(whole))
         yield whole[:cut], whole[cut:], whole
 
 
@@ -249,24 +106,38 @@ def _nth0(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
 
 def _reverse(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     if args[0].__class__ is tuple:
-        spend(units, len(args[0]))
+        _spend_copy(units, len(args[0]))
         yield args[0], args[0][::-1]
 
 
 def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    if args[0].__class__ is not tuple:
+    """Each item is compared about as often as the number of items can be halved.
+
+    Comparing two costs no more than the lesser of them, so it is paid for by weight.
+    """
+    items = args[0]
+    if items.__class__ is not tuple:
         raise Stop("typeError")
-    spend(units, len(args[0]))
-    yield args[0], sort_terms(args[0])
+    rounds = len(items).bit_length()
+    spend(units, 1 + len(items) * rounds)
+    heavy = 0
+    kinds = set()
+    for item in items:
+        kinds.add(item.__class__)
+        heavy += bulk(item)
+    if len(kinds) > 1 or not kinds <= {str, int}:
+        heavy += 3 * len(items)  # compared by our own order, not by Python's
+    spend(units, heavy * rounds)
+    yield items, sort_terms(items)
 
 
 def _sum_list(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     if args[0].__class__ is not tuple:
         return
-    spend(units, len(args[0]))
+    spend(units, 1 + len(args[0]))
     total: int | float = 0
     for item in args[0]:
-        total = arith2("+", total, item)
+        total = arith2("+", total, item, units)
     yield args[0], total
 
 
@@ -281,48 +152,50 @@ def _between(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]
         if low <= value <= high:
             yield args
         return
-    for number in range(low, high + 1):
+    for each in range(low, high + 1):
         spend(units, 1)
-        yield low, high, number
+        yield low, high, each
 
 
 def _atom_concat(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     first, second, whole = args
     if first is not UNSET and second is not UNSET:
-        joined = _text(first) + _text(second)
-        _spend_text(units, len(joined))
-        if len(joined) > TERM_BYTES_MAX:
+        head, tail = _text(first, units), _text(second, units)
+        size = len(head) + len(tail)
+        _spend_copy(units, size)
+        if size > TERM_BYTES_MAX:
             raise Stop("tooLarge")
-        yield first, second, joined
+        yield first, second, head + tail
         return
-    text = _text(whole)
+    text = _text(whole, units)
     if first is not UNSET or second is not UNSET:
-        _spend_text(units, len(text))
-        if first is not UNSET and text.startswith(_text(first)):
-            yield first, text[len(_text(first)) :], whole
-        elif second is not UNSET and text.endswith(_text(second)):
-            yield text[: len(text) - len(_text(second))], second, whole
+        part = _text(first if first is not UNSET else second, units)
+        _spend_copy(units, len(text))
+        if first is not UNSET and text.startswith(part):
+            yield first, text[len(part) :], whole
+        elif second is not UNSET and text.endswith(part):
+            yield text[: len(text) - len(part)], second, whole
         return
     for cut in range(len(text) + 1):
-        _spend_text(units, len(text))
+        _spend_copy(units, len(text))
         yield text[:cut], text[cut:], whole
 
 
 def _atom_length(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    text = _text(args[0])
     spend(units, 1)
-    yield args[0], len(text)
+    yield args[0], len(_text(args[0], units))
 
 
 def _sub_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     atom, before, length, after, part = args
-    text = _text(atom)
+    text = _text(atom, units)
     if part is not UNSET:
-        wanted = _text(part)
+        wanted = _text(part, units)
         at = -1
         while True:
+            # Looking for a text may take as many steps for a character as it is long, up to some.
+            spend(units, 1 + (len(text) - at) * min(1 + len(wanted) // 8, 16) // COPIED_A_UNIT)
             at = text.find(wanted, at + 1)
-            _spend_text(units, len(text))
             if at < 0:
                 return
             yield atom, at, len(wanted), len(text) - at - len(wanted), part
@@ -337,57 +210,53 @@ def _sub_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]
         else:
             sizes = range(len(text) - start + 1)
         for size in sizes:
-            _spend_text(units, max(size, 0))
-            if start >= 0 and size >= 0 and start + size <= len(text):
+            fits = start >= 0 and size >= 0 and start + size <= len(text)
+            _spend_copy(units, size if fits else 0)
+            if fits:
                 yield atom, start, size, len(text) - start - size, text[start : start + size]
 
 
+_REPLACED_MAX: Final = 8
+"""Up to so many kinds of separators are each replaced by the first; more go through a table."""
+
+
 def _split_string(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    text, separators = _text(args[0]), _text(args[1])
-    _spend_text(units, len(text))
-    parts = [text]
-    for separator in dict.fromkeys(separators):
-        parts = [piece for part in parts for piece in part.split(separator)]
-    spend(units, len(parts))
-    yield args[0], args[1], tuple(parts)
+    text, separators = _text(args[0], units), _text(args[1], units)
+    _spend_copy(units, 10 * len(separators) + len(text))
+    kinds = list(dict.fromkeys(separators))
+    parts: tuple[str, ...] = (text,)
+    if kinds:
+        # Every separator becomes the first one, and the text is cut there once.
+        if len(kinds) <= _REPLACED_MAX:
+            spend(units, len(kinds) * len(text) // COPIED_A_UNIT)
+            for kind in kinds[1:]:
+                text = text.replace(kind, kinds[0])
+        else:
+            spend(units, 20 * len(text) // COPIED_A_UNIT)
+            text = text.translate(dict.fromkeys(map(ord, kinds), kinds[0]))
+        spend(units, text.count(kinds[0]))
+        parts = tuple(text.split(kinds[0]))
+    yield args[0], args[1], parts
 
 
 def _upcase_atom(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    text = _text(args[0])
-    _spend_text(units, len(text))
+    text = _text(args[0], units)
+    _spend_copy(units, 3 * len(text))  # a letter may become three
     yield args[0], text.upper()
 
 
 def _atom_number(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    atom, number = args
+    atom, given = args
+    spend(units, 1)
     if atom is UNSET:
-        yield show(_number(number)), number
+        yield _text(number(given), units), given
         return
-    text = _text(atom)
-    _spend_text(units, len(text))
+    text = _text(atom, units)
+    if len(text) <= NUMBER_CHARS_MAX:
+        spend(units, len(text) // 16)
     value = read_number(text)
     if value is not None:
         yield atom, value
-
-
-def read_number(text: str) -> int | float | None:
-    """The number a text spells, or `None`.
-
-    >>> read_number("12"), read_number("-1.5"), read_number("12a")
-    (12, -1.5, None)
-    """
-    bare = text[1:] if text[:1] in ("-", "+") else text
-    if not bare.isascii() or not bare[:1].isdigit() or len(bare) > 1_200:
-        return None
-    try:
-        if bare.isdigit():
-            return int(text)
-        if not bare.replace(".", "").replace("-", "").replace("+", "").isalnum() or "_" in bare:
-            return None
-        value = float(text)
-    except ValueError:
-        return None
-    return (value or 0.0) if math.isfinite(value) else None
 
 
 Solutions: TypeAlias = Callable[[tuple[Term, ...], Units], Iterator[tuple[Term, ...]]]
@@ -418,8 +287,57 @@ def delete_matching(
     """`delete/3`: the items that do not match, or `None` for what is no list."""
     if items.__class__ is not tuple:
         return None
-    spend(units, len(items))
+    spend(units, 1 + len(items))
     return tuple([item for item in items if not matches(item)])
+
+
+# -- the control state -----------------------------------------------------------------------
+
+
+def candidates(
+    bucket: Bucket, positions: tuple[int, ...], wanted: tuple[Term, ...], units: Units
+) -> dict[int, Term]:
+    """The terms of a bucket that may have `wanted` at `positions`, by place.
+
+    A small bucket is walked. A larger one has an index, and looking there costs a hash of what is
+    wanted.
+    """
+    if len(bucket) <= INDEX_FROM:
+        return bucket
+    for part in wanted:
+        kind = part.__class__
+        if kind is Compound or kind is tuple:
+            spend(units, bulk(part))
+    return bucket.places(positions, wanted)
+
+
+def everything(bag: Bag, units: Units) -> list[Term]:
+    """All terms of a bag, oldest first: they have to be put in order."""
+    spend(units, bag.size // 4)
+    return list(bag)
+
+
+def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
+    """The terms of a bag that are this very value; one unit for each, and for each 16 others."""
+    bucket = bag.buckets.get(key_of(value))
+    if bucket is None:
+        return
+    if value.__class__ is Compound:
+        positions = tuple(range(len(value.args)))
+        for term in candidates(bucket, positions, value.args, units).values():
+            for wanted, found in zip(value.args, term.args, strict=True):
+                if not same_for(units, wanted, found):
+                    break
+            else:
+                spend(units, 1)
+                yield term
+        return
+    for count, term in enumerate(bucket.values(), 1):
+        if count % 16 == 0 and value.__class__ is not str:  # that bucket has no others
+            spend(units, 1)
+        if same_for(units, value, term):
+            spend(units, 1)
+            yield term
 
 
 # -- operations ------------------------------------------------------------------------------
@@ -431,10 +349,15 @@ def _is_address(value: Term) -> bool:
     )
 
 
-def _ground(operation: Compound) -> Compound:
-    if not is_ground(operation):
+def _ground(operation: Any) -> Any:
+    if operation.__class__ is Open:
         raise Stop("notGround")
     return operation
+
+
+def _made(name: str, args: tuple[Any, ...]) -> Any:
+    """A compound, open when a part of it is."""
+    return Compound(name, args) if all(map(is_bound, args)) else Open(name, args)
 
 
 def finish(
@@ -443,7 +366,9 @@ def finish(
     """Bring an operation of a ruling into its final form, or stop with the reason.
 
     `message` is sender, message and destination of the event, for a bare `forward` or `deliver`.
-    Times and amounts are calculated. What is sent, delivered, added or imposed must be ground.
+    Times and amounts are calculated. What is sent, delivered, added or imposed must be ground. An
+    operation with unbound variables comes as an `Open`, so that nothing is walked to find one, and
+    leaves as a pattern.
     """
     if operation.__class__ is str:
         if operation == "quit":
@@ -453,16 +378,18 @@ def finish(
         if message is None:
             raise Stop("notLocal", operation)
         operation = Compound(operation, message)
-    if operation.__class__ is not Compound:
+    if operation.__class__ is not Compound and operation.__class__ is not Open:
         raise Stop("notGround" if isinstance(operation, Var) else "typeError")
-    name, args = operation.name, operation.args
-    kind = _FINISH.get((name, len(args)))
+    name: Any = operation.name
+    kind = _FINISH.get((name, len(operation.args)))
     if kind is None:
         raise Stop("typeError")
-    return kind(operation, home, units)
+    finished = kind(operation, home, units)
+    done: Compound = close(finished) if finished.__class__ is Open else finished
+    return done
 
 
-def _finish_forward(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_forward(operation: Any, home: str, units: Units) -> Any:
     _ground(operation)
     sender, _, to = operation.args
     if sender.__class__ is not str or not _is_address(to):
@@ -470,7 +397,7 @@ def _finish_forward(operation: Compound, home: str, units: Units) -> Compound:
     return operation
 
 
-def _finish_deliver(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_deliver(operation: Any, home: str, units: Units) -> Any:
     _ground(operation)
     sender, _, to = operation.args
     if sender.__class__ is not str:
@@ -480,60 +407,66 @@ def _finish_deliver(operation: Compound, home: str, units: Units) -> Compound:
     return operation
 
 
-def _finish_release(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_release(operation: Any, home: str, units: Units) -> Any:
     return _ground(operation)
 
 
 def reserved(value: Term) -> bool:
     """Whether a term may not be added to, or taken from, the control state by a law."""
-    if value.__class__ is Compound:
+    if value.__class__ is Compound or value.__class__ is Open:
         return value.name in RESERVED and len(value.args) <= 2
     return value.__class__ is str and value in RESERVED
 
 
-def _finish_add(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_add(operation: Any, home: str, units: Units) -> Any:
     (value,) = operation.args
-    if value.__class__ is Compound and value.name == "obligation" and len(value.args) == 2:
+    if (
+        (value.__class__ is Compound or value.__class__ is Open)
+        and value.name == "obligation"
+        and len(value.args) == 2
+    ):
         what, when = value.args
         due = calculate(when, units)
-        return _ground(Compound("+", (Compound("obligation", (what, due)),)))
+        return _ground(_made("+", (_made("obligation", (what, due)),)))
     if reserved(value):
         raise Stop("typeError")
     return _ground(operation)
 
 
-def _finish_remove(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_remove(operation: Any, home: str, units: Units) -> Any:
     if reserved(operation.args[0]):
         raise Stop("typeError")
     return operation
 
 
-def _finish_replace(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_replace(operation: Any, home: str, units: Units) -> Any:
     old, new = operation.args
-    if not is_ground(new):
+    if not is_bound(new):
         raise Stop("notGround")
     if reserved(old) or reserved(new):
         raise Stop("typeError")
     return operation
 
 
-def _finish_change(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_change(operation: Any, home: str, units: Units) -> Any:
     counter, amount = operation.args
     if isinstance(counter, Var):
         raise Stop("notGround")
-    if counter.__class__ is not Compound or len(counter.args) != 1 or reserved(counter):
+    if counter.__class__ is not Compound and counter.__class__ is not Open:
         raise Stop("typeError")
-    return Compound(operation.name, (counter, calculate(amount, units)))
+    if counter.name is LIST or len(counter.args) != 1 or reserved(counter):
+        raise Stop("typeError")
+    return _made(operation.name, (counter, calculate(amount, units)))
 
 
-def _finish_impose(operation: Compound, home: str, units: Units) -> Compound:
+def _finish_impose(operation: Any, home: str, units: Units) -> Any:
     what, amount, *unit = operation.args
     if unit and (unit[0].__class__ is not str or unit[0] not in UNITS):
         raise Stop("notGround" if isinstance(unit[0], Var) else "typeError")
-    return _ground(Compound(operation.name, (what, calculate(amount, units), *unit)))
+    return _ground(_made(operation.name, (what, calculate(amount, units), *unit)))
 
 
-_Finish: TypeAlias = Callable[[Compound, str, Units], Compound]
+_Finish: TypeAlias = Callable[[Any, str, Units], Any]
 _FINISH: Final[dict[tuple[str, int], _Finish]] = {
     ("forward", 3): _finish_forward,
     ("multicast", 3): _finish_forward,

@@ -42,6 +42,7 @@ __all__ = [
     "Sense",
     "Struct",
     "ThisLaw",
+    "Toll",
     "TrueGoal",
     "Unify",
     "Variable",
@@ -251,6 +252,14 @@ class Do:
     span: Span
 
 
+@dataclass(slots=True)
+class Toll:
+    """Units for what follows. No text has it: `law.prices` puts it in."""
+
+    units: int
+    span: Span
+
+
 Goal: TypeAlias = (
     TrueGoal
     | Fail
@@ -268,6 +277,7 @@ Goal: TypeAlias = (
     | FindAll
     | Call
     | Do
+    | Toll
 )
 
 
@@ -275,7 +285,8 @@ Goal: TypeAlias = (
 class Rule:
     """An event rule. `number` counts event rules from 1; `name` is the label or `#number`.
 
-    `comment` is what its author wrote behind it; explanations pass it on.
+    `comment` is what its author wrote behind it; explanations pass it on. `later` are parts of the
+    head that are matched after the rest of it: a variable that stands for each, and what it is.
     """
 
     label: str | None
@@ -286,6 +297,7 @@ class Rule:
     span: Span
     head_span: Span
     comment: str = ""
+    later: tuple[tuple[Variable, Node], ...] = ()
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ from nomospace.control import (
 )
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
-from nomospace.law.runtime import seconds
+from nomospace.law.arithmetic import seconds
 from nomospace.terms import Compound, Term, show
 
 # What a community is told and what it tells is made of these; its users need not know `control`.

@@ -28,6 +28,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.law.interpret import Outcome, Trace
 from nomospace.law.parse import parse
+from nomospace.law.prices import INTERPRETED
 from nomospace.law.tree import EVENTS
 from nomospace.terms import Compound, Faulty, Source, Term, Var, oversize, show
 from nomospace.testing.generate import HOME, Case, make_cases, make_law
@@ -161,8 +162,11 @@ def compare(law: CompiledLaw, case: Case) -> Compared:
     state, obligations = Bag(case.state), Bag(case.obligations)
     given = (case.event, HOME, case.args, state, obligations, case.now)
     traces: list[Trace] = []
+    retreats = law.retreats
     compiled = judge(lambda units: law.evaluate(*given, units), case.spent)
-    interpreted = judge(lambda units: law.interpreter.rule(*given, units, traces), case.spent)
+    # Where compiled code left an event to the interpreter, units cost what they cost there.
+    rate = INTERPRETED if law.retreats > retreats else None
+    interpreted = judge(lambda units: law.interpreter.rule(*given, units, traces, rate), case.spent)
     untouched = _same_objects(state, case.state) and _same_objects(obligations, case.obligations)
     won = interpreted.rule is not None
     return Compared(compiled, interpreted, traces[-1] if won else None, untouched)
@@ -281,7 +285,7 @@ def examine(seed: int, indexes: range, pairs: int) -> Tally:
             text, _ = shrink(tree, _NO_CASE, breaks)
             tally.differences.append(f"seed {seed}, law {index}\n{_why_broken(text)}")
             continue
-        winning = Winning(law.tree)
+        winning = Winning(law.priced)
         for case in cases:
             if tally.pairs >= pairs:
                 return tally
@@ -342,12 +346,12 @@ def differs(text: str, case: Case) -> bool:
 def describe(text: str, case: Case) -> str:
     """A difference, as a person wants to see it."""
     compared = compare(load(text), case)
-    event = show(Compound(case.event, case.args)) if case.args else case.event
+    event = _shown(Compound(case.event, case.args)) if case.args else case.event
     lines = [
         text.rstrip(),
         f"event        {event}",
-        f"state        {show(case.state)}",
-        f"obligations  {show(case.obligations)}",
+        f"state        {_shown(case.state)}",
+        f"obligations  {_shown(case.obligations)}",
         f"now, spent   {case.now}, {case.spent}",
         f"compiled     {compared.compiled}",
         f"interpreted  {compared.interpreted}",

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError, LawError
 from nomospace.law import CompiledLaw
-from nomospace.law.runtime import reserved, seconds
+from nomospace.law.arithmetic import seconds
+from nomospace.law.runtime import reserved
 from nomospace.law.tree import EVENTS
 from nomospace.sim.community import Community, Event, Happening, Runaway, arrived, sent
 from nomospace.terms import Compound, Faulty, Term, freeze, show, term

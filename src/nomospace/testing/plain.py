@@ -26,10 +26,10 @@ from nomospace.control import (
     Snapshot,
 )
 from nomospace.law import CompiledLaw
+from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.law.prelude import OPERATIONS_MAX, UNITS_MAX
-from nomospace.law.runtime import arith2, micros
 from nomospace.law.tree import UNITS
 from nomospace.terms import Compound, Term, match, oversize, same
 from nomospace.testing.differential import alike
@@ -165,7 +165,7 @@ class Plain:
                 elif name == "<-":
                     self.state[at] = args[1]
                 else:
-                    number = arith2("+" if name == "incr" else "-", term.args[0], args[1])
+                    number = arith2("+" if name == "incr" else "-", term.args[0], args[1], [0])
                     self.state[at] = Compound(term.name, (number,))
                 return True
         return False

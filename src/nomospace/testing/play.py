@@ -13,7 +13,7 @@ from typing import Final
 
 from nomospace.errors import CallerError
 from nomospace.law import CompiledLaw
-from nomospace.law.runtime import seconds
+from nomospace.law.arithmetic import seconds
 from nomospace.sim.community import (
     Community,
     Deliver,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from nomospace.law import CompiledLaw
-from nomospace.law.runtime import seconds
+from nomospace.law.arithmetic import seconds
 from nomospace.sim.community import Happening
 from nomospace.terms import show
 from nomospace.testing.lawrun import Row, Run, read_lines, row

@@ -33,6 +33,7 @@ from nomospace.law.tree import (
     Sense,
     Struct,
     ThisLaw,
+    Toll,
     TrueGoal,
     Unify,
     Variable,
@@ -109,6 +110,8 @@ class Winning:
                 yield "helper" if key in self._law.helpers else f"{key[0]}/{key[1]}"
             case Do():
                 yield from _operation(goal.operation)
+            case Toll():
+                pass
             case _:
                 yield _PLAIN[goal.__class__]
         if isinstance(goal, Compare | Is):

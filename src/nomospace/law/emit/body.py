@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from nomospace.law.bag import INDEX_FROM
 from nomospace.law.emit.inline import renamed
 from nomospace.law.emit.operations import OperationCode
 from nomospace.law.emit.paths import (
@@ -34,13 +35,13 @@ from nomospace.law.emit.paths import (
     Goals,
     Operations,
     Place,
-    has_tail,
     names_in,
 )
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
+from nomospace.law.prices import collect_price
 from nomospace.law.tree import (
     Call,
     Clock,
@@ -61,6 +62,7 @@ from nomospace.law.tree import (
     Sense,
     Struct,
     ThisLaw,
+    Toll,
     TrueGoal,
     Unify,
     Variable,
@@ -107,6 +109,9 @@ class BodyCode:
             self.goals(goal.goals + rest, scope, ops, at, done)
         elif isinstance(goal, TrueGoal):
             self.goals(rest, scope, ops, at, done)
+        elif isinstance(goal, Toll):
+            self._spend(goal.units)
+            self.goals(rest, scope, ops, at, done)
         elif isinstance(goal, Fail):
             self.w.line(at.fail)
         elif isinstance(goal, Disj):
@@ -129,25 +134,20 @@ class BodyCode:
         """Goals with at most one solution, in straight-line code."""
         terms = self.terms
         if isinstance(goal, Do):
-            terms.list_cost(goal.operation, scope)
-            symbol = terms.symbol(goal.operation, scope)
+            symbol = terms.written(goal.operation, scope, wholes=False)
             return Operations(ops.base, (*ops.pending, symbol))
         if isinstance(goal, Clock):
-            terms.list_cost(goal.time, scope)
-            symbol = terms.symbol(goal.time, scope)
+            symbol = terms.written(goal.time, scope)
             now = self.w.fresh()
             self.w.line(f"{now} = seconds(now)")
             terms.match(symbol, Ref(now), scope, at.fail)
         elif isinstance(goal, ThisLaw):
             for node, value in ((goal.name, self.builder.name), (goal.hash, self.builder.hash)):
-                terms.list_cost(node, scope)
-                constant = terms.constants.ref(value)
-                terms.unify(terms.symbol(node, scope), constant, scope, at.fail)
+                symbol = terms.written(node, scope)
+                terms.unify(symbol, terms.constants.ref(value), scope, at.fail)
         elif isinstance(goal, Unify):
-            terms.list_cost(goal.left, scope)
-            left = terms.symbol(goal.left, scope)
-            terms.list_cost(goal.right, scope)
-            right = terms.symbol(goal.right, scope)
+            left = terms.written(goal.left, scope)
+            right = terms.written(goal.right, scope)
             if goal.negated:
                 self._not_unify(left, right, scope, at)
             else:
@@ -162,17 +162,14 @@ class BodyCode:
         else:
             assert isinstance(goal, Is)
             value = self._number(goal.expression, scope)
-            terms.list_cost(goal.result, scope)
             number = Ref(value, value in terms.constants.namespace)
-            terms.unify(terms.symbol(goal.result, scope), number, scope, at.fail)
+            terms.unify(terms.written(goal.result, scope), number, scope, at.fail)
         return ops
 
     def _same(self, goal: Same, scope: Scope, at: Place) -> None:
         terms = self.terms
-        terms.list_cost(goal.left, scope)
-        left = terms.symbol(goal.left, scope)
-        terms.list_cost(goal.right, scope)
-        right = terms.symbol(goal.right, scope)
+        left = terms.written(goal.left, scope)
+        right = terms.written(goal.right, scope)
         open_left, open_right = scope.holes_in(left), scope.holes_in(right)
         if open_left or open_right:
             if isinstance(left, Hole) and isinstance(right, Hole):
@@ -241,7 +238,10 @@ class BodyCode:
         operands = ", ".join([self._number(arg, scope) for arg in node.args])
         name = self.w.fresh()
         function = "arith2" if len(node.args) == 2 else "arith1"
-        self.w.line(f"{name} = {function}({self.terms.constants.add(node.name)}, {operands})")
+        units = ", u" if len(node.args) == 2 else ""
+        self.w.line(
+            f"{name} = {function}({self.terms.constants.add(node.name)}, {operands}{units})"
+        )
         return name
 
     # -- where paths part ------------------------------------------------------------------
@@ -252,6 +252,7 @@ class BodyCode:
         for alternative in goal.goals:
             with self.w.block("while True:"):
                 inner = Place("break", at.flag)
+                self._spend()
                 self.goals((alternative, *rest), scope.copy(), ops, inner, done)
             self._after_block(at)
         self.w.line(at.fail)
@@ -357,9 +358,8 @@ class BodyCode:
         self.w.line(f"{found} = []")
 
         def collect(inner: Scope, inner_ops: Operations, inside: Place) -> None:
-            self.w.line("spend(u, 1)")
-            self.terms.list_cost(goal.template, inner)
-            template = self.terms.symbol(goal.template, inner)
+            self._spend(collect_price(goal.template))
+            template = self.terms.written(goal.template, inner)
             if inner.holes_in(template):
                 raise Uncompilable("findall collects unbound variables")
             self.w.line(f"{found}.append({self.terms.expr(template, inner)})")
@@ -376,8 +376,7 @@ class BodyCode:
                 self.goals((goal.goal,), scope.copy(), ops, Place("break"), collect)
         value = self.w.fresh()
         self.w.line(f"{value} = tuple({found})")
-        self.terms.list_cost(goal.result, scope)
-        result_symbol = self.terms.symbol(goal.result, scope)
+        result_symbol = self.terms.written(goal.result, scope)
         self.terms.unify(result_symbol, Ref(value, False, tuple), scope, at.fail)
         self.goals(rest, scope, ops, at, done)
 
@@ -387,8 +386,7 @@ class BodyCode:
         self, goal: Sense, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
     ) -> None:
         terms = self.terms
-        terms.list_cost(goal.pattern, scope)
-        pattern = terms.symbol(goal.pattern, scope)
+        pattern = terms.written(goal.pattern, scope, wholes=False)
         bag = "ob" if goal.obligations else "st"
         item = self.w.fresh()
         inside = Place("continue", at.flag)
@@ -399,21 +397,21 @@ class BodyCode:
         if isinstance(pattern, Shape) and pattern.name is not None:
             self._sense_compound(pattern, bag, item, scope, at)
         elif isinstance(pattern, Hole):
-            self._loop(f"for {item} in {bag}:")
+            self._loop(f"for {item} in everything({bag}, u):")
             self._spend()
             scope.holes[pattern] = Ref(item)
         elif scope.holes_in(pattern):
             self._loop(f"for {item} in {bag}.of('#tuple'):")
             self._spend()
-            terms.match(pattern, Ref(item, False, tuple), scope, "continue")
+            terms.match(terms.whole(pattern, scope), Ref(item, False, tuple), scope, "continue")
         else:
             value = terms.value(pattern, scope)
             if value.constant and value.kind is str:
                 key = terms.constants.add(f"{terms.constants.namespace[value.expr]}/0")
-                self._loop(f"for {item} in {bag}.buckets.get({key}, ()):")
+                self._loop(f"for {item} in {bag}.of({key}):")
+                self._spend()
             else:
                 self._loop(f"for {item} in equals({bag}, {value.expr}, u):")
-            self._spend()
         self.goals(rest, scope, ops, inside, done)
         self._end_loop()
         self._after_block(at)
@@ -430,8 +428,8 @@ class BodyCode:
         self.w.depth -= 1
         self.w.blocks -= 1
 
-    def _spend(self) -> None:
-        self.w.line("u[0] = n = u[0] + 1")
+    def _spend(self, count: int = 1) -> None:
+        self.w.line(f"u[0] = n = u[0] + {count}")
         self.w.line(f"if n > {UNITS_MAX}: raise Stop('budget')")
 
     def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
@@ -440,11 +438,9 @@ class BodyCode:
         args: list[Symbol] = []
         bound: list[int] = []
         for index, arg in enumerate(pattern.args):
-            symbol = scope.settle(arg)
+            symbol = terms.whole(arg, scope)
             if not scope.holes_in(symbol):
                 bound.append(index)
-                if isinstance(symbol, Shape) and has_tail(symbol):
-                    symbol = terms.value(symbol, scope)
             args.append(symbol)
         bucket = self.w.fresh("b")
         self.w.line(f"{bucket} = {bag}.buckets.get({key})")
@@ -455,10 +451,10 @@ class BodyCode:
         if bound:
             positions = terms.constants.add(tuple(bound))
             wanted = "".join([f"{terms.expr(args[index], scope)}, " for index in bound])
-            found = f"{bucket}.lookup({positions}, ({wanted}))"
-            if places:
-                found = f"{bucket}.places({positions}, ({wanted}))"
-            walk = f"{walk} if len({bucket}) < 13 else {found}"
+            found = f"candidates({bucket}, {positions}, ({wanted}), u)"
+            if not places:
+                found += ".values()"
+            walk = f"{walk} if len({bucket}) <= {INDEX_FROM} else {found}"
         if places:
             place = self.w.fresh("n")
             self._loop(f"for {place} in {walk}:")
@@ -485,10 +481,7 @@ class BodyCode:
         self, goal: Call, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
     ) -> None:
         terms = self.terms
-        symbols: list[Symbol] = []
-        for node in goal.args:
-            terms.list_cost(node, scope)
-            symbols.append(terms.symbol(node, scope))
+        symbols = [terms.written(node, scope) for node in goal.args]
         if (goal.name, len(goal.args)) in self.builder.leaves:
             self._leaf(goal, symbols, rest, scope, ops, at, done)
         elif (goal.name, len(goal.args)) in self.builder.helpers:
@@ -561,7 +554,7 @@ class BodyCode:
             self.w.line("raise Stop('notGround')")
             raise Dead
         source = terms.value(items, scope).expr
-        pattern = terms.pattern_expr(unwanted, scope)
+        pattern = terms.pattern_expr(unwanted, scope, as_open=True)
         name = self.w.fresh()
         matcher = "equal_to" if not scope.holes_in(unwanted) else "matching"
         self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}, u), u)")
@@ -579,7 +572,7 @@ class BodyCode:
         done: Done,
     ) -> None:
         """Write a helper that calls no other out, each clause with the rest of the goals."""
-        self._spend()
+        self._spend(self.builder.call_prices[goal.name, len(symbols)])
         if self.in_helper and (rest or self.apart):
             self.w.line("if d >= NESTED_MAX: raise Stop('budget')")
         clauses = self.builder.helpers[goal.name, len(symbols)]
@@ -607,7 +600,7 @@ class BodyCode:
         done: Done,
     ) -> None:
         try:
-            heads = [self.terms.symbol(node, scope) for node in nodes]
+            heads = [self.terms.head(node, scope) for node in nodes]
             for head, symbol in zip(heads, symbols, strict=True):
                 self.terms.unify(head, symbol, scope, at.fail)
         except Dead:

@@ -21,6 +21,7 @@ from nomospace.law.emit.support import NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.terms import Dead
 from nomospace.law.emit.writer import Constants, Room
+from nomospace.law.prices import call_price
 from nomospace.law.tree import (
     EVENTS,
     Call,
@@ -114,6 +115,7 @@ class Builder:
         self.leaves = leaves(law)
         self.current_effectful = False
         self.context = _context(law)
+        self.call_prices = {key: call_price(clauses) for key, clauses in law.helpers.items()}
         self._variants: dict[Variant, _Compiled] = {}
         self._variant_names: dict[Variant, str] = {}
 
@@ -210,21 +212,25 @@ class Builder:
             w.depth += 1
             terms.guarded = True
         kinds = {"sent": ("x",), "arrived": ("x", "z"), "submitted": ("z",)}.get(rule.event, ())
+        symbols = [terms.symbol(node, scope) for node in rule.args]
+        later = [(terms.symbol(a, scope), terms.symbol(b, scope)) for a, b in rule.later]
         for position, (node, name) in enumerate(zip(rule.args, ARGUMENTS, strict=False)):
-            symbol = terms.symbol(node, scope)
+            symbol = symbols[position]
             value = Ref(name, False, str if name in kinds else None)
             if position == MAIN.get(rule.event) and _chosen_by(node, symbol):
                 # The dispatch has looked at the functor, or at the atom, already.
                 if isinstance(symbol, Shape):
-                    terms.match_arguments(symbol, name, scope, FAIL, False)
+                    terms.match_arguments(symbol, name, scope, FAIL)
             else:
-                terms.match(symbol, value, scope, FAIL, charged=False)
+                terms.match(symbol, value, scope, FAIL)
         if nested:
             terms.guarded = False
             if len(w.lines) == lines_before + 1:
                 w.line("pass")
             w.depth -= 1
             w.line("except (AttributeError, ValueError): return None")
+        for stand_in, head in later:
+            terms.unify(stand_in, head, scope, FAIL)
 
     def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
         if ops.base is None:
@@ -281,7 +287,7 @@ class Builder:
             with code.w.indented():
                 clauses = self.helpers[variant[:2]]
                 with code.w.block("while True:"):
-                    code.w.line("u[0] = n = u[0] + 1")
+                    code.w.line(f"u[0] = n = u[0] + {self.call_prices[variant[:2]]}")
                     code.w.line("if n > UNITS_MAX or d > NESTED_MAX: return BUDGET")
                     for clause in clauses[:-1]:
                         with code.w.block("while True:"):
@@ -318,7 +324,7 @@ class Builder:
         code.tail = lambda inner: [inner.settle(out) for out in outs]
         try:
             remaining = iter(outs)
-            symbols = [code.terms.symbol(node, scope) for node in clause.args]
+            symbols = [code.terms.head(node, scope) for node in clause.args]
             for index, (symbol, bound) in enumerate(zip(symbols, mode, strict=True)):
                 if bound:
                     code.terms.match(symbol, Ref(f"a{index}"), scope, at.fail)

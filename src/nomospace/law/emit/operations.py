@@ -107,7 +107,7 @@ class OperationCode:
         plain = f"{old} {sign} {by} if {old}.__class__ is int and {small}"
         self.w.line(
             f"{new} = C({self.terms.constants.add(sensed.name)}, "
-            f"({plain} else arith2('{sign}', {old}, {by}),))"
+            f"({plain} else arith2('{sign}', {old}, {by}, u),))"
         )
         return new
 
@@ -115,7 +115,7 @@ class OperationCode:
         if isinstance(symbol, Hole):
             self.w.line("raise Stop('notGround')")
             return "None"
-        made = self.terms.pattern_expr(symbol, scope)
+        made = self.terms.pattern_expr(symbol, scope, as_open=True)
         name = self.w.fresh()
         message = "None" if self.message is None else f"({', '.join(self.message)})"
         self.w.line(f"{name} = finish({made}, S, {message}, u)")

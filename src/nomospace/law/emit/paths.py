@@ -60,15 +60,3 @@ def names_in(scope: Scope, ops: Operations) -> set[str]:
     if ops.base is not None:
         found.add(ops.base)
     return found
-
-
-def has_tail(shape: Shape) -> bool:
-    """Whether a list with a tail stands anywhere in a shape."""
-    pending: list[Symbol] = [shape]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Shape):
-            if item.tail is not None:
-                return True
-            pending.extend(item.args)
-    return False

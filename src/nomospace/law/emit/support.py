@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
-from nomospace.law.bag import Bag, key_of
-from nomospace.law.budget import Stop, Units, same_for, spend
+from nomospace.law.arithmetic import arith1, arith2, calculate, seconds
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, same_for, spend
+from nomospace.law.holes import LIST, PARTIAL, Open, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
     UNSET,
-    arith1,
-    arith2,
-    calculate,
+    candidates,
     delete_matching,
+    equals,
+    everything,
     finish,
-    seconds,
 )
-from nomospace.terms import Compound, Term, Var, match, same
+from nomospace.terms import Compound, Term, Var
 
 
 class Retreat(Exception):
@@ -39,8 +39,8 @@ def cost(units: Units, *tails: Term) -> None:
     total = 0
     for tail in tails:
         if tail.__class__ is not tuple:
-            raise Retreat  # a list ends in a list: the interpreter says what becomes of it
-        total += len(tail) // 300
+            raise Stop("typeError")  # a list ends in a list
+        total += len(tail) // COPIED_A_UNIT
     if total:
         spend(units, total)
 
@@ -57,16 +57,9 @@ def unlike(units: Units, a: Term, b: Term) -> bool:
     return not same_for(units, a, b)
 
 
-def equals(bag: Bag, value: Term, units: Units) -> Iterator[Term]:
-    """The terms of a bag that are this very value."""
-    for term in bag.of(key_of(value)):
-        if same_for(units, term, value):
-            yield term
-
-
-def matching(pattern: Term, units: Units) -> Callable[[Term], bool]:
-    """Whether an item fits a pattern."""
-    return lambda item: match(pattern, item)
+def matching(pattern: Any, units: Units) -> Callable[[Term], bool]:
+    """Whether an item fits a pattern with holes."""
+    return unifier(pattern, [], units)
 
 
 def equal_to(value: Term, units: Units) -> Callable[[Term], bool]:
@@ -95,6 +88,9 @@ def flatten(linked: Any) -> list[Term]:
 NAMESPACE: Final[dict[str, Any]] = {
     "BUDGET": BUDGET,
     "C": Compound,
+    "LIST": LIST,
+    "Open": Open,
+    "PARTIAL": PARTIAL,
     "HIGH": 1 << 60,  # plain arithmetic is safe between these two
     "LOW": -(1 << 60),
     "NESTED_MAX": NESTED_MAX,
@@ -106,16 +102,17 @@ NAMESPACE: Final[dict[str, Any]] = {
     "arith1": arith1,
     "arith2": arith2,
     "calculate": calculate,
+    "candidates": candidates,
     "cost": cost,
     "delete_matching": delete_matching,
     "equal_to": equal_to,
     "equals": equals,
+    "everything": everything,
     "finish": finish,
     "flatten": flatten,
     "join": join,
     "matching": matching,
     "push": push,
-    "same": same,
     "seconds": seconds,
     "spend": spend,
     "tuple": tuple,

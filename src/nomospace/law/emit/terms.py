@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from nomospace.law.budget import COPIED_A_UNIT, TEXT_FREE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.writer import Constants, Writer
+from nomospace.law.holes import OPEN_PARTS_FREE
+from nomospace.law.prices import node_weight
 from nomospace.law.tree import Const, Listing, Node, Struct, Variable
 from nomospace.terms import Compound, same
 
@@ -42,6 +45,46 @@ class TermCode:
         items = tuple([self.symbol(item, scope, depth + 1) for item in node.items])
         tail = None if node.tail is None else self.symbol(node.tail, scope, depth + 1)
         return self._folded(self._list(items, tail))
+
+    def written(self, node: Node, scope: Scope, *, wholes: bool = True) -> Symbol:
+        """What a node of a goal stands for, with the price of making it.
+
+        What is ground in it now is made now (with `wholes`): it will be compared as a whole, and
+        what is open part by part. The price of a comparison depends on that.
+        """
+        self.list_cost(node, scope)
+        symbol = self.symbol(node, scope)
+        if self._open_parts(symbol, scope) - node_weight(node) > OPEN_PARTS_FREE:
+            raise Uncompilable("a partial value is large")  # the interpreter knows what it costs
+        return self.whole(symbol, scope) if wholes else symbol
+
+    def head(self, node: Node, scope: Scope) -> Symbol:
+        """What an argument of a helper's clause stands for; the call has paid for its size."""
+        self.list_cost(node, scope)
+        return self.whole(self.symbol(node, scope), scope)
+
+    def whole(self, symbol: Symbol, scope: Scope) -> Symbol:
+        """A symbol with the largest ground parts of it made."""
+        symbol = self.settled(symbol, scope)
+        if not isinstance(symbol, Shape):
+            return symbol
+        if not scope.holes_in(symbol):
+            return self.value(symbol, scope)
+        args = tuple([self.whole(arg, scope) for arg in symbol.args])
+        tail = None if symbol.tail is None else self.whole(symbol.tail, scope)
+        return Shape(symbol.name, args, tail)
+
+    @staticmethod
+    def _open_parts(symbol: Symbol, scope: Scope) -> int:
+        count = 0
+        pending = [symbol]
+        while pending:
+            item = scope.settle(pending.pop())
+            if isinstance(item, Shape) and scope.holes_in(item):
+                parts = item.args if item.tail is None else (*item.args, item.tail)
+                count += len(parts)
+                pending.extend(parts)
+        return count
 
     def settled(self, symbol: Symbol, scope: Scope) -> Symbol:
         """A symbol with its bound holes replaced all the way down."""
@@ -77,10 +120,18 @@ class TermCode:
 
     # -- making ----------------------------------------------------------------------------
 
-    def expr(self, symbol: Symbol, scope: Scope, holes: dict[Hole, str] | None = None) -> str:
+    def expr(
+        self,
+        symbol: Symbol,
+        scope: Scope,
+        holes: dict[Hole, str] | None = None,
+        *,
+        as_open: bool = False,
+    ) -> str:
         """A Python expression that makes the value of a symbol.
 
-        Holes are an error of the caller's, unless `holes` collects names for them.
+        Holes are an error of the caller's, unless `holes` collects names for them. With `as_open`,
+        what has holes becomes an `Open`, as the interpreter has it.
         """
         symbol = scope.settle(symbol)
         if isinstance(symbol, Ref):
@@ -92,8 +143,14 @@ class TermCode:
             if name is None:
                 name = holes[symbol] = self.w.fresh("h")
             return name
-        made = tuple([self.expr(arg, scope, holes) for arg in symbol.args])
+        made = tuple([self.expr(arg, scope, holes, as_open=as_open) for arg in symbol.args])
         parts = "".join([f"{part}, " for part in made])
+        if as_open and scope.holes_in(symbol):
+            if symbol.tail is not None:
+                tail_expr = self.expr(symbol.tail, scope, holes, as_open=True)
+                return f"Open(PARTIAL, ({parts}{tail_expr}))"
+            name = "LIST" if symbol.name is None else self.constants.add(symbol.name)
+            return f"Open({name}, ({parts}))"
         if symbol.name is not None:
             at_hand = scope.made.get((symbol.name, made))
             return at_hand or f"C({self.constants.add(symbol.name)}, ({parts}))"
@@ -116,10 +173,10 @@ class TermCode:
         kind = tuple if isinstance(symbol, Shape) and symbol.name is None else Compound
         return Ref(name, False, kind)
 
-    def pattern_expr(self, symbol: Symbol, scope: Scope) -> str:
+    def pattern_expr(self, symbol: Symbol, scope: Scope, *, as_open: bool = False) -> str:
         """An expression for a term that may hold variables; each hole becomes a `Var`."""
         holes: dict[Hole, str] = {}
-        made = self.expr(symbol, scope, holes)
+        made = self.expr(symbol, scope, holes, as_open=as_open)
         for name in holes.values():
             self.w.line(f"{name} = Var()")
         return made
@@ -147,7 +204,7 @@ class TermCode:
 
     # -- comparing -------------------------------------------------------------------------
 
-    def differs(self, a: Ref, b: Ref, *, charged: bool = True) -> str | None:
+    def differs(self, a: Ref, b: Ref) -> str | None:
         """A condition that holds when two values differ; `None` when they are known equal."""
         if a.expr == b.expr:
             return None
@@ -159,39 +216,35 @@ class TermCode:
                 return None if same(value, self.constants.namespace[b.expr]) else "True"
             if value is None or value is True or value is False:
                 return f"{b.expr} is not {value}"
-            if value.__class__ in (str, bytes):
+            if value.__class__ in (str, bytes) and len(value) <= TEXT_FREE:
                 return f"{b.expr} != {a.expr}"
             if value.__class__ in (int, float):
                 name = value.__class__.__name__
                 return f"({b.expr} != {a.expr} or {b.expr}.__class__ is not {name})"
         x, y = a.expr, b.expr
-        if a.kind is str or b.kind is str:
-            return f"{x} != {y}"  # a string equals nothing but that string
-        deep = f"unlike(u, {x}, {y})" if charged else f"not same({x}, {y})"
+        if (a.kind is str or b.kind is str) and not a.constant:
+            return f"{x} != {y}"  # a string equals nothing but that string, and names are short
+        cheap = f"{x}.__class__ is int or {x}.__class__ is str and len({x}) <= {TEXT_FREE}"
         return (
             f"({x} is not {y} and ({x}.__class__ is not {y}.__class__ or "
-            f"({deep} if {x}.__class__ is tuple or {x}.__class__ is C else {x} != {y})))"
+            f"({x} != {y} if {cheap} else unlike(u, {x}, {y}))))"
         )
 
-    def match(
-        self, symbol: Symbol, value: Ref, scope: Scope, fail: str, *, charged: bool = True
-    ) -> None:
+    def match(self, symbol: Symbol, value: Ref, scope: Scope, fail: str) -> None:
         """Write code that matches a pattern against a ground value, binding its holes."""
         symbol = scope.settle(symbol)
         if isinstance(symbol, Hole):
             scope.holes[symbol] = value
             return
         if isinstance(symbol, Ref):
-            condition = self.differs(symbol, value, charged=charged)
+            condition = self.differs(symbol, value)
             if condition is not None:
                 self._fail_if(condition, fail)
             return
         if symbol.name is not None:
-            self._match_compound(symbol, value, scope, fail, charged)
-        elif symbol.tail is not None and not scope.holes_in(symbol):
-            self.match(self.value(symbol, scope), value, scope, fail)
+            self._match_compound(symbol, value, scope, fail)
         else:
-            self._match_list(symbol, value, scope, fail, charged)
+            self._match_list(symbol, value, scope, fail)
 
     def _fail_if(self, condition: str, fail: str) -> None:
         if condition == "True":
@@ -199,20 +252,16 @@ class TermCode:
         else:
             self.w.line(f"if {condition}: {fail}")
 
-    def _match_compound(
-        self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool
-    ) -> None:
+    def _match_compound(self, shape: Shape, value: Ref, scope: Scope, fail: str) -> None:
         assert shape.name is not None
         x = value.expr
         is_compound = f"{x}.__class__ is not C or "
         if self.guarded or value.kind is Compound:
             is_compound = ""
         self._fail_if(f"{is_compound}{x}.name != {self.constants.add(shape.name)}", fail)
-        self.match_arguments(shape, x, scope, fail, charged)
+        self.match_arguments(shape, x, scope, fail)
 
-    def match_arguments(
-        self, shape: Shape, x: str, scope: Scope, fail: str, charged: bool = True
-    ) -> None:
+    def match_arguments(self, shape: Shape, x: str, scope: Scope, fail: str) -> None:
         """Match the arguments of a compound that is known to have the right name."""
         source = f"{x}.args"
         if not self.guarded:
@@ -220,42 +269,44 @@ class TermCode:
             self.w.line(f"{args} = {source}")
             self._fail_if(f"len({args}) != {len(shape.args)}", fail)
             source = args
-        parts = self.match_args(shape.args, source, scope, fail, charged)
+        parts = self.match_args(shape.args, source, scope, fail)
         assert shape.name is not None
         scope.made[shape.name, parts] = x  # need not be made again
 
     def match_args(
-        self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str, charged: bool = True
+        self, args: tuple[Symbol, ...], source: str, scope: Scope, fail: str
     ) -> tuple[str, ...]:
         """Match the parts of a sequence of known length, one by one; expressions for them."""
         parts = [self.w.fresh() for _ in args]
         self.w.line(f"{', '.join(parts)}{',' if len(parts) == 1 else ''} = {source}")
         for arg, part in zip(args, parts, strict=True):
-            self.match(arg, Ref(part), scope, fail, charged=charged)
+            self.match(arg, Ref(part), scope, fail)
         known = []
         for arg, part in zip(args, parts, strict=True):
             settled = scope.settle(arg)
             known.append(settled.expr if isinstance(settled, Ref) else part)
         return tuple(known)
 
-    def _match_list(self, shape: Shape, value: Ref, scope: Scope, fail: str, charged: bool) -> None:
+    def _match_list(self, shape: Shape, value: Ref, scope: Scope, fail: str) -> None:
         x, count = value.expr, len(shape.args)
         if shape.tail is None:
             length = "" if self.guarded and count else f" or len({x}) != {count}"
             self._fail_if(f"{x}.__class__ is not tuple{length}", fail)
             if count:
-                self.match_args(shape.args, x, scope, fail, charged)
+                self.match_args(shape.args, x, scope, fail)
             return
         self._fail_if(f"{x}.__class__ is not tuple or len({x}) < {count}", fail)
-        if charged:
-            self.w.line(f"if len({x}) > {count + 299}: spend(u, (len({x}) - {count}) // 300)")
+        self.w.line(
+            f"if len({x}) >= {count + COPIED_A_UNIT}: "
+            f"spend(u, (len({x}) - {count}) // {COPIED_A_UNIT})"
+        )
         for index, arg in enumerate(shape.args):
             part = self.w.fresh()
             self.w.line(f"{part} = {x}[{index}]")
-            self.match(arg, Ref(part), scope, fail, charged=charged)
+            self.match(arg, Ref(part), scope, fail)
         tail = self.w.fresh()
         self.w.line(f"{tail} = {x}[{count}:]")
-        self.match(shape.tail, Ref(tail, False, tuple), scope, fail, charged=charged)
+        self.match(shape.tail, Ref(tail, False, tuple), scope, fail)
 
     def unify(self, a: Symbol, b: Symbol, scope: Scope, fail: str) -> None:
         """Write code that makes two symbols equal."""

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final, TypeAlias
 
 from nomospace.law.tree import UNITS
-from nomospace.terms import show
+from nomospace.terms import quote, show
 from nomospace.testing.generate.library import Helper
 from nomospace.testing.generate.shapes import (
     AGENT,
@@ -690,7 +690,7 @@ class GoalWriter:
 def _struct(shape: Shape, parts: list[str]) -> str:
     if shape.sort == "row":
         return _listing(parts)
-    return f"{shape.name}({','.join(parts)})"
+    return f"{quote(shape.name)}({','.join(parts)})"
 
 
 def _listing(items: list[str]) -> str:

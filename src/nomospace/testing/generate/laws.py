@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.tree import EVENTS, Law, Rule
-from nomospace.terms import Term
+from nomospace.terms import Term, quote
 from nomospace.testing.generate.goals import GoalWriter, Scope, Vocabulary
 from nomospace.testing.generate.library import HUNGRY, LIBRARY, Helper
 from nomospace.testing.generate.shapes import (
@@ -24,6 +24,7 @@ from nomospace.testing.generate.shapes import (
     ANY_LIST,
     ATOM,
     CERTIFICATE,
+    HEAVY_SHARE,
     HOME,
     NUMBER,
     WORDS,
@@ -149,7 +150,7 @@ def _crowd(rng: Random, writer: GoalWriter) -> list[str]:
             writer.pattern(scope, part, constants=0.1 if part.parts else 0.7)
             for part in shape.parts
         ]
-        text = f"{shape.name}({','.join(parts)})"
+        text = f"{quote(shape.name)}({','.join(parts)})"
         head = f"{event}({text})" if event == "obligationDue" else f"{event}(_, {text}, _)"
         rules.append(f"{head} :- {writer.body(scope, 1, rng.choice((0, 0, 1)), 1)}.")
     return rules
@@ -253,7 +254,7 @@ def _terms(rng: Random, shapes: tuple[Shape, ...]) -> tuple[Term, ...]:
         if rng.random() < 0.02:
             count = rng.randint(13, 30)
         oddity = 0.08 if shape.parts == (NUMBER,) else 0.03  # counters that hold no number
-        found += [draw(rng, shape, oddity) for _ in range(count)]
+        found += [draw(rng, shape, oddity, HEAVY_SHARE) for _ in range(count)]
     if rng.random() < 0.1:
         found.append(draw(rng, ANY))
     rng.shuffle(found)

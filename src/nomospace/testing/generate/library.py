@@ -112,6 +112,26 @@ LIBRARY: Final = (
         "step(a, b). step(b, c). step(c, a). step(b, a). walk(X, Y, _) :- step(X, Y)."
         " walk(X, Z, N) :- N > 0, step(X, Y), M is N - 1, walk(Y, Z, M).",
     ),
+    Helper(
+        "doubled",
+        "+-",
+        (ANY, ANY),
+        "doubled(X, T) :- twice(30, X, T). twice(0, T, T)."
+        " twice(N, A, T) :- N > 0, M is N - 1, twice(M, p(A, A), T).",
+    ),
+    Helper(
+        "tangled",
+        "+?",
+        (ANY, ANY),
+        "tangled(X, q(A, B, C)) :- tangle(25, _, A), tangle(25, C, B), ( A = B ; A == B ; C = X )."
+        " tangle(0, T, T). tangle(N, A, T) :- N > 0, M is N - 1, tangle(M, '[]'(A, A), T).",
+    ),
+    Helper(
+        "sifted",
+        "+?",
+        (ANY_LIST, ANY_LIST),
+        "sifted(L, R) :- delete(L, p(p(_, X), X), A), delete(A, '[]'(_), B), delete(B, [_|_], R).",
+    ),
     Helper("mine", "-", (AGENT,), "mine(X) :- X = Self."),
     Helper("told", "?", (ANY,), "told(X) :- X = Msg."),
     Helper("from", "?", (ANY,), "from(Peer)."),

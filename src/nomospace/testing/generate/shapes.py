@@ -2,7 +2,9 @@
 
 A law's heads and senses are patterns of a shape, and the events and control states drawn for the
 law are values of the same shape, from pools so small that things meet. A few values are odd on
-purpose: `1.0` where `1` is usual, a list where a number is.
+purpose: `1.0` where `1` is usual, a list where a number is. Some names look like lists (`'[]'`,
+`'.'`) and are none. A few values of events and states are heavy: long texts, long lists, terms with
+shared parts. Each heavy one has a twin, equal and yet another object, so that comparing takes time.
 """
 
 from __future__ import annotations
@@ -23,8 +25,13 @@ ODD: Final[tuple[Term, ...]] = (
     Compound("f", (1,)),
     Compound("f", ("a", 1.0)),
     Compound("+", (1, 2)),
+    Compound("[]", (1,)),
+    Compound(".", (1, ())),
+    Compound("", ("a",)),
 )
-NAMES: Final = ("pay", "bid", "job", "note", "item", "pay", "bid")
+NAMES: Final = ("pay", "bid", "job", "note", "item", "pay", "bid", "[]", ".", "")
+HEAVY_SHARE: Final = 0.03
+"""How often a part of an event or a state is heavy."""
 WORDS: Final = ("ping", "stop", "pay", "flag")
 
 
@@ -49,6 +56,34 @@ NUMBERS_LIST: Final = Shape("list", parts=(NUMBER,))
 ATOMS_LIST: Final = Shape("list", parts=(ATOM,))
 AGENTS_LIST: Final = Shape("list", parts=(AGENT,))
 ANY_LIST: Final = Shape("list", parts=(ANY,))
+
+
+def doubled(levels: int, name: str = "p", leaf: Term = "z") -> Term:
+    """`p(p(…), p(…))` with as many levels, in a few bytes: both arguments are one object."""
+    made = leaf
+    for _ in range(levels):
+        made = Compound(name, (made, made))
+    return made
+
+
+def _heavy() -> tuple[Term, ...]:
+    numbers = list(range(350))
+    return (
+        doubled(5),
+        doubled(10),
+        doubled(11, "[]"),
+        Compound("f", (doubled(9), doubled(9, leaf=1))),
+        tuple(numbers),
+        tuple([Compound("item", (number, "a")) for number in numbers[:120]]),
+        tuple([(number,) for number in numbers[:40]]),
+        "long " * 1_000,
+        "a-b-c-" * 400,
+        2**4000,
+        -(10**300),
+    )
+
+
+HEAVY: Final = (*_heavy(), *_heavy())
 
 
 def struct(name: str, *parts: Shape) -> Shape:
@@ -82,10 +117,12 @@ def random_struct(rng: Random, depth: int = 2) -> Shape:
     return Shape("struct", rng.choice(NAMES), parts)
 
 
-def draw(rng: Random, shape: Shape, oddity: float = 0.03) -> Term:
-    """A value of a shape; each part is odd with a small probability."""
+def draw(rng: Random, shape: Shape, oddity: float = 0.03, heavy: float = 0.0) -> Term:
+    """A value of a shape; each part is odd, or heavy, with a small probability."""
     if rng.random() < oddity:
         return rng.choice(ODD)
+    if heavy and rng.random() < heavy:
+        return rng.choice(HEAVY)
     if shape.sort == "number":
         return rng.choice(NUMBERS)
     if shape.sort == "atom":
@@ -96,12 +133,12 @@ def draw(rng: Random, shape: Shape, oddity: float = 0.03) -> Term:
         return shape.name
     if shape.sort == "list":
         return tuple(
-            [draw(rng, shape.parts[0], oddity) for _ in range(rng.choice((0, 1, 2, 2, 3)))]
+            [draw(rng, shape.parts[0], oddity, heavy) for _ in range(rng.choice((0, 1, 2, 2, 3)))]
         )
     if shape.sort in ("struct", "row"):
-        parts = tuple([draw(rng, part, oddity) for part in shape.parts])
+        parts = tuple([draw(rng, part, oddity, heavy) for part in shape.parts])
         return Compound(shape.name, parts) if shape.sort == "struct" else parts
-    return draw(rng, random_shape(rng), oddity)
+    return draw(rng, random_shape(rng), oddity, heavy)
 
 
 def aim(rng: Random, node: Node, shape: Shape, values: dict[str, Term]) -> Term:
@@ -110,9 +147,9 @@ def aim(rng: Random, node: Node, shape: Shape, values: dict[str, Term]) -> Term:
         return node.value
     if isinstance(node, Variable):
         if node.name == "_":
-            return draw(rng, shape)
+            return draw(rng, shape, heavy=HEAVY_SHARE)
         if node.name not in values:
-            values[node.name] = draw(rng, shape)
+            values[node.name] = draw(rng, shape, heavy=HEAVY_SHARE)
         return values[node.name]
     if isinstance(node, Struct):
         parts = shape.parts if len(shape.parts) == len(node.args) else (ANY,) * len(node.args)
