@@ -204,7 +204,9 @@ class CompiledLaw:
             units: Units,
         ) -> Outcome:
             args = (x, y, z)[:arity]
-            return self.interpreter.one(index, home, args, state, obligations, now, units)
+            return self.interpreter.one(
+                index, home, args, state, obligations, now, units, rate=INTERPRETED
+            )
 
         return ask
 

@@ -100,7 +100,7 @@ def test_branches_try_their_own_and_common_rules_in_the_order_of_the_text(
 def test_a_law_is_worth_so_much_code_and_the_rest_is_interpreted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nomospace.law.emit.writer.CODE_CHARS_MAX", 2_000)
+    monkeypatch.setattr("nomospace.law.emit.writer.CODE_CHARS_MAX", 4_000)
     goals = ", ".join(["(X = a ; Y = b)"] * 3)
     rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(4)]
     tree, hash, _ = sound(Source("law(l).\n" + "".join(rules)))
