@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import nats
+import nats.aio.client
+import nats.aio.msg
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -19,13 +22,15 @@ from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.listen import Limits
 from nomospace.node.principals import NotLetIn
 from nomospace.terms.templates import Template
-from nomospace.wire.admin import SpaceLine, Spaces, Tail
+from nomospace.wire.admin import SpaceLine, Spaces, Stats, Tail
 from nomospace.wire.framing import STRANGER_BYTES_MAX, join
 from nomospace.wire.talk import Open, Seek, Share, pack_ask
+from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
 from tests.real.strangers import fill
 from tests.real.trust import Trust
+from tests.servers import nats_server
 
 SOON_US = 2_000_000
 STRANGERS = 64
@@ -244,3 +249,61 @@ def test_strangers_that_would_keep_others_out(ward: Ward) -> None:
             await ward.host.noted("pushed-out", "others wait")
 
     play(program())
+
+
+# -- hosts over a message server ---------------------------------------------------------------
+
+
+async def all_that_is_said(url: str, heard: list[tuple[str, bytes]]) -> nats.aio.client.Client:
+    """Listen on everything, as whoever reaches the server can."""
+    client = await nats.connect(url)
+
+    async def hear(message: nats.aio.msg.Msg) -> None:
+        heard.append((message.subject, message.data))
+
+    await client.subscribe(">", cb=hear)
+    await client.flush()
+    return client
+
+
+def test_listeners_on_a_message_server(tmp_path: Path) -> None:
+    """They see that hosts speak, and nothing of what; a revoked host is heard no more."""
+    heard: list[tuple[str, bytes]] = []
+    trust = Trust(tmp_path / "trust")
+
+    async def program(url: str, ward: RealHost, icu: RealHost) -> None:
+        listening = await all_that_is_said(url, heard)
+        await asyncio.gather(ward.ready(), icu.ready())
+        here = caller(ward, trust, token=trust.token("ann@ward", operator=True))
+        there = caller(icu, trust, token=trust.token("bob@icu"))
+        async with here, there:
+            mine = await (await here.agent()).space("letters", shared=True)
+            theirs = await (await there.agent()).space("letters", shared=True)
+            waiting = asyncio.create_task(theirs.take("hush4711", str))
+            await see(await here.agent(), "icu")
+            await mine.out("hush4711", "a-secret-of-ann")
+            async with asyncio.timeout(WAIT_S):
+                assert await waiting == ("hush4711", "a-secret-of-ann")
+            trust.take_back((trust.folder / "hosts" / "icu" / "host.pem").read_bytes())
+            await ward.noted("certificate-refused", "icu", "was revoked")
+            async with asyncio.timeout(WAIT_S):
+                while "icu" in (await here.ask(Stats())).members:
+                    await asyncio.sleep(0.02)
+            await ward.noted("certificate-refused", "icu", "was revoked", more_than=1)
+        await listening.close()
+
+    with nats_server() as server:
+        given = ("--trust", str(trust.folder), "--transport", server.url, "--store", "memory")
+        hosts = []
+        for name in ("ward", "icu"):
+            trust.member(name)
+            hosts.append(RealHost(name, tmp_path, *given))
+        try:
+            play(program(server.url, *hosts))
+        finally:
+            end(*hosts)
+    subjects = {subject for subject, _ in heard}
+    assert subjects == {"nomos.all", "nomos.host.ward", "nomos.host.icu"}
+    said = b"".join(data for _, data in heard)
+    for word in (b"hush4711", b"a-secret-of-ann", b"letters", b"ann@ward", b"bob@icu"):
+        assert word not in said

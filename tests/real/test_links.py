@@ -169,7 +169,7 @@ TALK = load("law(talk). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :
 
 
 def test_a_nats_server_that_restarts(tmp_path: Path) -> None:
-    """Signed envelopes over a server that is killed twice: letters and tuples come, once each."""
+    """Sealed envelopes over a server that is killed twice: letters and tuples come, once each."""
 
     async def program(server: Any, ward: RealHost, icu: RealHost, trust: Trust) -> None:
         async with Agents(trust) as agents:

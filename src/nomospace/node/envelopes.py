@@ -1,32 +1,38 @@
 """Frames in envelopes, for a carrier that nobody has to trust: a message server.
 
-The carrier may read, forge, repeat, hold back and reorder what it carries. So each envelope names
-its sender, its receiver (nobody: all), the sender's life and a counter, and is signed by the
-sender's host key over all of it and the name of the net. A host opens an envelope when
+The carrier and whoever listens on it may read, forge, repeat, hold back and reorder what it
+carries. So two hosts first agree on keys that only they have, and all frames are sealed with them
+(`trust.channels`). What others see is who speaks to whom, when, and how much.
 
-- it knows the sender's certificate, and the signature is by its key;
-- it is for this host, or for all;
-- its counter is new in the sender's present life. Counters may arrive out of order within
-  `WINDOW`; each counts once.
+Two hosts meet in two words. `Who`, the question: a number drawn for it, a share of a key drawn for
+it, and the asker's certificate, signed. `Iam`, the answer: the same of the other side, with the
+number that was asked with, signed. Because both numbers are fresh, so are the keys: old words that
+somebody kept cannot be passed off as new, also not to a host that has just started and remembers
+nothing. The asker then sends an empty envelope, by which the other knows that its answer has come.
+From then on no message costs an operation with a public key.
 
-Two hosts that do not know each other yet begin with a question: `Who`, with a number drawn for it,
-and `Iam`, signed, with that number, the certificate, the life and where the counter stands. Because
-the number is fresh, so is the answer: old envelopes that somebody kept cannot be passed off as new,
-also not to a host that has just started and remembers nothing. What came before the answer is
-dropped; all that speaks over links sends again.
+An envelope says who sends it, which session it belongs to (the keys of one agreement), and its
+number in that session, and is opened if it was sealed for that session under that number. Numbers
+may arrive out of order within `WINDOW`; each counts once. An envelope of a session that is not
+known is dropped, and its sender asked who it is; all that speaks over links sends again.
+
+What is for all is sealed for each host that is known, one by one. In the open, for all who listen,
+a host only says that it is there (`Here`): its name and its life, for those who do not know it yet.
 
 Frames larger than the carrier takes are cut into parts, each an envelope. They are put together in
-order; at most one frame of a sender is under way, and `PARTS_BYTES_MAX` bytes in all.
+order; at most one frame of a session is under way, and `PARTS_BYTES_MAX` bytes in all.
 
-Without keys (on the loopback, for trials) the same is done without signatures.
+Without keys (on the loopback, for trials) the same is done without signatures and seals: then
+everybody can read it, and speak for anybody.
 
 All of this is plain data: bytes in and out, `now` in seconds handed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from struct import Struct
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 import msgspec
@@ -34,6 +40,15 @@ import msgspec
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
+from nomospace.trust.channels import (
+    ID_BYTES,
+    SECRET_BYTES,
+    SHARE_BYTES,
+    Channel,
+    Half,
+    InTheOpen,
+    NotForUs,
+)
 from nomospace.trust.keys import SecretKey
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import LENGTH_BYTES, join, split
@@ -53,13 +68,22 @@ OVERHEAD: Final = 2_048
 ROOM_MIN: Final = 1_024
 """The least that goes into an envelope, however little the carrier says it takes."""
 ANSWERS_MAX: Final = 200
-"""How many strangers are told in a second who this host is; each answer costs a signature."""
+"""How many questions are asked in a second, and how many answered: each costs some operations with
+public keys, and anyone can bring them about."""
+SESSIONS_MAX: Final = 4
+"""How many sessions with one host are kept: both may have asked, and envelopes be under way."""
+HERE_S: Final = 0.5
+"""How often a host says that it is there, at most."""
+LATELY_S: Final = 60.0
+"""What is for all goes to hosts that were heard within this time."""
 SIGNATURE_BYTES: Final = 64
 NONCE_BYTES: Final = 16
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_MAX)]
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 _Nonce: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=NONCE_BYTES)]
+_Share: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=SHARE_BYTES)]
+_Certificate: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=CERTIFICATE_BYTES_MAX)]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -75,71 +99,92 @@ class BadEnvelope(PeerError):
         return f"an envelope that says it is from {self.sender!r} is dropped: {self.why}"
 
 
-class Envelope(msgspec.Struct, frozen=True, array_like=True, tag="envelope"):
-    """Frames, or a part of one."""
+class Here(msgspec.Struct, frozen=True, array_like=True, tag="here"):
+    """I am there: whoever does not know me may ask."""
 
     sender: _Name
-    to: _Name
     life: _Count
-    counter: _Count
-    part: _Count
-    parts: _Count
-    payload: bytes
 
 
 class Who(msgspec.Struct, frozen=True, array_like=True, tag="who"):
-    """Tell me who you are, and this number with it."""
-
-    sender: _Name
-    to: _Name
-    nonce: _Nonce
-
-
-class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
-    """Who I am; what I have sent up to `counter` is old."""
+    """Tell me who you are; this is who I am."""
 
     sender: _Name
     to: _Name
     life: _Count
-    counter: _Count
     nonce: _Nonce
-    certificate: Annotated[bytes, msgspec.Meta(max_length=CERTIFICATE_BYTES_MAX)]
+    share: _Share
+    certificate: _Certificate
 
 
-_decoder: Final[msgspec.msgpack.Decoder[Envelope | Who | Iam]] = msgspec.msgpack.Decoder(
-    Envelope | Who | Iam
+class Iam(msgspec.Struct, frozen=True, array_like=True, tag="iam"):
+    """Who I am, in answer to the question with the nonce `asked`."""
+
+    sender: _Name
+    to: _Name
+    life: _Count
+    asked: _Nonce
+    nonce: _Nonce
+    share: _Share
+    certificate: _Certificate
+
+
+class Envelope(msgspec.Struct, frozen=True, array_like=True, tag="envelope"):
+    """Frames or a part of one, sealed: `_part`, and the payload."""
+
+    sender: _Name
+    session: Annotated[bytes, msgspec.Meta(max_length=ID_BYTES)]
+    number: _Count
+    sealed: bytes
+
+
+_part: Final = Struct(">II")
+"""Which part of how many."""
+
+_decoder: Final[msgspec.msgpack.Decoder[Envelope | Here | Who | Iam]] = msgspec.msgpack.Decoder(
+    Envelope | Here | Who | Iam
 )
 _encode: Final = msgspec.msgpack.Encoder().encode
 
+Opened: TypeAlias = tuple[str, list[bytes], list[tuple[str, bytes]]]
+"""The sender, its frames, and what is to be sent back to whom."""
 
-class Sender:
-    """What is known of a host that has said who it is."""
 
-    __slots__ = ("certificate", "heard_at", "high", "key", "life", "next_part", "parts", "seen")
+class Session:
+    """What two hosts have agreed on once, and where its numbers stand."""
+
+    __slots__ = (
+        "certificate", "channel", "confirmed", "high", "life", "next_part", "number", "parts",
+        "seen",
+    )  # fmt: skip
 
     def __init__(
-        self, life: int, counter: int, certificate: HostCertificate | None, now: float
+        self, channel: Channel | InTheOpen, life: int, certificate: HostCertificate | None
     ) -> None:
+        self.channel = channel
         self.life = life
-        self.key = None if certificate is None else certificate.key
         self.certificate = certificate
-        self.heard_at = now
-        self.high = counter
+        self.confirmed = False
+        """Whether the other side is known to have it too."""
+        self.number = 0
+        """The last number of this side."""
+        self.high = 0
+        """The highest number of the other side, """
         self.seen = (1 << WINDOW) - 1
-        """One bit for each counter from `high` down: whether it was seen."""
+        """and one bit for each from there down: whether it was seen."""
         self.parts: list[bytes] = []
         self.next_part = (0, 0)
-        """The counter and the number of the part that goes on with the frame under way."""
+        """The number and the part that go on with the frame under way."""
 
-    def is_new(self, counter: int) -> bool:
-        """Whether a counter is new; it is not any more."""
-        ahead = counter - self.high
+    def is_new(self, number: int) -> bool:
+        """Whether a number of the other side is new; it is not any more."""
+        ahead = number - self.high
         if ahead > 0:
             self.seen = ((self.seen << min(ahead, WINDOW)) | 1) & ((1 << WINDOW) - 1)
-            self.high = counter
+            self.high = number
             return True
-        bit = 1 << -ahead
-        if -ahead >= WINDOW or self.seen & bit:
+        bit = 1 << -ahead if -ahead < WINDOW else 0
+        if not bit or self.seen & bit:
             return False
         self.seen |= bit
         return True
@@ -149,21 +194,38 @@ class Sender:
         return sum(map(len, self.parts))
 
 
+class Known:
+    """A host that is known, and the sessions with it, the oldest first."""
+
+    __slots__ = ("heard_at", "life", "sessions", "using")
+
+    def __init__(self, now: float) -> None:
+        self.life = 0
+        self.heard_at = now
+        self.sessions: dict[bytes, Session] = {}
+        self.using: Session | None = None
+        """The session that the other side has shown last that it has."""
+
+
 class Mailroom:
     """Packs and opens the envelopes of one host.
 
     `key` signs, `certificate` is what others check it by, `check` checks theirs and `again` those
-    that were checked before; without a key nothing is signed. `nonce` draws `NONCE_BYTES` that
-    nobody can foresee.
+    that were checked before; without a key nothing is signed or sealed. `draw` gives so many bytes
+    that nobody can foresee.
 
-    >>> ann = Mailroom("ann", net="nomos", life=1, nonce=lambda: b"fresh")
-    >>> bob = Mailroom("bob", net="nomos", life=1, nonce=lambda: b"other")
-    >>> [data] = ann.pack("bob", [b"frame"], 1_000_000)
-    >>> _, _, [(to, question)] = bob.open(data, now=0.0)  # who are you?
-    >>> _, _, [(to, answer)] = ann.open(question, now=0.0)
-    >>> bob.open(answer, now=0.0)
+    >>> from itertools import count
+    >>> numbers = count(1)
+    >>> draw = lambda size: next(numbers).to_bytes(size, "big")
+    >>> ann = Mailroom("ann", net="nomos", life=1, draw=draw)
+    >>> bob = Mailroom("bob", net="nomos", life=1, draw=draw)
+    >>> [(to, question)] = ann.pack("bob", [b"frame"], 1_000_000, now=0.0)  # who are you?
+    >>> _, _, [(to, answer)] = bob.open(question, now=0.0)
+    >>> _, _, [(to, confirmed)] = ann.open(answer, now=0.0)
+    >>> bob.open(confirmed, now=0.0)
     ('ann', [], [])
-    >>> bob.open(ann.pack("bob", [b"frame"], 1_000_000)[0], now=0.0)
+    >>> [(to, data)] = ann.pack("bob", [b"frame"], 1_000_000, now=0.0)
+    >>> bob.open(data, now=0.0)
     ('ann', [b'frame'], [])
     """
 
@@ -173,27 +235,30 @@ class Mailroom:
         *,
         net: str,
         life: int,
-        nonce: Callable[[], bytes],
+        draw: Callable[[int], bytes],
         key: SecretKey | None = None,
         certificate: bytes = b"",
         check: Callable[[bytes], HostCertificate] | None = None,
         again: Callable[[HostCertificate], None] | None = None,
     ) -> None:
         self.name = name
-        self._domain = f"nomos-envelope/1\0{net}\0".encode()
+        self._domain = f"nomos-envelope/2\0{net}\0".encode()
         self._life = life
-        self._nonce = nonce
-        self._counter = 0
+        self._draw = draw
         self._check = check
         self._again = again
-        self._senders: dict[str, Sender] = {}
-        self._asked: dict[str, tuple[bytes, float]] = {}
+        self._known: dict[str, Known] = {}
+        self._asked: dict[str, tuple[bytes, float, Half | None]] = {}
         self._parts_bytes = 0
-        self._answered = (0, 0)
+        self._asking = self._answering = (0, 0)
+        """A second, and how many were asked and answered in it."""
+        self._said_at: float | None = None
+        self.dropped = 0
+        """How many frames were not packed, since no session with their receiver was there."""
         self.renew(key, certificate)
 
     def renew(self, key: SecretKey | None, certificate: bytes) -> None:
-        """Sign with another key from now on."""
+        """Sign with another key from now on; sessions that there are go on."""
         assert (key is None) == (self._check is None), "a key and a check belong together"
         self._key = key
         self._certificate = certificate
@@ -201,43 +266,62 @@ class Mailroom:
     def neighbours(self, now: float) -> tuple[str, ...]:
         """The hosts that were heard lately."""
         return tuple(
-            name for name, sender in self._senders.items() if now - sender.heard_at <= PRESENT_S
+            name
+            for name, known in self._known.items()
+            if known.using is not None and now - known.heard_at <= PRESENT_S
         )
 
     # -- packing -----------------------------------------------------------------------------
 
-    def pack(self, to: str, frames: list[bytes], bytes_max: int) -> list[bytes]:
-        """Frames to a host (or, with an empty name, to all) in envelopes of at most `bytes_max`."""
+    def pack(
+        self, to: str, frames: list[bytes], bytes_max: int, now: float
+    ) -> list[tuple[str, bytes]]:
+        """Frames to a host (or, with an empty name, to all) in envelopes of at most `bytes_max`.
+
+        Gives to whom, and what; nobody's name stands for all who listen. A host that no session is
+        with is asked who it is, and the frames are dropped.
+        """
         room = max(ROOM_MIN, bytes_max - OVERHEAD)
-        made: list[bytes] = []
-        batch: list[bytes] = []
-        size = 0
-        for frame in frames:
-            length = LENGTH_BYTES + len(frame)
-            if batch and size + length > room:
-                made += self._parcel(to, join(batch), room)
-                batch, size = [], 0
-            batch.append(frame)
-            size += length
-        if batch:
-            made += self._parcel(to, join(batch), room)
+        payloads = _batches(frames, room)
+        if to:
+            known = self._known.get(to)
+            session = None if known is None else _usable(known)
+            if session is None:
+                self.dropped += len(frames)
+                question = self.ask(to, now)
+                return [] if question is None else [(to, question)]
+            return [(to, data) for data in self._parcels(session, payloads, room)]
+        made: list[tuple[str, bytes]] = []
+        if self._said_at is None or now - self._said_at >= HERE_S:
+            made.append(("", self.here(now)))
+        for name, known in self._known.items():
+            session = _usable(known)
+            if session is not None and now - known.heard_at <= LATELY_S:
+                made += [(name, data) for data in self._parcels(session, payloads, room)]
         return made
 
-    def _parcel(self, to: str, payload: bytes, room: int) -> list[bytes]:
-        parts = -(-len(payload) // room)
-        made = []
-        for part in range(parts):
-            self._counter += 1
-            piece = payload[part * room : (part + 1) * room]
-            made.append(
-                self._seal(Envelope(self.name, to, self._life, self._counter, part, parts, piece))
-            )
-        return made
+    def _parcels(self, session: Session, payloads: list[bytes], room: int) -> Iterable[bytes]:
+        for payload in payloads:
+            parts = max(1, -(-len(payload) // room))
+            for part in range(parts):
+                piece = payload[part * room : (part + 1) * room] if parts > 1 else payload
+                yield self._enclose(session, part, parts, piece)
+
+    def _enclose(self, session: Session, part: int, parts: int, piece: bytes) -> bytes:
+        session.number = number = session.number + 1
+        channel = session.channel
+        sealed = channel.seal(number, _part.pack(part, parts) + piece)
+        return b"\0" + _encode(Envelope(self.name, channel.id, number, sealed))
+
+    def here(self, now: float) -> bytes:
+        """What tells others that this host is there."""
+        self._said_at = now
+        return b"\0" + _encode(Here(self.name, self._life))
 
     def ask(self, to: str, now: float) -> bytes | None:
         """The question to a host who it is; nothing when it was asked a moment ago."""
         if len(self._asked) >= SENDERS_MAX and to not in self._asked:
-            old = [name for name, (_, at) in self._asked.items() if now - at >= ASK_S]
+            old = [name for name, asked in self._asked.items() if now - asked[1] >= ASK_S]
             for name in old:
                 del self._asked[name]
             if len(self._asked) >= SENDERS_MAX:
@@ -245,19 +329,26 @@ class Mailroom:
         asked = self._asked.get(to)
         if asked is not None and now - asked[1] < ASK_S:
             return None
-        nonce = self._nonce()
-        self._asked[to] = (nonce, now)
-        return self._seal(Who(self.name, to, nonce))
+        self._asking, count = _one_more(self._asking, now)
+        if count > ANSWERS_MAX:
+            return None
+        nonce, half = self._draw(NONCE_BYTES), self._half()
+        self._asked[to] = (nonce, now, half)
+        share = b"" if half is None else half.share
+        return self._sign(Who(self.name, to, self._life, nonce, share, self._certificate))
 
-    def _seal(self, message: Envelope | Who | Iam) -> bytes:
-        body = _encode(message)
+    def _half(self) -> Half | None:
+        return None if self._key is None else Half(self._draw(SECRET_BYTES))
+
+    def _sign(self, word: Who | Iam) -> bytes:
+        body = _encode(word)
         if self._key is None:
             return b"\0" + body
         return bytes([SIGNATURE_BYTES]) + self._key.sign(self._domain + body) + body
 
     # -- opening -----------------------------------------------------------------------------
 
-    def open(self, data: bytes, now: float) -> tuple[str, list[bytes], list[tuple[str, bytes]]]:
+    def open(self, data: bytes, now: float) -> Opened:
         """The sender, its frames, and what is to be sent back to whom; raises `BadEnvelope`."""
         mark = data[0] if data else -1
         if mark not in (0, SIGNATURE_BYTES):
@@ -269,75 +360,150 @@ class Mailroom:
             why = f"it cannot be read ({error})"
             raise BadEnvelope(sender="", what="garbage", why=why) from None
         sender = message.sender
-        if sender == self.name or message.to not in ("", self.name):
+        if sender == self.name:
             return sender, [], []
-        if self._key is not None and not signature:
-            raise BadEnvelope(sender=sender, what="unsigned", why="it is not signed")
+        if isinstance(message, Envelope):
+            return self._take_in(message, now)
+        if isinstance(message, Here):
+            known = self._known.get(sender)
+            if known is not None and known.sessions and message.life <= known.life:
+                return sender, [], []
+            return self._wonder(sender, now)
+        if message.to != self.name:
+            return sender, [], []
         if isinstance(message, Who):
-            return sender, [], self._answer(message, now)
-        if isinstance(message, Iam):
-            self._learn(message, signature, body, now)
-            return sender, [], []
-        return self._take_in(message, signature, body, now)
+            return sender, [], self._answer(message, signature, body, now)
+        return sender, [], self._learn(message, signature, body, now)
 
-    def _answer(self, question: Who, now: float) -> list[tuple[str, bytes]]:
-        second, count = self._answered
-        self._answered = (int(now), count + 1 if second == int(now) else 1)
-        if self._answered[1] > ANSWERS_MAX:
-            return []
-        to = question.sender
-        answer = Iam(self.name, to, self._life, self._counter, question.nonce, self._certificate)
-        return [(to, self._seal(answer))]
+    def _wonder(self, sender: str, now: float) -> Opened:
+        """Ask who somebody is that there is no session with."""
+        question = self.ask(sender, now)
+        return sender, [], [] if question is None else [(sender, question)]
 
-    def _learn(self, message: Iam, signature: bytes, body: memoryview, now: float) -> None:
+    def _proved(
+        self, message: Who | Iam, signature: bytes, body: memoryview
+    ) -> HostCertificate | None:
+        """The certificate of whoever said a word, checked; `None` without keys."""
         sender = message.sender
+        if self._check is None:
+            return None
+        if not signature:
+            raise BadEnvelope(sender=sender, what="unsigned", why="it is not signed")
+        try:
+            certificate = self._check(message.certificate)
+        except NomospaceError as error:
+            why = str(error)
+            raise BadEnvelope(sender=sender, what="certificate-refused", why=why) from None
+        if certificate.subject != sender:
+            why = f"its certificate is about {certificate.subject!r}"
+            raise BadEnvelope(sender=sender, what="name-mismatch", why=why)
+        if not certificate.key.signed(self._domain + body, signature):
+            why = "the signature is not by the key of its certificate"
+            raise BadEnvelope(sender=sender, what="forged", why=why)
+        return certificate
+
+    def _answer(
+        self, question: Who, signature: bytes, body: memoryview, now: float
+    ) -> list[tuple[str, bytes]]:
+        self._answering, count = _one_more(self._answering, now)
+        if count > ANSWERS_MAX:
+            return []
+        certificate = self._proved(question, signature, body)
+        to, half, nonce = question.sender, self._half(), self._draw(NONCE_BYTES)
+        share = b"" if half is None else half.share
+        answer = Iam(self.name, to, self._life, question.nonce, nonce, share, self._certificate)
+        self._begin(question, answer, half, certificate, now)
+        return [(to, self._sign(answer))]
+
+    def _learn(
+        self, answer: Iam, signature: bytes, body: memoryview, now: float
+    ) -> list[tuple[str, bytes]]:
+        sender = answer.sender
         asked = self._asked.get(sender)
-        if asked is None or asked[0] != message.nonce or message.to != self.name:
+        if asked is None or asked[0] != answer.asked:
             why = "it answers a question that was not asked"
             raise BadEnvelope(sender=sender, what="replayed", why=why)
-        certificate: HostCertificate | None = None
-        if self._check is not None:
-            try:
-                certificate = self._check(message.certificate)
-            except NomospaceError as error:
-                raise BadEnvelope(
-                    sender=sender, what="certificate-refused", why=str(error)
-                ) from None
-            if certificate.subject != sender:
-                why = f"its certificate is about {certificate.subject!r}"
-                raise BadEnvelope(sender=sender, what="name-mismatch", why=why)
-            if not certificate.key.signed(self._domain + body, signature):
-                why = "the signature is not by the key of its certificate"
-                raise BadEnvelope(sender=sender, what="forged", why=why)
-        known = self._senders.get(sender)
-        if known is not None and message.life < known.life:
-            why = "it is of an earlier life of that host"
-            raise BadEnvelope(sender=sender, what="replayed", why=why)
+        certificate = self._proved(answer, signature, body)
+        nonce, _, half = asked
+        share = b"" if half is None else half.share
+        question = Who(self.name, sender, self._life, nonce, share, b"")
+        session = self._begin(question, answer, half, certificate, now)
         del self._asked[sender]
-        self._forget(sender)
-        if len(self._senders) >= SENDERS_MAX:
-            self._forget(min(self._senders, key=lambda name: self._senders[name].heard_at))
-        self._senders[sender] = Sender(message.life, message.counter, certificate, now)
+        self._confirm(self._known[sender], session, now)
+        return [(sender, self._enclose(session, 0, 1, b""))]
 
-    def _take_in(
-        self, message: Envelope, signature: bytes, body: memoryview, now: float
-    ) -> tuple[str, list[bytes], list[tuple[str, bytes]]]:
-        name = message.sender
-        sender = self._senders.get(name)
-        if sender is None or message.life > sender.life:
-            question = self.ask(name, now)
-            return name, [], [] if question is None else [(name, question)]
-        if sender.key is not None and not sender.key.signed(self._domain + body, signature):
-            # If its key was renewed, the answer to a fresh question will tell: see `ask`.
-            why = "the signature is not by the key that this host is known by"
-            raise BadEnvelope(sender=name, what="forged", why=why)
-        if message.life < sender.life or not sender.is_new(message.counter):
-            why = "it was opened already, or is of an earlier life"
+    def _begin(
+        self,
+        question: Who,
+        answer: Iam,
+        half: Half | None,
+        certificate: HostCertificate | None,
+        now: float,
+    ) -> Session:
+        """Have the session that a question and its answer have made."""
+        asking = question.sender == self.name
+        name, life = (answer.sender, answer.life) if asking else (question.sender, question.life)
+        known = self._known.get(name)
+        if known is not None and life < known.life:
+            why = "it is of an earlier life of that host"
             raise BadEnvelope(sender=name, what="replayed", why=why)
-        sender.heard_at = now
-        payload = message.payload
-        if message.parts != 1:
-            whole = self._assemble(sender, message)
+        # All that both have said, but the certificates: what they prove is in the signatures.
+        said = [question.sender, answer.sender, question.life, answer.life]
+        both = self._domain + _encode([*said, question.nonce, answer.nonce])
+        channel: Channel | InTheOpen = InTheOpen(both)
+        if half is not None:
+            try:
+                share = answer.share if asking else question.share
+                channel = half.agree(share, both, first=asking)
+            except NotForUs as error:
+                raise BadEnvelope(sender=name, what="garbage", why=str(error)) from None
+        if known is None:
+            if len(self._known) >= SENDERS_MAX:
+                self._forget(min(self._known, key=lambda name: self._known[name].heard_at))
+            known = self._known[name] = Known(now)
+        session = Session(channel, life, certificate)
+        for id, one in list(known.sessions.items()):
+            if len(known.sessions) < SESSIONS_MAX:
+                break
+            if one is not known.using:
+                self._drop_parts(known.sessions.pop(id))
+        known.sessions[channel.id] = session
+        return session
+
+    def _confirm(self, known: Known, session: Session, now: float) -> None:
+        """The other side has shown that it has a session: go by it from now on."""
+        session.confirmed = True
+        known.heard_at = now
+        known.using = session
+        if session.life > known.life:
+            known.life = session.life
+            for id, one in list(known.sessions.items()):
+                if one.life < known.life:
+                    self._drop_parts(known.sessions.pop(id))
+
+    def _take_in(self, message: Envelope, now: float) -> Opened:
+        name = message.sender
+        known = self._known.get(name)
+        session = None if known is None else known.sessions.get(message.session)
+        if known is None or session is None:
+            return self._wonder(name, now)
+        try:
+            inside = session.channel.open(message.number, message.sealed)
+        except NotForUs as error:
+            raise BadEnvelope(sender=name, what="forged", why=str(error)) from None
+        if len(inside) < _part.size:
+            raise BadEnvelope(sender=name, what="garbage", why="it breaks off")
+        part, parts = _part.unpack_from(inside)
+        if not session.is_new(message.number):
+            why = "it was opened already, or is too old"
+            raise BadEnvelope(sender=name, what="replayed", why=why)
+        if session.confirmed:
+            known.heard_at = now
+        else:
+            self._confirm(known, session, now)
+        payload = inside[_part.size :]
+        if parts != 1:
+            whole = self._assemble(name, session, message.number, part, parts, payload)
             if whole is None:
                 return name, [], []
             payload = whole
@@ -346,48 +512,83 @@ class Mailroom:
         except PeerError as error:
             raise BadEnvelope(sender=name, what="bad-frame", why=str(error)) from None
 
-    def _assemble(self, sender: Sender, message: Envelope) -> bytes | None:
+    def _assemble(
+        self, name: str, session: Session, number: int, part: int, parts: int, payload: bytes
+    ) -> bytes | None:
         """Add a part; the whole when it was the last. A gap drops what was there."""
-        if message.part == 0:
-            self._drop_parts(sender)
-        elif sender.next_part != (message.counter, message.part):
-            self._drop_parts(sender)
+        if part == 0:
+            self._drop_parts(session)
+        elif session.next_part != (number, part):
+            self._drop_parts(session)
             return None
-        size = sender.held() + len(message.payload)
+        size = session.held() + len(payload)
         if (
             size > FRAME_BYTES_MAX + LENGTH_BYTES
-            or self._parts_bytes + len(message.payload) > PARTS_BYTES_MAX
+            or self._parts_bytes + len(payload) > PARTS_BYTES_MAX
         ):
-            self._drop_parts(sender)
+            self._drop_parts(session)
             why = "it carries more than a frame may have, or too many frames are under way"
-            raise BadEnvelope(sender=message.sender, what="too-large", why=why)
-        sender.parts.append(message.payload)
-        self._parts_bytes += len(message.payload)
-        sender.next_part = (message.counter + 1, message.part + 1)
-        if message.part + 1 < message.parts:
+            raise BadEnvelope(sender=name, what="too-large", why=why)
+        session.parts.append(payload)
+        self._parts_bytes += len(payload)
+        session.next_part = (number + 1, part + 1)
+        if part + 1 < parts:
             return None
-        whole = b"".join(sender.parts)
-        self._drop_parts(sender)
+        whole = b"".join(session.parts)
+        self._drop_parts(session)
         return whole
 
-    def _drop_parts(self, sender: Sender) -> None:
-        self._parts_bytes -= sender.held()
-        sender.parts = []
-        sender.next_part = (0, 0)
+    def _drop_parts(self, session: Session) -> None:
+        self._parts_bytes -= session.held()
+        session.parts = []
+        session.next_part = (0, 0)
 
     def _forget(self, name: str) -> None:
-        sender = self._senders.pop(name, None)
-        if sender is not None:
-            self._drop_parts(sender)
+        for session in self._known.pop(name).sessions.values():
+            self._drop_parts(session)
 
     def check_again(self) -> list[BadEnvelope]:
-        """Forget the hosts whose certificates count no longer, and say why."""
+        """Forget the hosts of which a certificate counts no longer, and say why.
+
+        One that has another certificate, which counts, will say so when it is asked.
+        """
         refused = []
-        for name, sender in list(self._senders.items()):
+        for name, known in list(self._known.items()):
             try:
-                if self._again is not None and sender.certificate is not None:
-                    self._again(sender.certificate)
+                for session in known.sessions.values():
+                    if self._again is not None and session.certificate is not None:
+                        self._again(session.certificate)
             except NomospaceError as error:
                 self._forget(name)
                 refused.append(BadEnvelope(sender=name, what="certificate-refused", why=str(error)))
         return refused
+
+
+def _one_more(count: tuple[int, int], now: float) -> tuple[tuple[int, int], int]:
+    """Count one more in a second; the count, and how many that makes."""
+    made = count[1] + 1 if count[0] == int(now) else 1
+    return (int(now), made), made
+
+
+def _usable(known: Known) -> Session | None:
+    """The session to send by: the one the other side has shown last, else the newest."""
+    if known.using is not None:
+        return known.using
+    return next(reversed(known.sessions.values()), None)
+
+
+def _batches(frames: list[bytes], room: int) -> list[bytes]:
+    """Frames together, as many as fit into one envelope."""
+    made: list[bytes] = []
+    batch: list[bytes] = []
+    size = 0
+    for frame in frames:
+        length = LENGTH_BYTES + len(frame)
+        if batch and size + length > room:
+            made.append(join(batch))
+            batch, size = [], 0
+        batch.append(frame)
+        size += length
+    if batch:
+        made.append(join(batch))
+    return made

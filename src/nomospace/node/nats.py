@@ -1,9 +1,10 @@
 """Links between hosts over a NATS server, for installations where not everyone can dial everyone.
 
-A host listens on two subjects: `<net>.host.<name>`, its own, and `<net>.all`. What one turn of the
-event loop sends to one receiver goes out as one message, or as few as the server's largest payload
-allows. The server is not trusted: see `envelopes`. Without certificates only a server on the
-loopback is used.
+A host listens on two subjects: `<net>.host.<name>`, its own, and `<net>.all`, on which hosts say
+that they are there. What one turn of the event loop sends to one receiver goes out as one message,
+or as few as the server's largest payload allows. The server is not trusted, and neither is whoever
+listens on it: frames are sealed for their receiver (see `envelopes`). Without certificates nothing
+is, and only a server on the loopback is used.
 
 While the server is away nothing is sent: frames are dropped and counted, since all that speaks over
 links sends again, and what is old by then would only be in the way. The client library connects
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 from nomospace.client import check_name
 from nomospace.errors import CallerError, PeerError
 from nomospace.node.addresses import Address, BadAddress
-from nomospace.node.envelopes import NONCE_BYTES, BadEnvelope, Mailroom
+from nomospace.node.envelopes import BadEnvelope, Mailroom
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.network import Hear, NameTaken
@@ -90,7 +91,7 @@ class NatsLinks:
             name,
             net=net,
             life=life,
-            nonce=lambda: secrets.token_bytes(NONCE_BYTES),
+            draw=secrets.token_bytes,
             key=None if identity is None else identity.key,
             certificate=b"" if identity is None else identity.certificate.der,
             check=None if identity is None else identity.check_host,
@@ -158,7 +159,7 @@ class NatsLinks:
 
     def counts(self) -> dict[str, int]:
         """Frames and bytes in and out, and frames dropped, since the start."""
-        return dict(self._counts)
+        return {**self._counts, "dropped": self._counts["dropped"] + self._mail.dropped}
 
     # -- its life ----------------------------------------------------------------------------
 
@@ -217,6 +218,7 @@ class NatsLinks:
             )
         self._away = False
         self._notes("server-reached", url=_shown(self.url))
+        self._post("", self._mail.here(self._loop.time()))
 
     async def _on_error(self, error: Exception) -> None:
         if self._away:
@@ -243,13 +245,15 @@ class NatsLinks:
                 self._counts["dropped"] += len(frames)
                 self._waiting -= sum(map(len, frames))
                 continue
-            subject = subject_of(self._net, to) if to else f"{self._net}.all"
             self._counts["frames_out"] += len(frames)
             self._waiting -= sum(map(len, frames))
-            for data in self._mail.pack(to, frames, int(self._client.max_payload)):
-                self._enqueue(subject, data)
+            now, room = self._loop.time(), int(self._client.max_payload)
+            for receiver, data in self._mail.pack(to, frames, room, now):
+                self._post(receiver, data)
 
-    def _enqueue(self, subject: str, data: bytes) -> None:
+    def _post(self, to: str, data: bytes) -> None:
+        """Have something published for a host, or for all who listen."""
+        subject = subject_of(self._net, to) if to else f"{self._net}.all"
         self._ready.append((subject, data))
         self._waiting += len(data)
         self._wake.set()
@@ -280,23 +284,15 @@ class NatsLinks:
             sender, frames, back = self._mail.open(data, self._loop.time())
             for to, answer in back:
                 if self._waiting < BUFFER_BYTES_MAX:
-                    self._enqueue(subject_of(self._net, to), answer)
+                    self._post(to, answer)
             self._counts["frames_in"] += len(frames)
             for frame in frames:
                 if self._hear is not None:
                     self._hear(sender, decode_frame(frame))
         except BadEnvelope as error:
             self._notes(error.what, host=error.sender, why=error.why)
-            if error.what == "forged":
-                self._ask(error.sender)
         except PeerError as error:
             self._notes("bad-frame", why=str(error))
-
-    def _ask(self, host: str) -> None:
-        """Its key may have been renewed: ask who it is, now and then."""
-        question = self._mail.ask(host, self._loop.time())
-        if question is not None:
-            self._enqueue(subject_of(self._net, host), question)
 
     async def _tick(self) -> None:
         while True:

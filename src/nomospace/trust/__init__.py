@@ -7,6 +7,7 @@
 | `certificates` | what a certificate says, and whether it counts now |
 | `revocation` | which certificates count no longer |
 | `seals` | a controller answers for its messages, many with one signature |
+| `channels` | keys that only two hosts have, for what others carry between them |
 | `presented` | the role certificates of members, until they end |
 | `proof` | an agent proves to its host who it is |
 | `tokens` | a script says which agent it is |
