@@ -1,9 +1,9 @@
 """A small seeded world for engagement: hosts, links, loss, delay, repeats, crashes.
 
 It drives `Engagement` cores with the plainest host there can be: it stops when told, gives an
-entry that names its life, sends its exchange to fresh peers until they have it, and remembers
-which ones came. `Watch` sees every effect and asserts what must hold at every step; `settled`
-says whether what must hold in the end does.
+entry that names its life and whom it has something for, sends its exchange to those of them that
+are fresh until they have it, and remembers which ones came. `Watch` sees every effect and asserts
+what must hold at every step; `settled` says whether what must hold in the end does.
 
 Thousands of seeds: `python -m tests.models.engaging FIRST COUNT`.
 """
@@ -51,6 +51,11 @@ class Crash(Exception):
     """A host dies between two effects."""
 
 
+def owing(exchange: Exchange, host: str, fresh: tuple[str, ...]) -> list[str]:
+    """The fresh peers that have something for a host."""
+    return [peer for peer in fresh if host in exchange.directories[peer][-1]]
+
+
 class Watch:
     """What must hold at every step, over all hosts and lives."""
 
@@ -85,7 +90,7 @@ class Watch:
         assert past[-1].id < view.id, f"{host} went back from {past[-1]} to {view}"
         past.append(view)
         joining = self.joining[view.id]
-        for peer in joining[host]:
+        for peer in owing(self.committed[view.id], host, joining[host]):
             assert peer in joining, f"{host} installed {view.id} before {peer} had its commit"
             assert peer in came, f"{host} installed {view.id} without what {peer} had to send"
         for peer, fresh in joining.items():
@@ -181,7 +186,7 @@ class Node:
                 assert effect.view_id[0] <= self.floor, "promised, and not written down"
                 if self.frozen_at < 0:
                     self.frozen_at = world.now
-                entry = ("entry", self.name, self.life, effect.view_id[0])
+                entry = ("entry", self.name, self.life, effect.view_id[0], world.owed())
                 self.entry = entry
                 self.later(world.rng.choice((0, 0, 5_000, 150_000)), partial(self.inform, entry))
             elif isinstance(effect, Exchange):
@@ -189,7 +194,7 @@ class Node:
                 assert effect.directories[self.name] == self.entry
                 world.watch.exchange(self.name, effect)
                 self.exchange = effect
-                self.sending = dict.fromkeys(effect.fresh)
+                self.sending = dict.fromkeys([one for one in effect.fresh if one in self.entry[-1]])
                 self.send()
                 self.later(world.rng.choice((0, 20_000)), self.look)
             elif isinstance(effect, Thaw):
@@ -236,7 +241,7 @@ class Node:
         exchange = self.exchange
         if exchange is not None:
             came = self.came.get(exchange.view.id, set())
-            if came.issuperset(exchange.fresh):
+            if came.issuperset(owing(exchange, self.name, exchange.fresh)):
                 self.tell(Exchanged(exchange.view.id))
 
 
@@ -266,6 +271,11 @@ class World:
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._count = 0
         self.nodes = {name: Node(name, self) for name in names}
+
+    def owed(self) -> tuple[str, ...]:
+        """Those that a host has something for, when it stops."""
+        share = self.rng.choice((0, 1, 1, 0.5))
+        return tuple([name for name in self.nodes if self.rng.random() < share])
 
     def at(self, when: int, deed: Callable[[], None]) -> None:
         self._count += 1

@@ -11,6 +11,7 @@ import pytest
 from nomospace.protocols import Effect, Moved, Pace, Position
 from nomospace.protocols.pace import USUAL
 from tests.models.engaging import SECOND, Crash, Node, World, play
+from tests.models.many import meet
 
 WORLDS = 140
 MERGE_AT = 8 * SECOND
@@ -41,7 +42,7 @@ def test_hosts_of_different_pace_agree_all_the_same() -> None:
     )
     sizes = [
         len(view.members)
-        for seed in range(1_000, 1_030)
+        for seed in range(1_000, 1_045)
         for past in play(seed, paces).watch.installed.values()
         for view in past
     ]
@@ -160,3 +161,17 @@ def walk(seed: int) -> tuple[int, int]:
                 assert together, f"{a} and {b} lost contact while in one view (seed {seed})"
                 joint += 1
     return joint, lost
+
+
+@pytest.mark.parametrize("shape", ["mesh", "star", "ring", "halves", "full"])
+def test_many_that_meet_at_once_are_one_group_and_work_grows_as_their_links(shape: str) -> None:
+    """A share of `python -m tests.models.many`: a link carries as much however many hosts meet."""
+    small, large = (meet(shape, count) for count in ((16, 32) if shape == "full" else (40, 80)))
+    assert large.frames["Commit"] <= 3 * large.hosts, "a tree has a link for each"
+    assert large.total / large.links <= 2 * small.total / small.links
+    assert large.views <= 3
+    assert large.world_s < 15
+
+
+def test_many_are_one_group_although_frames_are_lost() -> None:
+    assert meet("mesh", 60, loss=0.1).views <= 4

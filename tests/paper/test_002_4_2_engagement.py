@@ -46,7 +46,7 @@ def test_figure_9_a_host_joins(three: Hosts) -> None:
     three.run(3)
     assert groups(three) == {("a", "b", "c")}
     assert len(set(views(three).values())) == 1
-    assert sorted(three.messages(Met, since=before)) == ["ac", "bc", "ca", "cb"]
+    assert sorted(three.messages(Met, since=before)) == ["ac", "cb"], "who has tuples for whom"
     assert sorted(three.messages(Migrated, since=before)) == ["ac", "cb"]
     assert sorted(three.messages(ReactWatch, since=before)) == ["bc", "ca", "cb"]
     assert three.held(CAT, str) == [("for cat",)]
@@ -122,9 +122,8 @@ def test_groups_engage_with_groups() -> None:
     net.join("bc")
     net.settle()
     assert sizes == {name: [2, 4] for name in "abcd"}
-    # Those who knew each other do not meet again: only the pairs across.
-    met = net.messages(Met, since=before)
-    assert sorted(met) == ["ac", "ad", "bc", "bd", "ca", "cb", "da", "db"]
+    # Those who knew each other do not meet again: only pairs across, that have tuples to ship.
+    assert sorted(net.messages(Met, since=before)) == ["ac", "bd", "cb", "da"]
     for agent, writer in ((CAT, ANN), (DAN, BOB), (BOB, CAT), (ANN, DAN)):
         assert net.held(agent, "from", ANY) == [("from", writer)]
 

@@ -1,13 +1,15 @@
 """A host's part in its group: engagement, and all that passes between engaged hosts.
 
 How a group changes (LIME 4.2). From `Freeze` on, calls of agents and messages of peers are held.
-With `Exchange` the view is certain: peers that are new to each other open a session, ship the
-tuples that are for each other's agents, and close with `Met`. When `Met` has come from all, the
-view is installed: in that one step all that was shipped is placed, `LimeSystem` shows the new
-group, and what was held goes on. So no agent ever sees half an engagement.
+Each host's entry of the new directory names whom it has tuples for (`Entry.owes`): so with
+`Exchange`, when the view is certain, each knows from which of the peers that are new to it tuples
+will come. These ship them and close with `Met`; all others say nothing. When `Met` has come from
+all that were awaited, the view is installed: in that one step all that was shipped is placed,
+`LimeSystem` shows the new group, and what was held goes on. So no agent ever sees half an
+engagement, and a group of any size costs each host the peers that it has to do with.
 
-Peers that were together before go on in their session. Two hosts are, when each has named the same
-session for the other in the directory of the new view; all others begin anew.
+Peers that come from one view go on in their session, the view in which they met; all others begin
+a new one, of which nothing is made until one of them has something to say.
 
 Between two views the directory changes line by line (`directory`): an agent that comes or goes at a
 peer is looked at alone, with what waits for it or at it.
@@ -18,6 +20,7 @@ that has the papers for it and is further away is called, so that it gets such a
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +39,7 @@ from nomospace.protocols import events as links
 from nomospace.protocols.births import DEAF, FITS
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.engagement import Engagement
-from nomospace.protocols.messages import Adverts, Relay, View, ViewId
+from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
@@ -77,6 +80,8 @@ DRAIN_US: Final = 2_000_000
 """How long an announced departure waits for what is under way."""
 CALL_US: Final = 5_000_000
 """How long a host that was called has for its link, before it is called again."""
+OWES_MAX: Final = 1_000
+"""How many names of agents and hosts an entry has that tuples are for; past it, all are met."""
 HELD_MAX: Final = 250_000
 """How many messages of one peer are held while the group changes: more than a peer lets wait.
 
@@ -92,6 +97,8 @@ class Group:
         """What the peers of the installed view have told of themselves."""
         self.where: dict[str, str] = {}
         """The peer that each agent of the group is at: the last one that said so."""
+        self.members: AbstractSet[str] = frozenset({host.name})
+        """The hosts of the installed view."""
         self.frozen = False
         """Whether the group is changing."""
         self._engagement = Engagement(
@@ -109,7 +116,6 @@ class Group:
             got=durable.transfers.got,
         )
         self._joining: tuple[View, dict[str, Directory]] | None = None
-        self._met: dict[str, ViewId] = {}
         self._awaited: dict[str, None] = {}
         self._held: dict[str, list[tuple[Any, bool]]] = {}
         self._crowded: dict[str, None] = {}
@@ -197,6 +203,7 @@ class Group:
 
     def give(self, peer: str, what: Any) -> None:
         """Hand tuples over to a host, exactly once, now or when it is back."""
+        self._host.peers.acquaint(peer)
         number = self.transfers.give(peer, what)
         self._host.write_down(TransferGiven(peer, number, what))
         self.tell(peer, Transfer(number, what, *self._stamp(peer)))
@@ -280,25 +287,28 @@ class Group:
             straight = direct and (own or peer not in self._passed)
             if isinstance(body, Met):
                 self._hear_met(peer, body)
-            elif self.frozen or not self._is_peer(peer):
+            elif self.frozen or peer not in self.entries:
                 self._held.setdefault(peer, []).append((body, straight))
             else:
                 self._hear(peer, body, straight=straight)
-        if peer in self._crowded and not self.frozen and self._is_peer(peer):
+        if peer in self._crowded and not self.frozen and peer in self.entries:
             self._relieve(peer)
         self._finish_exchange()
 
     def _hear_met(self, peer: str, body: Met) -> None:
         """A peer has said all for a view; if it is the one that the view's directory speaks of."""
-        entry = self._joining[1].get(peer) if self._joining is not None else None
-        if entry is not None and entry.birth != body.birth:
+        if self._joining is None or tuple(body.view) != self._joining[0].id:
+            return
+        if self._joining[1][peer].birth != body.birth:
             self._host.note("other-birth", peer=peer, view=body.view)
             return  # another view will follow
-        number, leader = body.view
-        self._met[peer] = (number, leader)
+        self._awaited.pop(peer, None)
 
-    def _is_peer(self, peer: str) -> bool:
-        return peer in self.entries and peer in self._met
+    def birth_of(self, peer: str) -> int | None:
+        """The birth of a peer, as the directory of the view has it that is installed or certain."""
+        joining = self._joining[1] if self._joining is not None else {}
+        lines = joining.get(peer) or self.entries.get(peer)
+        return None if lines is None else lines.birth
 
     # -- engagement ------------------------------------------------------------------------
 
@@ -306,11 +316,13 @@ class Group:
         agents, spaces = self._host.holding.lines()
         papers = self._host.papers()
         birth = self._host.peers.births.own
-        return Entry(agents, spaces, self._streams.sessions(), self._edition, papers, birth)
+        owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.holding.owes())))
+        few = owes if len(owes) <= OWES_MAX else None
+        return Entry(agents, spaces, few, self._edition, papers, birth)
 
     def _exchange(self, view: View, entries: dict[str, Entry], fresh: tuple[str, ...]) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
-        name = self._host.name
+        host, name = self._host, self._host.name
         directories = {
             peer: Directory(entry, partial(self._believed, peer, entry.papers))
             for peer, entry in entries.items()
@@ -318,31 +330,24 @@ class Group:
         }
         self._joining = (view, directories)
         self._awaited.clear()
-        mine = entries[name].sessions
-        for peer in view.members:
-            if peer == name:
-                continue
-            session = mine.get(peer)
-            new = session is None or entries[peer].sessions.get(name) != session
-            if new:
-                self._lose(peer)
-                self._host.peers.introduce(peer, entries[peer].birth)
-                self._streams.open(peer, view.id)
-                self.retell(peer)
-            if new or peer in fresh:
-                # Two that met in a view which only one of them installed have a session, and may
-                # have tuples for each other that were written since.
+        self._lose([peer for peer in fresh if peer in self._streams or peer in self.entries])
+        mine = entries[name]
+        for peer in fresh:
+            self._streams.open(peer, view.id)
+            if host.peers.remembers(peer):
+                host.peers.introduce(peer, entries[peer].birth)
+            if entries[peer].has_for(name, mine):
                 self._awaited[peer] = None
-                self._host.holding.ship(peer, directories[peer])
-                self.tell(peer, Met(view.id, entries[name].birth))
+            self.retell(peer)
+            if mine.has_for(peer, entries[peer]):
+                host.holding.ship(peer, directories[peer])
+                self.tell(peer, Met(view.id, mine.birth))
         self._finish_exchange()
 
     def _finish_exchange(self) -> None:
-        if self._joining is None:
-            return
-        view = self._joining[0]
-        if all(self._met.get(peer) == view.id for peer in self._awaited):
-            self._carry(self._engagement.handle(links.Exchanged(view.id), now=self._host.now))
+        if self._joining is not None and not self._awaited:
+            view_id = self._joining[0].id
+            self._carry(self._engagement.handle(links.Exchanged(view_id), now=self._host.now))
 
     def _install(self, view: View) -> None:
         """All is there: from here on agents see the new group."""
@@ -350,10 +355,9 @@ class Group:
         assert self._joining[0] == view
         directories = self._joining[1]
         self._joining = None
-        for peer in list(self._streams.sessions()):
-            if peer not in view.members:
-                self._lose(peer)
+        self._lose([peer for peer in self._streams if peer not in directories])
         self.entries = directories
+        self.members = frozenset(view.members)
         self._map_agents()
         self._host.note("view", id=view.id, members=view.members)
         self._go_on()
@@ -362,7 +366,7 @@ class Group:
         """The group stands still again: place what was shipped, then do what was held."""
         self.frozen = False
         # What others say who have a stream is of a view that is still to come.
-        for peer in [peer for peer in self._held if self._is_peer(peer)]:
+        for peer in [peer for peer in self._held if peer in self.entries]:
             for body, straight in self._held.pop(peer):
                 self._hear(peer, body, straight=straight)
         self._spread()
@@ -376,16 +380,21 @@ class Group:
         self._host.seeking.respread()
         self._host.reacting.respread()
 
-    def _lose(self, peer: str) -> None:
-        """Contact with a peer is lost, or begins anew: forget what was under way with it."""
+    def _lose(self, peers: list[str]) -> None:
+        """Contact with peers is lost, or begins anew: forget what was under way with them."""
+        if peers:
+            lost = [self.entries.pop(peer, None) for peer in peers]
+            if any(lines is not None and lines.agents for lines in lost):
+                self._map_agents()
+            for peer in peers:
+                self._forget(peer)
+
+    def _forget(self, peer: str) -> None:
         self._streams.close(peer)
-        self._met.pop(peer, None)
         self._held.pop(peer, None)
         self._crowded.pop(peer, None)
         self._called.pop(peer, None)
         self._passed.pop(peer, None)
-        if self.entries.pop(peer, None) is not None:
-            self._map_agents()
         self._host.seeking.lost(peer)
         self._host.serving.lost(peer)
         self._host.collecting.lost(peer)
@@ -475,7 +484,7 @@ class Group:
         if news is None:
             return
         self._edition = news.edition
-        for peer in self._streams.sessions():
+        for peer in self._streams:
             self.tell(peer, news)
         self._host.system.shift(news)
 

@@ -556,6 +556,11 @@ class Holding:
         self.keep(name, record)
         self._limbo.setdefault(record.cur, []).append((name, law, record))
 
+    def owes(self) -> list[str]:
+        """The agents that there are tuples for, which they do not hold, or hold from elsewhere."""
+        levels = self.levels.values()
+        return [*[dest for level in levels for dest in level.space.misplaced()], *self._limbo]
+
     def ship(self, peer: str, lines: Directory) -> None:
         """Send a peer every tuple that is for its agents, or held by them."""
         for level in self.levels.values():

@@ -54,6 +54,21 @@ class Peers:
             self._learn(peer, news)
         return word
 
+    def remembers(self, peer: str) -> bool:
+        """Whether there were ever numbers for a peer, or of it."""
+        return (
+            peer in self.births
+            or self._host.group.transfers.is_waiting(peer)
+            or self._host.posting.courier.book.is_waiting(peer)
+        )
+
+    def acquaint(self, peer: str) -> None:
+        """Before the first number for a peer: know its birth, if the group's directory has it."""
+        if peer not in self.births:
+            birth = self._host.group.birth_of(peer)
+            if birth is not None:
+                self.introduce(peer, birth)
+
     def introduce(self, peer: str, birth: int) -> None:
         """A group's directory has the birth of a peer; others may have written that."""
         news = self.births.introduce(peer, birth)

@@ -263,6 +263,7 @@ class Posting:
     def parcel(self, peer: str, what: Any) -> None:
         """Hand something to the courier: it arrives exactly once, some day."""
         host = self._host
+        host.peers.acquaint(peer)
         number, frame = self.courier.send(peer, what, now=host.now)
         host.write_down(ParcelGiven(peer, number, what))
         host.group.reach(peer, frame)

@@ -69,7 +69,7 @@ class System:
         host = self._host
         kind, *about = line
         if kind == "host":
-            return line if about[0] in host.view.members else None
+            return line if about[0] in host.group.members else None
         if kind == "agent":
             [agent] = about
             at = host.name if agent in host.holding.residents else host.group.where.get(agent)

@@ -22,7 +22,7 @@ PAUSE_MAX_S: Final = 5.0
 TRIES_MAX: Final = 30
 """Failures in a row after which a learnt address is forgotten: some two minutes."""
 HOSTS_MAX: Final = 1_000
-"""The most hosts whose addresses are known; as many as a group can have."""
+"""The most hosts whose addresses are known."""
 ENTRIES_MAX: Final = 2_000
 """The most addresses in the book; past it, learnt ones are not taken in."""
 ADDRESSES_MAX: Final = 4

@@ -1,6 +1,6 @@
 """Protocols between hosts, as pure cores: links, engagement, and the messages they use."""
 
-from nomospace.protocols.engagement import Engagement, Phase
+from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.events import (
     TICK,
     Deliver,
@@ -23,6 +23,7 @@ from nomospace.protocols.events import (
 from nomospace.protocols.messages import View, ViewId
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Announced, Policy, Position, Reachable
+from nomospace.protocols.rounds import Phase
 
 __all__ = [
     "TICK",

@@ -106,6 +106,9 @@ class Births:
         self.own = own
         self._pairs = dict(pairs or {})
 
+    def __contains__(self, peer: str) -> bool:
+        return peer in self._pairs
+
     def stamp(self, peer: str) -> tuple[int, int]:
         """What a frame for a peer says: the birth of this host, and that of the peer."""
         birth, own = self._pairs.get(peer, (UNKNOWN, self.own))

@@ -3,17 +3,22 @@
 A *view* is a group under an id. A host is always in exactly one installed view, at first that of
 itself alone. When the component of a leader (the least name in it) is no longer its view, it
 proposes another, in two phases (LIME 4.2 and its Figure 9, for whole groups, with losses and
-leaders that die):
+leaders that die), along a tree of shortest ways that the leader draws:
 
-1. `Prepare` goes to all members. Each stops its operations (`Freeze`) and answers `Ready` with the
-   view it comes from and its entry of the directory.
-2. When all are ready, `Commit` tells every member the same: members, entries, former views. Each
-   exchanges with the peers that come from another view than itself, and goes on (`Installed`)
-   when all of that has come.
+1. `Prepare` goes down to all members. Each stops its operations (`Freeze`). When it has stopped,
+   and all below it in the tree are ready, it answers `Ready`: with the view that each of them comes
+   from, and its entry of the directory.
+2. When all are ready, `Commit` goes down and tells every member the same: members, entries, former
+   views. Each exchanges with the peers that come from another view than itself, and goes on
+   (`Installed`) when all of that has come.
+
+Each step is acknowledged by the next host in the tree (`Got`) and sent again until it is.
 
 A proposal is superseded by a greater id at any time before it is installed. Nobody is ever made
 to go back: a view that was committed and then superseded was never seen by the agents of the host
-that did not install it, and its next `Ready` still names the view that they saw last.
+that did not install it, and its next `Ready` still names the view that they saw last. Those who
+come while a proposal is under way are for the next one; it dies only when a member leaves or a
+lesser name comes.
 
 Bounds, with `D` the time a frame takes across the component and nothing lost:
 
@@ -21,15 +26,15 @@ Bounds, with `D` the time a frame takes across the component and nothing lost:
   network at the usual pace; an announced departure needs no `loss`;
 - each lost frame of a proposal costs `retry`; a proposal that is not ready after `round`
   is given up and followed by another, after a pause that doubles up to `pause_max`;
+- a component that never stands still is proposed as it is `loss` after it began to change;
 - a member waits at most `prepared_max` for a commit, and is never frozen for longer than
   `frozen_max` at a stretch: it then goes on in the view it had, and says so when asked.
 
-All these times are the host's `Pace`.
+All these times are the host's `Pace`, and grow with the group (`pace.allowance`).
 """
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, Final
 
 from nomospace.protocols.events import (
@@ -50,87 +55,39 @@ from nomospace.protocols.events import (
 )
 from nomospace.protocols.links import Links
 from nomospace.protocols.messages import (
+    ANSWERED,
+    ASKED,
+    DECIDED,
     Abort,
     Adverts,
     Commit,
     EngagementBody,
+    Got,
     Hello,
+    Known,
     Nack,
+    Origin,
     Prepare,
     Ready,
     Relay,
     View,
     ViewId,
 )
-from nomospace.protocols.pace import USUAL, Pace
+from nomospace.protocols.pace import USUAL, Pace, allowance
 from nomospace.protocols.policy import Policy
-
-
-class Phase(Enum):
-    """Where a host stands between the view it has and the next."""
-
-    STABLE = "STABLE"
-    PREPARED = "PREPARED"
-    EXCHANGING = "EXCHANGING"
-
-
-class Cause(Enum):
-    """What may move a host from one phase to another."""
-
-    PREPARED_FOR = "a greater proposal came"
-    COMMITTED = "all members are ready"
-    ABORTED = "the leader gave the proposal up"
-    LEADERLESS = "the leader left the component"
-    WAITED = "the host has been frozen for too long"
-    EXCHANGED = "all that the fresh peers had to send has come"
-
-
-STABLE, PREPARED, EXCHANGING = Phase
-TRANSITIONS: Final[dict[tuple[Phase, Cause], Phase]] = {
-    (STABLE, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze
-    (PREPARED, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: for the greater one
-    (EXCHANGING, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: the committed one is skipped
-    (PREPARED, Cause.COMMITTED): EXCHANGING,  # Exchange
-    (PREPARED, Cause.ABORTED): STABLE,  # Thaw
-    (PREPARED, Cause.LEADERLESS): STABLE,  # Thaw
-    (PREPARED, Cause.WAITED): STABLE,  # Thaw
-    (EXCHANGING, Cause.LEADERLESS): STABLE,  # Thaw
-    (EXCHANGING, Cause.WAITED): STABLE,  # Thaw
-    (EXCHANGING, Cause.EXCHANGED): STABLE,  # Installed
-}
-"""Every way from phase to phase, with its orders. What is not here moves nothing."""
+from nomospace.protocols.rounds import (
+    PREPARED,
+    STABLE,
+    TRANSITIONS,
+    Cause,
+    Round,
+    is_sound,
+    is_whole,
+)
 
 _UNTOLD: Final = object()
-
-
-class Round:
-    """A proposal, as its leader knows it."""
-
-    __slots__ = (
-        "again_at",
-        "commit",
-        "committed_at",
-        "id",
-        "members",
-        "ready",
-        "started_at",
-        "wait",
-    )
-
-    def __init__(self, id: ViewId, members: tuple[str, ...], retry: int, now: int) -> None:
-        self.id = id
-        self.members = members
-        self.ready: dict[str, Ready] = {}
-        self.commit: Commit | None = None
-        self.started_at = now
-        self.committed_at = now
-        self.wait = retry
-        self.again_at = now + retry
-
-
-def _is_whole(commit: Commit) -> bool:
-    """Whether a commit speaks of each of its members; a peer may send anything."""
-    return tuple(commit.from_views) == commit.members == tuple(commit.entries)
+POLLS: Final = 4
+"""So many times `retry` may lie between two questions of a member that waits for word."""
 
 
 class Engagement:
@@ -145,7 +102,6 @@ class Engagement:
     """
 
     __slots__ = (
-        "_ask_at",
         "_changed_at",
         "_component",
         "_due",
@@ -153,12 +109,16 @@ class Engagement:
         "_failures",
         "_frozen_at",
         "_joining",
+        "_life",
         "_links",
+        "_looked_at",
         "_number",
+        "_origin",
         "_owing",
         "_pace",
         "_pause_until",
         "_prepared_at",
+        "_restless_since",
         "_round",
         "host",
         "phase",
@@ -182,8 +142,9 @@ class Engagement:
         self.phase = STABLE
         self.promised: ViewId = self.view.id
         self._links = Links(host, life=life, policy=policy, pace=pace, view=self.view.id, now=now)
+        self._life = life
+        self._origin: Origin = (*self.view.id, life)
         self._entry: Any = _UNTOLD
-        self._ask_at = now
         self._joining: View | None = None
         self._frozen_at = now
         self._prepared_at = now
@@ -191,6 +152,8 @@ class Engagement:
         self._number = floor + 1
         self._component = self._links.component
         self._changed_at = now
+        self._restless_since: int | None = None
+        self._looked_at = -1
         self._failures = 0
         self._owing = False
         self._pause_until = now
@@ -246,7 +209,7 @@ class Engagement:
         >>> from nomospace.protocols import TICK
         >>> core = Engagement("ann", life=1, now=0)
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
-        [Hello(host='ann', life=1, beat=1, heard={}, vector={'ann': 1}, info=None, loss=3500000)]
+        [Hello(host='ann', life=1, beat=1, heard={}, digest=..., info=None, loss=3500000)]
         """
         effects: list[Effect] = []
         links = self._links
@@ -259,6 +222,8 @@ class Engagement:
                     return effects
             elif isinstance(frame, Adverts):
                 links.hear_adverts(event.neighbour, frame, now, effects)
+            elif isinstance(frame, Known):
+                links.hear_known(event.neighbour, frame, now, effects)
             elif isinstance(frame, Relay):
                 if frame.dst != self.host:
                     return links.pass_on(frame)
@@ -277,20 +242,22 @@ class Engagement:
         return effects
 
     def _hear(self, src: str, body: EngagementBody, now: int, effects: list[Effect]) -> None:
-        """A body of this protocol. Only a leader speaks for its own proposals."""
-        if isinstance(body, Ready):
-            self._gather(src, body, now, effects)
+        """A body of this protocol. Only the parent in the tree speaks for a proposal."""
+        if isinstance(body, Prepare):
+            self._prepare(src, body, now, effects)
         elif isinstance(body, Nack):
             self._number = max(self._number, body.promised[0])
-            if self._round is not None and self._round.id == body.id:
+            round = self._led()
+            if round is not None and round.id == body.id:
                 self._give_up(now, effects)
-        elif src == body.id[1]:
-            if isinstance(body, Prepare):
-                self._prepare(body, now, effects)
-            elif isinstance(body, Commit):
-                self._commit(body, effects)
-            elif body.id == self.promised:
-                self._thaw(Cause.ABORTED, effects)
+        elif isinstance(body, Ready):
+            self._gather(src, body, now, effects)
+        elif isinstance(body, Got):
+            self._mark(src, body, effects)
+        elif isinstance(body, Commit):
+            self._commit(src, body, now, effects)
+        elif self._round is not None and self._round.id == body.id and src == self._round.parent:
+            self._thaw(Cause.ABORTED, now, effects)
 
     def _say(self, dst: str, body: EngagementBody, effects: list[Effect]) -> None:
         effects += self._links.send(dst, body)
@@ -305,120 +272,214 @@ class Engagement:
         self.phase = phase
         return True
 
-    def _prepare(self, body: Prepare, now: int, effects: list[Effect]) -> None:
+    def _prepare(self, src: str, body: Prepare, now: int, effects: list[Effect]) -> None:
         leader = body.id[1]
         if body.id > self.promised:
-            if not self._links.reaches(leader) or self.host not in body.members:
-                return  # adverts are still on their way; the leader asks again
+            if not (is_sound(body) and self.host in body.members and self._links.reaches(leader)):
+                return  # adverts may still be on their way; the parent asks again
+            round = Round(body, self.host, self._pace.retry, now)
+            if src != round.parent:
+                return
             if self.phase is STABLE:
                 self._frozen_at = now
             self._move(Cause.PREPARED_FOR)
             self._prepared_at = now
             self._entry = _UNTOLD
             self._joining = None
+            self._round = round
             self.promised = body.id
             effects += [Floor(body.id[0]), Freeze(body.id)]
-        elif body.id == self.promised and self.phase is PREPARED:
-            if self._entry is not _UNTOLD:
-                self._say(leader, self._ready(), effects)
-        elif not self._is_past(body.id):
+            if src != self.host:
+                self._say(src, Got(body.id, ASKED), effects)
+            for child in round.children:
+                self._say(child, body, effects)
+        elif body.id == self.view.id or self._is_in(body.id, body.life):
+            self._say(src, Got(body.id, ASKED), effects)
+        else:
             self._say(leader, Nack(body.id, self.promised), effects)
 
-    def _is_past(self, id: ViewId) -> bool:
-        """Whether a proposal has got as far with this host as it can."""
-        return id == self.view.id or (self._joining is not None and id == self._joining.id)
+    def _is_in(self, id: ViewId, life: int) -> bool:
+        """Whether a proposal is the one that this host takes part in."""
+        return self._round is not None and (self._round.id, self._round.life) == (id, life)
 
     def _inform(self, directory: Any, now: int, effects: list[Effect]) -> None:
-        if self.phase is not PREPARED or self._entry is not _UNTOLD:
-            return
-        self._entry = directory
-        self._ask_at = now + self._pace.retry
-        if self.promised[1] == self.host:
-            self._gather(self.host, self._ready(), now, effects)
-        else:
-            self._say(self.promised[1], self._ready(), effects)
+        if self.phase is PREPARED and self._entry is _UNTOLD:
+            self._entry = directory
+            self._answer(now, effects)
 
-    def _ready(self) -> Ready:
-        return Ready(self.promised, self.view.id, self._entry)
+    def _gather(self, src: str, body: Ready, now: int, effects: list[Effect]) -> None:
+        """A child is ready, with all below it."""
+        round = self._round
+        if round is None or not self._is_in(body.id, body.life):
+            self._say(src, Abort(body.id), effects)
+        elif src in round.steps:
+            self._say(src, Got(body.id, ANSWERED), effects)
+            round.steps[src] = max(round.steps[src], ANSWERED)
+            if round.commit is not None:
+                self._say(src, round.commit, effects)
+            elif src not in round.ready:
+                round.ready[src] = body
+                self._answer(now, effects)
 
-    def _commit(self, body: Commit, effects: list[Effect]) -> None:
-        if self._is_past(body.id) or not _is_whole(body):
+    def _answer(self, now: int, effects: list[Effect]) -> None:
+        """Answer when this host and all below it are ready; the leader decides, once."""
+        round = self._round
+        if (
+            round is None
+            or round.said is not None
+            or self.phase is not PREPARED
+            or self._entry is _UNTOLD
+            or len(round.ready) < len(round.children)
+        ):
             return
-        if body.id != self.promised or not self._move(Cause.COMMITTED):
-            self._say(body.id[1], Nack(body.id, self.promised), effects)
+        origins, entries = {self.host: self._origin}, {self.host: self._entry}
+        for ready in round.ready.values():
+            origins |= ready.origins
+            entries |= ready.entries
+        round.ready.clear()
+        round.said = Ready(round.id, round.life, origins, entries)
+        if round.parent != self.host:
+            self._say(round.parent, round.said, effects)
+            self._press_again(round, self._pace.retry, now)
+        elif origins.keys() == entries.keys() == set(round.members):
+            self._owing = True
+            members = round.members
+            commit = Commit(
+                round.id,
+                self._life,
+                members,
+                {host: origins[host] for host in members},
+                {host: entries[host] for host in members},
+            )
+            self._commit(self.host, commit, now, effects)
+
+    def _mark(self, src: str, body: Got, effects: list[Effect]) -> None:
+        """One above or below has what it was told; or it asks what was decided.
+
+        A leader asks whether a member is in its view, too: by saying that it has decided.
+        """
+        round = self._round
+        if round is None or round.id != body.id:
+            if body.step == ASKED:
+                self._say(src, Abort(body.id), effects)
+            elif src == body.id[1] and body.id != self.view.id:
+                self._say(src, Nack(body.id, self.promised), effects)
+        elif src in round.steps:
+            round.steps[src] = max(round.steps[src], body.step)
+            if round.commit is not None and body.step == ASKED:
+                self._say(src, round.commit, effects)
+        elif src == round.parent and body.step == ANSWERED:
+            round.heard = True
+
+    def _commit(self, src: str, body: Commit, now: int, effects: list[Effect]) -> None:
+        round = self._round
+        if round is None or not self._is_in(body.id, body.life):
+            if body.id == self.view.id:
+                self._say(src, Got(body.id, DECIDED), effects)
+            else:
+                self._say(body.id[1], Nack(body.id, self.promised), effects)
             return
+        if src != round.parent or not is_whole(body) or self.host not in body.entries:
+            return
+        if src != self.host:
+            self._say(src, Got(body.id, DECIDED), effects)
+        if round.commit is not None or not self._move(Cause.COMMITTED):
+            return
+        round.commit = body
+        round.committed_at = now
+        for child in round.children:
+            self._say(child, body, effects)
+        self._press_again(round, self._pace.retry, now)
         self._joining = View(body.id, body.members)
-        fresh = [host for host in body.members if body.from_views[host] != self.view.id]
+        fresh = [host for host in body.members if body.origins[host] != self._origin]
         effects.append(Exchange(self._joining, body.entries, tuple(fresh)))
 
     def _install(self, view_id: ViewId, now: int, effects: list[Effect]) -> None:
         joining = self._joining
         if joining is None or joining.id != view_id or not self._move(Cause.EXCHANGED):
             return
+        assert self._round is not None
         self.view = joining
+        self._origin = (*view_id, self._round.life)
         self._joining = None
         effects.append(Installed(joining))
         self._links.set_view(view_id, now, effects)
 
-    def _thaw(self, cause: Cause, effects: list[Effect]) -> bool:
-        if not self._move(cause):
-            return False
-        self._joining = None
-        effects.append(Thaw(self.promised))
-        return True
+    def _thaw(self, cause: Cause, now: int, effects: list[Effect]) -> None:
+        """Go on in the old view, and let those below know that nothing will come from here."""
+        if self._move(cause):
+            # Whatever was held goes on before this host stops itself again.
+            self._pause_until = max(self._pause_until, now + self._pace.settle)
+            self._joining = None
+            round, self._round = self._round, None
+            if round is not None and round.commit is None:
+                for child in round.children:
+                    self._say(child, Abort(round.id), effects)
+            effects.append(Thaw(self.promised))
+
+    def _press_again(self, round: Round, wait: int, now: int) -> None:
+        round.wait = wait
+        round.again_at = now + wait
+
+    def _press(self, round: Round, now: int, effects: list[Effect]) -> None:
+        """Send again what the next ones in the tree may not have; or ask what was decided."""
+        behind = round.behind(self._links.adverts)
+        what = round.prepare if round.commit is None else round.commit
+        for child in behind:
+            self._say(child, what, effects)
+        retry = self._pace.retry
+        if round.commit is not None:
+            patient = self._pace.pause_max + round.room
+            if round is self._led() and round.wait == patient:
+                for host in round.missing(self._links.adverts):
+                    self._say(host, Got(round.id, DECIDED), effects)
+            if behind:  # commits are large: pauses grow
+                self._press_again(round, min(round.wait * 2, patient), now)
+            else:
+                self._press_again(round, patient, now)
+            if now >= round.ends_at(self._pace) or not (behind or round is self._led()):
+                round.again_at = None
+        elif round.said is not None and round.parent != self.host:
+            if round.heard:
+                self._say(round.parent, Got(round.id, ASKED), effects)
+                self._press_again(round, min(round.wait * 2, POLLS * retry), now)
+            else:
+                self._say(round.parent, round.said, effects)
+                self._press_again(round, retry, now)
+        else:
+            self._press_again(round, retry, now)
 
     # -- a leader --------------------------------------------------------------------------
 
+    def _led(self) -> Round | None:
+        """The proposal that this host leads, until all are in its view."""
+        round = self._round
+        return None if round is None or round.id[1] != self.host or round.home else round
+
     def _propose(self, now: int, effects: list[Effect]) -> None:
-        self._drop_round(effects)
+        self._drop_round(now, effects)
         adverts = self._links.adverts.values()
         self._number = max(self._number, self.promised[0], *[one.view[0] for one in adverts]) + 1
+        self._restless_since = None
+        parents, hops = self._links.tree()
         id = (self._number, self.host)
-        self._round = Round(id, self._component, self._pace.retry, now)
-        prepare = Prepare(id, self._component)
-        self._prepare(prepare, now, effects)
-        for host in self._component:
-            self._say(host, prepare, effects)
-
-    def _gather(self, src: str, body: Ready, now: int, effects: list[Effect]) -> None:
-        """A member is ready. When all are, the commit is made, once."""
-        round = self._round
-        if round is None or round.id != body.id:
-            self._say(src, Abort(body.id), effects)
-        elif round.commit is not None:
-            self._say(src, round.commit, effects)
-        elif src in round.members:
-            round.ready[src] = body
-            if len(round.ready) == len(round.members):
-                ready = [(host, round.ready[host]) for host in round.members]
-                round.commit = commit = Commit(
-                    round.id,
-                    round.members,
-                    {host: one.from_view for host, one in ready},
-                    {host: one.entry for host, one in ready},
-                )
-                self._owing = True
-                round.committed_at = now
-                round.again_at = now + self._pace.retry
-                for host in round.members:
-                    self._say(host, commit, effects)
-                self._commit(commit, effects)
+        prepare = Prepare(id, self._life, self._component, parents, hops)
+        self._prepare(self.host, prepare, now, effects)
 
     def _give_up(self, now: int, effects: list[Effect]) -> None:
         """The proposal cannot be: drop it, and try another after a pause."""
         self._failures += 1
         pause = self._pace.retry << min(self._failures, 10)
         self._pause_until = now + min(pause, self._pace.pause_max)
-        self._drop_round(effects)
+        self._drop_round(now, effects)
 
-    def _drop_round(self, effects: list[Effect]) -> None:
-        round = self._round
-        self._round = None
-        if round is not None and round.commit is None:
-            for host in round.members:
-                self._say(host, Abort(round.id), effects)
-            if self.promised == round.id:
-                self._thaw(Cause.ABORTED, effects)
+    def _drop_round(self, now: int, effects: list[Effect]) -> None:
+        round = self._led()
+        if round is not None:
+            if round.commit is None:
+                self._thaw(Cause.ABORTED, now, effects)
+            else:
+                round.home = True  # those below may still ask for its commit
 
     def _agreed(self) -> bool:
         """Whether the component is the view of this host and of all in it.
@@ -432,103 +493,107 @@ class Engagement:
         adverts = self._links.adverts
         return all(adverts[host].view == self.view.id for host in self._component)
 
+    def _lead(self, round: Round, now: int, effects: list[Effect]) -> None:
+        """Drop a proposal that cannot be or is done."""
+        if round.commit is not None:
+            self._see_home(round, now, effects)
+        elif round.broken or self._component[0] != self.host:
+            self._drop_round(now, effects)
+        elif now >= round.ends_at(self._pace):
+            self._give_up(now, effects)
+
+    def _see_home(self, round: Round, now: int, effects: list[Effect]) -> None:
+        """After the commit, until the adverts of all who can be reached show the view."""
+        if self.phase is STABLE and self.view.id != round.id:
+            self._give_up(now, effects)  # this very host was frozen for too long
+        elif now >= round.ends_at(self._pace):
+            self._give_up(now, effects)
+        elif self._looked_at != self._links.edition:
+            self._looked_at = self._links.edition
+            adverts = self._links.adverts
+            shown = [adverts[host].view for host in round.members if self.reaches(host)]
+            if max(shown) > round.id:
+                self._give_up(now, effects)  # one has restarted, or was elsewhere meanwhile
+            elif min(shown) == round.id:
+                round.home = True
+                self._owing = False
+                self._failures = 0
+
+    def _propose_at(self) -> int | None:
+        """When this host should propose, if it should.
+
+        Members that have left are missed at once; newcomers wait until all are in the view that is
+        under way, or for as long as a proposal may take.
+        """
+        if self._component[0] != self.host:
+            return None
+        round, after = self._led(), self._pause_until
+        if round is not None:
+            if round.members == self._component or round.commit is None:
+                return None
+            if not round.broken:
+                after = max(after, round.committed_at + self._pace.round + round.room)
+        elif self._agreed():
+            return None
+        room = allowance(len(self._component), 0)
+        at = self._changed_at + self._pace.settle + room // 10
+        if self._restless_since is not None:
+            at = min(at, self._restless_since + self._pace.loss + room)
+        return max(at, after)
+
     # -- time ------------------------------------------------------------------------------
 
     def _advance(self, now: int, effects: list[Effect]) -> None:
         """Do what is due, and find when something will be."""
         links = self._links
         links.tick(now, effects)
-        if links.component != self._component:
-            self._component = links.component
-            self._changed_at = now
-            self._failures = 0
-            self._pause_until = now
+        if links.component is not self._component:
+            self._change(links.component, now)
         if self.phase is not STABLE:
             self._watch(now, effects)
-        if self._round is not None:
-            self._press_on(self._round, now, effects)
+        round = self._led()
+        if round is not None:
+            self._lead(round, now, effects)
+        round = self._round
+        if round is not None and round.again_at is not None and round.again_at <= now:
+            self._press(round, now, effects)
         propose_at = self._propose_at()
         if propose_at is not None and propose_at <= now:
             self._propose(now, effects)
             propose_at = None
-        due = links.deadline()
-        if propose_at is not None:
-            due = min(due, propose_at)
+        due = [links.deadline(), propose_at]
         if self._round is not None:
-            due = min(due, self._round.again_at)
+            due.append(self._round.again_at)
+        round = self._led()
+        if round is not None:
+            due.append(round.ends_at(self._pace))
         if self.phase is not STABLE:
-            due = min(due, self._frozen_until())
-            if self._waits_for_word():
-                due = min(due, self._ask_at)
-        self._due = due
+            due.append(self._frozen_until())
+        self._due = min([at for at in due if at is not None])
+
+    def _change(self, component: tuple[str, ...], now: int) -> None:
+        """The component is another."""
+        self._component = component
+        self._changed_at = now
+        if self._restless_since is None:
+            self._restless_since = now
+        self._failures = 0
+        self._pause_until = now
+        round = self._led()
+        if round is not None:
+            round.broken = not all(self.reaches(host) for host in round.members)
 
     def _frozen_until(self) -> int:
-        until = self._frozen_at + self._pace.frozen_max
+        assert self._round is not None
+        room = self._round.room
+        until = self._frozen_at + self._pace.frozen_max + 6 * room
         if self.phase is PREPARED:
-            return min(until, self._prepared_at + self._pace.prepared_max)
+            return min(until, self._prepared_at + self._pace.prepared_max + 2 * room)
         return until
 
     def _watch(self, now: int, effects: list[Effect]) -> None:
         """A frozen host goes on in its old view when nobody will lead it into the new one."""
         if now >= self._frozen_until():
-            self._thaw(Cause.WAITED, effects)
+            self._thaw(Cause.WAITED, now, effects)
         elif not self._links.reaches(self.promised[1]):
-            self._thaw(Cause.LEADERLESS, effects)
-        elif self._waits_for_word() and now >= self._ask_at:
-            self._ask_at = now + self._pace.retry  # the leader answers with what it decided
-            self._say(self.promised[1], self._ready(), effects)
-
-    def _waits_for_word(self) -> bool:
-        """Whether this host is ready and another leads."""
-        told = self.phase is PREPARED and self._entry is not _UNTOLD
-        return told and self.promised[1] != self.host
-
-    def _press_on(self, round: Round, now: int, effects: list[Effect]) -> None:
-        """Send again what was not answered; drop a proposal that cannot be or is done."""
-        if self.promised != round.id:
-            self._drop_round(effects)
-        elif round.commit is not None:
-            self._see_home(round, round.commit, now, effects)
-        elif round.members != self._component:
-            self._drop_round(effects)
-        elif now >= round.started_at + self._pace.round:
-            self._give_up(now, effects)
-        elif now >= round.again_at:
-            round.again_at = min(now + self._pace.retry, round.started_at + self._pace.round)
-            prepare = Prepare(round.id, round.members)
-            for host in round.members:
-                if host not in round.ready:
-                    self._say(host, prepare, effects)
-
-    def _see_home(self, round: Round, commit: Commit, now: int, effects: list[Effect]) -> None:
-        """After the commit, until the adverts of all who can be reached show the view."""
-        adverts = self._links.adverts
-        shown = [(host, adverts[host].view) for host in round.members if self.reaches(host)]
-        behind = [host for host, view in shown if view < round.id]
-        if any(view > round.id for _, view in shown):
-            self._give_up(now, effects)  # one has restarted, or was elsewhere meanwhile
-        elif not behind:
-            self._round = None
-            self._owing = False
-            self._failures = 0
-        elif self.phase is STABLE and self.view.id != round.id:
-            self._give_up(now, effects)  # this very host was frozen for too long
-        elif now >= round.committed_at + self._pace.grace:
-            self._give_up(now, effects)
-        elif now >= round.again_at:
-            # Commits are large, and exchanges take time.
-            round.wait = min(round.wait * 2, self._pace.pause_max)
-            round.again_at = now + round.wait
-            for host in behind:
-                self._say(host, commit, effects)
-
-    def _propose_at(self) -> int | None:
-        """When this host should propose, if it should."""
-        if self._component[0] != self.host:
-            return None
-        if self._round is not None:
-            if self._round.members == self._component:
-                return None
-        elif self._agreed():
-            return None
-        return max(self._changed_at + self._pace.settle, self._pause_until)
+            self._thaw(Cause.LEADERLESS, now, effects)

@@ -6,12 +6,18 @@ and the policies of both accept it: a hello names only those whose link its send
 one look at a neighbour's hello settles it, and a link that ends is soon unlisted by both ends.
 
 Each host has an *advert*: its links and its installed view, under a version that grows: the time,
-or one more than the last, and the life, so that no two lives give the same version. Adverts
-are flooded over links when they change. What a flood missed is mended by hellos: each one tells
-which versions its sender holds, and a linked neighbour sends the newer ones of its component. An
-edge is in the graph when the adverts of both ends list each other. The component of a host is
-what it reaches over edges; the next hop to a member is the first step of a shortest way, the
-least by name among equals, so everyone with the same adverts draws the same picture.
+or one more than the last, and the life, so that no two lives give the same version. A new advert
+is flooded: each host passes it on once, over links to those who are not told by the one that it
+has it from. What a flood missed is mended by hellos: each has a digest of the adverts of its
+sender's component. To a linked neighbour whose digest differs a host says which versions it holds
+(`Known`), and is sent the newer ones. An edge is in the graph when the adverts of both ends list
+each other. The component of a host is what it reaches over edges; the next hop to a member is the
+first step of a shortest way, the least by name among equals, so everyone with the same adverts
+draws the same picture.
+
+Work is paced by its size, so that a meeting of many does not drown in its own news: adverts that
+come while a host has just passed others on wait for the next frame, and the graph is drawn anew
+after a pause that grows with it. A host that knows `FEW` others or less waits for neither.
 
 Bounds. A neighbour that falls silent is unlisted after its loss. A change is known `d` links away
 after `d` delays, or with lost frames `d` heartbeats for each loss in a row. A host keeps at most
@@ -24,16 +30,19 @@ hosts without a link of their own to be one group.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import lru_cache
 from typing import Any, Final
+from zlib import crc32
 
 from nomospace.protocols.events import Effect, Transmit
-from nomospace.protocols.messages import Advert, Adverts, Hello, Relay, ViewId
-from nomospace.protocols.pace import LOSS, USUAL, Pace, believable
+from nomospace.protocols.messages import Advert, Adverts, Hello, Known, Relay, ViewId
+from nomospace.protocols.pace import FEW, LOSS, LOSS_MAX, USUAL, Pace, believable
 from nomospace.protocols.policy import NotAPosition, Policy, Reachable, is_position
 
 FORGET: Final = 600_000_000
 """How long the advert of a host that is out of reach is kept."""
-HOSTS_MAX: Final = 1_000
+HOSTS_MAX: Final = 4_096
 """The most hosts, and the most neighbours, that a host knows."""
 ADVERTS_MAX: Final = 64
 """The most adverts in one frame."""
@@ -41,17 +50,34 @@ LIVES: Final = 256
 """Lives in a row whose adverts are told apart by their version alone."""
 HOPS_SPARE: Final = 4
 """A relayed body may take this many hops more than there are members, while ways change."""
+FLOOD_US: Final = 20_000
+"""The least pause between two floods of a host that knows many."""
+NAME_US: Final = 1
+"""How much longer it is for each name that was passed on, up to a quarter of a heartbeat."""
+DRAW_US: Final = 500
+"""The pause between two drawings of the graph, for each host in it past the first `FEW`."""
+_MASK: Final = (1 << 63) - 1
+
+
+@lru_cache(maxsize=2 * HOSTS_MAX)
+def _mark(host: str, version: int) -> int:
+    """What an advert adds to a digest: 63 bits that two different adverts hardly share."""
+    mark = (version ^ (crc32(host.encode()) << 32)) & _MASK
+    mark = ((mark ^ (mark >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mark = ((mark ^ (mark >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mark ^ (mark >> 31)
 
 
 class Neighbour:
     """What a host knows of one that it hears."""
 
-    __slots__ = ("accepted", "at", "beat", "hears_me", "info", "life", "linked", "loss")
+    __slots__ = ("accepted", "asked_at", "at", "beat", "hears_me", "info", "life", "linked", "loss")
 
     def __init__(self, life: int) -> None:
         self.life = life
         self.beat = -1
         self.at = 0
+        self.asked_at = 0
         self.info: Any = None
         self.hears_me = False
         self.accepted = False
@@ -63,7 +89,7 @@ class Links:
     """The links of one host and its picture of the component: a part of `Engagement`.
 
     >>> ann = Links("ann", life=1, view=(1, "ann"), now=0)
-    >>> hello = Hello("bob", life=1, beat=1, heard={"ann": 1}, vector={})
+    >>> hello = Hello("bob", life=1, beat=1, heard={"ann": 1}, digest=0)
     >>> effects = []
     >>> ann.hear_hello("bob", hello, 0, effects)
     True
@@ -75,14 +101,22 @@ class Links:
 
     __slots__ = (
         "_beat",
+        "_digest",
+        "_draw_at",
+        "_flood_at",
         "_heard",
         "_hello_at",
+        "_news",
+        "_news_at",
+        "_relinked",
+        "_silent_at",
+        "_stale",
         "_unreached",
         "_vector",
-        "_vector_sent",
         "_ways",
         "adverts",
         "component",
+        "edition",
         "host",
         "info",
         "life",
@@ -111,31 +145,38 @@ class Links:
         self.neighbours: dict[str, Neighbour] = {}
         version = now * LIVES + life % LIVES
         self.adverts: dict[str, Advert] = {host: Advert(host, version, (), view)}
+        self.edition = 0
+        """Counts the adverts that were taken in: while it stays, they are as they were."""
         self.component: tuple[str, ...] = (host,)
         self._ways: dict[str, str] = {}
+        self._digest = _mark(host, version)
         self._unreached: dict[str, int] = {}
-        self._vector: dict[str, int] = {host: version}
-        self._vector_sent: dict[str, int] | None = None
+        self._vector: dict[str, int] | None = None
         self._heard: dict[str, int] | None = None
         self._beat = 0
         self._hello_at = now
+        self._silent_at = now + LOSS_MAX
+        self._relinked = False
+        self._news: dict[str, str] = {}  # whose advert must be passed on, and who said it
+        self._news_at = now
+        self._flood_at = now
+        self._stale = False
+        self._draw_at = now
 
     # -- hellos ----------------------------------------------------------------------------
 
     def _hello(self) -> Hello:
-        """The next hello. Its dicts are made anew when they change, never changed."""
+        """The next hello. Its dict is made anew when it changes, never changed."""
         self._beat += 1
         if self._heard is None:
             near = self.neighbours.items()
             self._heard = {name: one.life for name, one in near if one.accepted}
-        if self._vector_sent is None:
-            self._vector_sent = dict(self._vector)
         return Hello(
             self.host,
             self.life,
             self._beat,
             self._heard,
-            self._vector_sent,
+            self._digest,
             self.info,
             self.pace.loss,
         )
@@ -149,12 +190,23 @@ class Links:
             and hello.life == one.life
             and (hello.heard.get(self.host) == self.life) is one.hears_me
             and hello.info == one.info
-            and hello.vector == self._vector
+            and (hello.digest == self._digest or not self._would_ask(one, now))
         ):
             one.beat = hello.beat
             one.at = now
             return False
         return self._take_in(name, hello, now, effects)
+
+    def _would_ask(self, one: Neighbour, now: int) -> bool:
+        """Whether it is time to say what is known, to one who knows something else.
+
+        While news still comes, differences mostly mend themselves.
+        """
+        return one.linked and (
+            len(self.adverts) <= FEW
+            or now >= self._news_at + self.pace.settle
+            or now >= one.asked_at + self.pace.loss
+        )
 
     def _take_in(self, name: str, hello: Hello, now: int, effects: list[Effect]) -> bool:
         if name == self.host or hello.host != name:
@@ -165,6 +217,8 @@ class Links:
         if one is None or hello.life != one.life:
             if one is None and len(self.neighbours) >= HOSTS_MAX:
                 return False
+            if one is not None and one.linked:
+                self._relinked = True
             one = self.neighbours[name] = Neighbour(hello.life)
             self._heard = None
         first = one.beat < 0
@@ -172,17 +226,16 @@ class Links:
         one.at = now
         one.info = hello.info
         one.loss = believable(hello.loss)
+        self._silent_at = min(self._silent_at, now + one.loss)
         one.hears_me = hello.heard.get(self.host) == self.life
         changed = self._judge(one)
         if first or changed:  # it need not wait for the next heartbeat to know
             effects.append(Transmit(name, self._hello()))
-        held = hello.vector.get(self.host, -1)
-        mine = self.adverts[self.host]
-        if held > mine.version:  # an advert of an earlier life, by a clock that ran ahead
-            self._advertise(mine.view, held // LIVES + 1, effects, but=name)
-        self._relink(now, effects, but=name)
-        if one.linked:
-            self._tell_missing(name, hello.vector, effects)
+        joined = self._link(one)
+        if hello.digest != self._digest and (joined or self._would_ask(one, now)):
+            one.asked_at = now
+            effects.append(Transmit(name, Known(self._known())))
+        self._spread(now, effects)
         return True
 
     def _judge(self, one: Neighbour) -> bool:
@@ -194,16 +247,14 @@ class Links:
         self._heard = None
         return True
 
-    def _relink(self, now: int, effects: list[Effect], *, but: str | None = None) -> None:
-        """Advertise anew if the links are no longer those that the advert lists."""
-        linked = []
-        for name, one in self.neighbours.items():
-            one.linked = one.accepted and one.hears_me
-            if one.linked:
-                linked.append(name)
-        mine = self.adverts[self.host]
-        if tuple(sorted(linked)) != mine.neighbours:
-            self._advertise(mine.view, now, effects, but=but)
+    def _link(self, one: Neighbour) -> bool:
+        """Take up or give up a link, as both ends would have it; whether it was taken up."""
+        linked = one.accepted and one.hears_me
+        if linked is one.linked:
+            return False
+        one.linked = linked
+        self._relinked = True
+        return linked
 
     def announce(self, willing: bool, now: int, effects: list[Effect]) -> None:
         """Take up links from now on, or give up all there are."""
@@ -222,52 +273,85 @@ class Links:
         if [name for name, one in self.neighbours.items() if self._judge(one)]:
             self._hello_at = now + self.pace.heartbeat
             effects.append(Transmit(None, self._hello()))
-        self._relink(now, effects)
+        for one in self.neighbours.values():
+            self._link(one)
+        self._spread(now, effects)
 
     # -- adverts ---------------------------------------------------------------------------
 
     def set_view(self, view: ViewId, now: int, effects: list[Effect]) -> None:
         """Let the advert carry a newly installed view."""
-        self._advertise(view, now, effects)
+        self._advertise(view, now)
+        self._spread(now, effects)
 
-    def _advertise(
-        self, view: ViewId, now: int, effects: list[Effect], *, but: str | None = None
-    ) -> None:
+    def _advertise(self, view: ViewId, now: int) -> None:
         stamp = max(self.adverts[self.host].version // LIVES + 1, now)
         linked = tuple(sorted([name for name, one in self.neighbours.items() if one.linked]))
-        advert = Advert(self.host, stamp * LIVES + self.life % LIVES, linked, view)
-        self._hold(advert)
-        self._flood((advert,), but, effects)
-        self._draw()
+        self._relinked = False
+        self._hold(Advert(self.host, stamp * LIVES + self.life % LIVES, linked, view), "", now)
 
     def hear_adverts(self, name: str, frame: Adverts, now: int, effects: list[Effect]) -> None:
         """Take adverts in, and pass on those that are new."""
         if name not in self.neighbours:
             return
-        news = []
         for advert in frame.adverts:
             held = self.adverts.get(advert.host)
             if held is not None and held.version >= advert.version:
                 continue
             if advert.host == self.host:
-                self._advertise(self.adverts[self.host].view, advert.version // LIVES + 1, effects)
-            elif held is not None or self._has_room():
-                self._hold(advert)
-                news.append(advert)
-        if news:
-            self._flood(tuple(news), name, effects)
-            self._draw()
-            self._note_reach(now)
+                self._advertise(self.adverts[self.host].view, advert.version // LIVES + 1)
+            elif held is not None or self._has_room(now):
+                self._hold(advert, name, now)
+        self._spread(now, effects)
 
-    def _hold(self, advert: Advert) -> None:
-        self.adverts[advert.host] = advert
-        self._vector[advert.host] = advert.version
-        self._vector_sent = None
+    def hear_known(self, name: str, frame: Known, now: int, effects: list[Effect]) -> None:
+        """Send a neighbour what it lacks.
 
-    def _has_room(self) -> bool:
+        Of hosts out of reach, only what is newer than what it has. It may be the trace of a
+        former life whose clock ran ahead; the way to its host goes through whoever has less.
+        """
+        one = self.neighbours.get(name)
+        if one is None or not one.accepted:
+            return
+        vector = frame.vector
+        mine = self.adverts[self.host]
+        held = vector.get(self.host, -1)
+        if held > mine.version:  # an advert of an earlier life, by a clock that ran ahead
+            self._advertise(mine.view, held // LIVES + 1)
+        self._spread(now, effects)
+        lacks = []
+        for host, advert in self.adverts.items():
+            held = vector.get(host, -1)
+            if held < advert.version and (held >= 0 or self.reaches(host)):
+                lacks.append(advert)
+        self._tell(name, lacks, effects)
+
+    def _known(self) -> dict[str, int]:
+        """The version of each advert that is held; a dict that is never changed."""
+        if self._vector is None:
+            self._vector = {host: advert.version for host, advert in self.adverts.items()}
+        return self._vector
+
+    def _hold(self, advert: Advert, source: str, now: int) -> None:
+        host = advert.host
+        held = self.adverts.get(host)
+        self.adverts[host] = advert
+        self.edition += 1
+        self._vector = None
+        self._news[host] = source
+        self._news_at = now
+        if held is None or held.neighbours != advert.neighbours:
+            self._stale = True
+        elif self.reaches(host):
+            gone = _mark(host, held.version)
+            self._digest = (self._digest - gone + _mark(host, advert.version)) & _MASK
+
+    def _has_room(self, now: int) -> bool:
         """Whether one more advert fits, if need be in place of the one longest out of reach."""
         if len(self.adverts) < HOSTS_MAX:
             return True
+        if not self._unreached:
+            self._note_reach(now)
         if not self._unreached:
             return False
         self._drop(min(self._unreached, key=lambda name: (self._unreached[name], name)))
@@ -275,65 +359,110 @@ class Links:
 
     def _drop(self, name: str) -> None:
         del self.adverts[name]
-        del self._vector[name]
         del self._unreached[name]
-        self._vector_sent = None
+        self._news.pop(name, None)
+        self._vector = None
 
-    def _flood(self, news: tuple[Advert, ...], but: str | None, effects: list[Effect]) -> None:
+    def _spread(self, now: int, effects: list[Effect]) -> None:
+        """Pass news on and draw the graph anew, each when it is time."""
+        if (self._relinked or self._news) and now >= self._flood_at:
+            if self._relinked:
+                self._advertise(self.adverts[self.host].view, now)
+            self._flood_at = now + self._flood(effects)
+        if self._stale and now >= self._draw_at:
+            self._draw()
+            self._draw_at = now + DRAW_US * max(len(self.adverts) - FEW, 0)
+
+    def _flood(self, effects: list[Effect]) -> int:
+        """Tell every link the news that it is not told by others; the pause until the next."""
+        adverts = self.adverts
+        news: list[tuple[Advert, str, Collection[str]]] = []
+        near: dict[str, Collection[str]] = {"": ()}
+        for host, source in self._news.items():
+            if source not in near:
+                near[source] = frozenset(adverts[source].neighbours) if source in adverts else ()
+            news.append((adverts[host], source, near[source]))
+        self._news.clear()
+        names = 0
         for name, one in self.neighbours.items():
-            if one.linked and name != but:
-                effects.append(Transmit(name, Adverts(news)))
+            if one.linked:
+                told = [
+                    advert
+                    for advert, source, spared in news
+                    if name != source and name not in spared and name != advert.host
+                ]
+                names += self._tell(name, told, effects)
+        if len(adverts) <= FEW:
+            return 0
+        return min(FLOOD_US + names * NAME_US, self.pace.heartbeat // 4)
 
-    def _tell_missing(self, name: str, vector: dict[str, int], effects: list[Effect]) -> None:
-        """Send a neighbour what it lacks.
-
-        Of hosts out of reach, only what is newer than what it has. It may be the trace of a
-        former life whose clock ran ahead; the way to its host goes through whoever has less.
-        """
-        lacks = []
-        for host, version in self._vector.items():
-            held = vector.get(host)
-            if held is None:
-                if not self.reaches(host):
-                    continue
-            elif held >= version:
-                continue
-            lacks.append(self.adverts[host])
+    def _tell(self, name: str, told: list[Advert], effects: list[Effect]) -> int:
+        """Send adverts, in as many frames as it takes; how many names are in them."""
         effects += [
-            Transmit(name, Adverts(tuple(lacks[at : at + ADVERTS_MAX])))
-            for at in range(0, len(lacks), ADVERTS_MAX)
+            Transmit(name, Adverts(tuple(told[at : at + ADVERTS_MAX])))
+            for at in range(0, len(told), ADVERTS_MAX)
         ]
+        return sum([len(advert.neighbours) for advert in told]) + len(told)
 
     # -- the graph -------------------------------------------------------------------------
 
     def _draw(self) -> None:
         """Find the component and the ways through it, breadth first and by name."""
+        adverts = self.adverts
         ways: dict[str, str] = {}
-        reached = {self.host: None}
         level = [self.host]
         while level:
             further = []
             for host in level:
-                for name in self.adverts[host].neighbours:
-                    if name in reached:
+                way = ways.get(host)
+                for name in adverts[host].neighbours:
+                    if name in ways or name == self.host:
                         continue
-                    other = self.adverts.get(name)
-                    if other is None or host not in other.neighbours:
-                        continue
-                    reached[name] = None
-                    ways[name] = ways.get(host, name)
-                    further.append(name)
+                    other = adverts.get(name)
+                    if other is not None and host in other.neighbours:
+                        ways[name] = name if way is None else way
+                        further.append(name)
             level = further
         self._ways = ways
-        self.component = tuple(sorted(reached))
+        component = tuple(sorted([self.host, *ways]))
+        if component != self.component:  # else it stays the very same, and is quickly compared
+            self.component = component
+        marks = [_mark(name, adverts[name].version) for name in component]
+        self._digest = sum(marks) & _MASK
+        self._stale = False
+
+    def tree(self) -> tuple[tuple[int, ...], int]:
+        """For each member of the component the place of its parent in it, and how deep that goes.
+
+        It is a tree of shortest ways from this host, which is its own parent.
+        """
+        places = {name: place for place, name in enumerate(self.component)}
+        root = places[self.host]
+        parents = [-1] * len(places)
+        parents[root] = root
+        level, hops = [self.host], -1
+        while level:
+            hops += 1
+            further = []
+            for host in level:
+                for name in self.adverts[host].neighbours:
+                    place = places.get(name, root)
+                    if parents[place] < 0 and host in self.adverts[name].neighbours:
+                        parents[place] = places[host]
+                        further.append(name)
+            level = further
+        return tuple(parents), hops
 
     def _note_reach(self, now: int) -> None:
         """Since when each host that is known is out of reach."""
+        unreached = self._unreached
+        if len(self.adverts) == len(self.component) and not unreached:
+            return
         for name in self.adverts:
             if name in self._ways or name == self.host:
-                self._unreached.pop(name, None)
+                unreached.pop(name, None)
             else:
-                self._unreached.setdefault(name, now)
+                unreached.setdefault(name, now)
 
     def linked(self, host: str) -> bool:
         """Whether a link leads straight to a host."""
@@ -368,23 +497,26 @@ class Links:
     # -- time ------------------------------------------------------------------------------
 
     def tick(self, now: int, effects: list[Effect]) -> None:
-        """Let go of who fell silent, and say hello when it is time."""
-        silent = [name for name, one in self.neighbours.items() if one.at + one.loss <= now]
-        if silent:
-            for name in silent:
-                del self.neighbours[name]
-            self._heard = None
-            self._relink(now, effects)
+        """Let go of who fell silent, say hello when it is time, and do what waited."""
+        if now >= self._silent_at:
+            for name in [n for n, one in self.neighbours.items() if one.at + one.loss <= now]:
+                self._relinked |= self.neighbours.pop(name).linked
+                self._heard = None
+            ends = [one.at + one.loss for one in self.neighbours.values()]
+            self._silent_at = min(ends, default=now + LOSS_MAX)
         if self._hello_at <= now:
             self._hello_at = now + self.pace.heartbeat
             effects.append(Transmit(None, self._hello()))
             self._note_reach(now)
             for name in [n for n, since in self._unreached.items() if since + FORGET <= now]:
                 self._drop(name)
+        self._spread(now, effects)
 
     def deadline(self) -> int:
         """When `tick` is next wanted; there is always a next hello."""
-        due = self._hello_at
-        for one in self.neighbours.values():
-            due = min(due, one.at + one.loss)
+        due = min(self._hello_at, self._silent_at)
+        if self._relinked or self._news:
+            due = min(due, self._flood_at)
+        if self._stale:
+            due = min(due, self._draw_at)
         return due

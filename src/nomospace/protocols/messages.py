@@ -7,7 +7,7 @@ receivers may hold the same object. A protocol has a section of its own here.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,11 @@ from nomospace.protocols.pace import LOSS
 
 ViewId: TypeAlias = tuple[int, str]
 """The number of a view and the host that led it; later views are greater."""
+Origin: TypeAlias = tuple[int, str, int]
+"""The view that a host comes from, and the life in which its leader led it.
+
+A host that keeps nothing may give a number twice, in two lives.
+"""
 
 
 class View(msgspec.Struct, frozen=True, gc=False):
@@ -30,19 +35,25 @@ class Hello(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello")
     """A sign of life, to whoever can hear it.
 
     `beat` counts the hellos of one life. `heard` names those whose link the sender would have,
-    with the life it heard them in. `vector` says which advert of each host the sender holds, so
-    that a neighbour knows what to tell. `info` is for the policy: a position, or nothing. `loss`
-    is how long the sender may be silent before it is to be taken for gone, in microseconds; hosts
-    that do not say so keep the usual pace.
+    with the life it heard them in. `digest` stands for the adverts of the sender's component, so
+    that a neighbour knows whether both hold the same. `info` is for the policy: a position, or
+    nothing. `loss` is how long the sender may be silent before it is to be taken for gone, in
+    microseconds; hosts that do not say so keep the usual pace.
     """
 
     host: str
     life: int
     beat: int
     heard: dict[str, int]
-    vector: dict[str, int]
+    digest: int
     info: Any = None
     loss: int = LOSS
+
+
+class Known(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="known"):
+    """Which version of each host's advert the sender holds; it wants the newer ones."""
+
+    vector: dict[str, int]
 
 
 class Advert(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="advert"):
@@ -70,18 +81,39 @@ class Relay(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay")
 
 
 class Prepare(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="prepare"):
-    """The leader asks the members of a view to come: stop, and say that you are ready."""
+    """The leader asks the members of a view to come: stop, and say that you are ready.
+
+    It goes down a tree, `hops` deep: `parents` has for each member the place of its parent among
+    the members. `life` is the leader's.
+    """
 
     id: ViewId
+    life: int
     members: tuple[str, ...]
+    parents: tuple[int, ...]
+    hops: int
 
 
 class Ready(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ready"):
-    """A member has stopped. It comes from an installed view, with its entry of the directory."""
+    """A member has stopped, and all below it; it goes up the tree.
+
+    Each comes from an installed view (`origins`), with its entry of the directory.
+    """
 
     id: ViewId
-    from_view: ViewId
-    entry: Any
+    life: int
+    origins: dict[str, Origin]
+    entries: dict[str, Any]
+
+
+class Got(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
+    """The sender has what its parent or child in the tree said last, up to this step.
+
+    One that waits for word says `ASKED` again from time to time: it is told what was decided.
+    """
+
+    id: ViewId
+    step: int
 
 
 class Nack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="nack"):
@@ -95,8 +127,9 @@ class Commit(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="commit
     """All are ready. Every member gets the same words: each one's last view and entry."""
 
     id: ViewId
+    life: int
     members: tuple[str, ...]
-    from_views: dict[str, ViewId]
+    origins: dict[str, Origin]
     entries: dict[str, Any]
 
 
@@ -106,6 +139,13 @@ class Abort(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="abort")
     id: ViewId
 
 
-Frame: TypeAlias = Hello | Adverts | Relay
+ASKED: Final = 1
+"""A step of a member in a proposal: it was asked."""
+ANSWERED: Final = 2
+"""It and all below it have answered, and its parent has that."""
+DECIDED: Final = 3
+"""It has the commit."""
+
+Frame: TypeAlias = Hello | Known | Adverts | Relay
 """What crosses one link; everything else rides in a `Relay`."""
-EngagementBody: TypeAlias = Prepare | Ready | Nack | Commit | Abort
+EngagementBody: TypeAlias = Prepare | Ready | Got | Nack | Commit | Abort

@@ -13,7 +13,8 @@ Hosts of one group may differ. A hello says after which silence its sender is go
 so each end goes by what the other has promised, within the bounds of this file. The rest of
 engagement needs no agreement on times: a leader that waits longer than its members is told `Nack`,
 and one that waits less long proposes again. Order among the times of one host keeps it from doing
-so needlessly: `round < prepared_max < frozen_max < grace`.
+so needlessly: `round < prepared_max < frozen_max < grace`. To each of them the members of a large
+group add an `allowance`, as often as a `round` is in it.
 
 All times are in microseconds. A `Position` policy counts with its own `detect_s`, which must not be
 less than the loss.
@@ -38,6 +39,12 @@ LOSS_MAX: Final = 300_000_000
 """No silence is longer, whatever a neighbour says: half as long as adverts of the lost are kept."""
 BEATS_MIN: Final = 2
 """So many heartbeats are in a loss: no single hello that gets lost parts a group."""
+FEW: Final = 16
+"""In groups of so many hosts no time grows with their number."""
+MEMBER_US: Final = 5_000
+"""What each member past the first `FEW` adds to the time that a proposal may take: its work."""
+HOP_US: Final = 100_000
+"""What each link past the first `FEW`, on the longest way from the leader, adds to it."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -119,6 +126,15 @@ give from 200, 2 heartbeats, to 300,000 ms
     def grace(self) -> int:
         """How long members may be behind a committed view: a little more than may be frozen."""
         return self.round * 7
+
+
+def allowance(members: int, hops: int) -> int:
+    """How much longer than a few a group of this size and depth may take for a proposal.
+
+    >>> allowance(8, 3), allowance(1_016, 10), allowance(1_016, 516)
+    (0, 5000000, 55000000)
+    """
+    return MEMBER_US * max(members - FEW, 0) + HOP_US * max(hops - FEW, 0)
 
 
 USUAL: Final = Pace()

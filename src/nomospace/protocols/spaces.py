@@ -58,18 +58,26 @@ class Sharing(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A host's lines in the directory of its group: its agents, and the spaces they share.
 
-    `edition` counts the changes of these lines in the host's life. `sessions` are the streams it
-    has open. Two hosts that name the same session for each other go on in it when they enter a new
-    view together; all others meet anew. `papers` are for those who ask whether its controllers may
-    take part in a community. `birth` is the host's (`births`).
+    `owes` names the agents and the hosts that it has tuples for; `None` says that it may have some
+    for anyone. `edition` counts the changes of these lines in the host's life. `papers` are for
+    those who ask whether its controllers may take part in a community. `birth` is the host's
+    (`births`).
+
+    >>> Entry(owes=("bob@b", "z")).has_for("b", Entry(("bob@b",)))
+    True
     """
 
     agents: tuple[str, ...] = ()
     spaces: tuple[SharedSpace, ...] = ()
-    sessions: dict[str, tuple[int, str]] = {}
+    owes: tuple[str, ...] | None = ()
     edition: int = 0
     papers: bytes = b""
     birth: int = SILENT
+
+    def has_for(self, host: str, entry: Entry) -> bool:
+        """Whether this host may have tuples for another, of which the entry is."""
+        owes = self.owes
+        return owes is None or host in owes or any(agent in owes for agent in entry.agents if owes)
 
 
 class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):

@@ -1,10 +1,11 @@
 """Streams: what one host says to another arrives once and in order, while they are engaged.
 
 A stream belongs to a *session*: the view in which two hosts met. Both ends open it when they
-engage and drop it, with all that is under way, when one of them leaves the other's group or comes
-back from a restart; whoever uses a stream sets up again what must outlive it (see `transfers` for
-what may never be lost). Inside a session nothing is lost, doubled or overtaken, whatever the links
-do: data are numbered, acknowledged and sent again.
+engage (nothing of it is there but its name until something is said) and drop it, with all that is
+under way, when one of them leaves the other's group or comes back from a restart; whoever uses a
+stream sets up again what must outlive it (see `transfers` for what may never be lost). Inside a
+session nothing is lost, doubled or overtaken, whatever the links do: data are numbered,
+acknowledged and sent again.
 
 | told                  | state of the pair | what follows                                        |
 | --------------------- | ----------------- | --------------------------------------------------- |
@@ -19,6 +20,7 @@ do: data are numbered, acknowledged and sent again.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -82,22 +84,30 @@ class Streams:
     """
 
     def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
         self._streams: dict[str, _Stream] = {}
 
     def open(self, peer: str, session: Session) -> None:
         """Begin an empty stream; what was under way in an older session is forgotten."""
-        self._streams[peer] = _Stream(session)
+        self._sessions[peer] = session
+        self._streams.pop(peer, None)
 
     def close(self, peer: str) -> None:
         """End the stream to a peer, if there is one."""
+        self._sessions.pop(peer, None)
         self._streams.pop(peer, None)
 
-    def sessions(self) -> dict[str, Session]:
-        """The session with each peer that there is a stream to."""
-        return {peer: stream.session for peer, stream in self._streams.items()}
+    def _stream(self, peer: str) -> _Stream:
+        stream = self._streams.get(peer)
+        if stream is None:
+            stream = self._streams[peer] = _Stream(self._sessions[peer])
+        return stream
 
     def __contains__(self, peer: str) -> bool:
-        return peer in self._streams
+        return peer in self._sessions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sessions)
 
     def full(self, peer: str) -> bool:
         """Whether so much waits for a peer that it must be given no more to do."""
@@ -115,7 +125,7 @@ class Streams:
 
     def send(self, peer: str, body: Any, *, now: int) -> Frame:
         """Number a message and keep it until the peer has it; the frame to relay now."""
-        stream = self._streams[peer]
+        stream = self._stream(peer)
         stream.sent += 1
         if not stream.unacked:
             stream.retry_at = now + RETRY_US
@@ -124,9 +134,9 @@ class Streams:
 
     def receive(self, peer: str, frame: Frame, *, now: int) -> tuple[list[Any], Frame | None]:
         """What a frame brings, in order, and the frame to answer with."""
-        stream = self._streams.get(peer)
-        if stream is None or stream.session != frame.session:
+        if self._sessions.get(peer) != frame.session:
             return [], None
+        stream = self._stream(peer)
         unacked = stream.unacked
         while unacked and unacked[0][0] <= frame.ack:
             unacked.popleft()

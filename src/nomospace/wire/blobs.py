@@ -44,7 +44,9 @@ def body(version: bytes, data: bytes) -> Any:
     if data[0] != version[0]:
         if data[0] > version[0]:
             raise Newer(data[0], version[0])
-        raise Unfit(f"its first byte is {data[0]}, and a version is 1 or more")
+        if data[0]:
+            raise Unfit(f"it is of version {data[0]}, and this host knows {version[0]} only")
+        raise Unfit("its first byte is 0, and a version is 1 or more")
     return unpack(data[1:] if len(data) <= _COPY_MAX else memoryview(data)[1:])
 
 

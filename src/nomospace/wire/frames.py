@@ -24,7 +24,7 @@ FRAME_BYTES_MAX: Final = 16 << 20
 """The largest frame between hosts, in bytes."""
 PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
 """The largest frame that is begun with, in bytes: on its way more may come around it."""
-FRAME_VERSION: Final = 1
+FRAME_VERSION: Final = 2
 """The version of all frames between hosts that this nomospace sends."""
 
 _VERSION: Final = bytes([FRAME_VERSION])
@@ -74,7 +74,7 @@ def encode_frame(frame: Any) -> bytes:
 
     >>> from nomospace.protocols.courier import Receipt
     >>> encode_frame(Receipt(7)).hex(" ")
-    '01 94 a7 72 65 63 65 69 70 74 07 00 00'
+    '02 94 a7 72 65 63 65 69 70 74 07 00 00'
     """
     data = seal(_VERSION, frame)
     if len(data) > FRAME_BYTES_MAX:
@@ -111,7 +111,7 @@ def too_large(frame: Any) -> str:
 def decode_frame(data: bytes) -> Any:
     """The frame that bytes stand for; raises `BadFrame` when they stand for none.
 
-    >>> decode_frame(bytes.fromhex("0192a77265636569707407"))
+    >>> decode_frame(bytes.fromhex("0292a77265636569707407"))
     Receipt(number=7, birth=0, to=0)
     """
     if len(data) > FRAME_BYTES_MAX:

@@ -72,7 +72,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     # -- engagement
     (messages.Hello, "info"): TERM,
     (messages.Relay, "body"): RELAYED,
-    (messages.Ready, "entry"): _ENTRY,
+    (messages.Ready, "entries"): _ENTRY,
     (messages.Commit, "entries"): _ENTRY,
     # -- streams, transfers, parcels
     (Data, "body"): STREAMED,

@@ -237,7 +237,7 @@ def test_hosts_are_upgraded_one_by_one(seed: int, reborn: str) -> None:
 
 def linked(host: Host, neighbour: str, further: str) -> None:
     """A neighbour has a link with a host, and one with a host further away."""
-    hello = Hello(neighbour, 1, 1, {host.name: host.life}, {})
+    hello = Hello(neighbour, 1, 1, {host.name: host.life}, 0)
     host.handle(Heard(neighbour, hello), now=0)
     beyond = Advert(further, 1, (neighbour,), (1, further))
     near = Advert(neighbour, 1, (host.name, further), (1, neighbour))

@@ -32,28 +32,27 @@ from nomospace.protocols import (
     View,
     ViewId,
 )
-from nomospace.protocols.engagement import (
-    EXCHANGING,
-    PREPARED,
-    STABLE,
-    TRANSITIONS,
-    Cause,
-    Phase,
-)
+from nomospace.protocols.engagement import POLLS
 from nomospace.protocols.links import HOPS_SPARE
 from nomospace.protocols.messages import (
+    ANSWERED,
+    ASKED,
+    DECIDED,
     Abort,
     Advert,
     Adverts,
     Commit,
     EngagementBody,
+    Got,
     Hello,
+    Known,
     Nack,
     Prepare,
     Ready,
     Relay,
 )
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
+from nomospace.protocols.rounds import EXCHANGING, PREPARED, STABLE, TRANSITIONS, Cause, Phase
 
 SETTLE, RETRY, PAUSE_MAX = USUAL.settle, USUAL.retry, USUAL.pause_max
 ROUND, PREPARED_MAX = USUAL.round, USUAL.prepared_max
@@ -82,8 +81,8 @@ class Bench:
 
     def hear_hello(self, peer: str, *, heard: bool = True) -> list[Effect]:
         self.versions += 1
-        vector = {name: one.version for name, one in self.core._links.adverts.items()}
-        frame = Hello(peer, 1, self.versions, {self.core.host: 1} if heard else {}, vector)
+        digest = self.core._links._digest
+        frame = Hello(peer, 1, self.versions, {self.core.host: 1} if heard else {}, digest)
         return self.tell(Heard(peer, frame))
 
     def show(self, peer: str, view: ViewId, *neighbours: str) -> list[Effect]:
@@ -114,6 +113,11 @@ class Bench:
         self.now = end
         return found
 
+    def acks(self, span: int) -> list[Effect]:
+        """Let time pass, with nobody else there; all that follows."""
+        self.now += span
+        return self.core.handle(TICK, now=self.now)
+
     def says(self, dst: str, body: EngagementBody) -> Transmit:
         ttl = len(self.core.component()) + HOPS_SPARE
         return Transmit(dst, Relay(self.core.host, dst, ttl, body))
@@ -122,7 +126,7 @@ class Bench:
         """Bring a member `bob` of a view that `ann` proposes into a phase."""
         id, members = (5, "ann"), ("ann", "bob")
         if phase is not STABLE:
-            self.hear("ann", Prepare(id, members))
+            self.hear("ann", proposal(id, *members))
         if phase is EXCHANGING:
             self.tell(Info("entry of bob"))
             self.hear("ann", commit(id, {"ann": (1, "ann"), "bob": self.core.view.id}))
@@ -131,12 +135,26 @@ class Bench:
 
 
 def _chatter(effect: Effect) -> bool:
-    return isinstance(effect, Transmit) and isinstance(effect.frame, (Hello, Adverts))
+    """Hellos, adverts, and that something has come."""
+    if not isinstance(effect, Transmit):
+        return False
+    frame = effect.frame
+    return not isinstance(frame, Relay) or isinstance(frame.body, Got)
+
+
+def proposal(id: ViewId, *members: str) -> Prepare:
+    """A proposal in which all are children of the leader."""
+    return Prepare(id, 1, members, (members.index(id[1]),) * len(members), 1)
+
+
+def answer(id: ViewId, host: str, view: ViewId, entry: Any = None) -> Ready:
+    return Ready(id, 1, {host: (*view, 1)}, {host: entry or f"entry of {host}"})
 
 
 def commit(id: ViewId, from_views: dict[str, ViewId]) -> Commit:
     entries = {host: f"entry of {host}" for host in from_views}
-    return Commit(id, tuple(from_views), from_views, entries)
+    origins = {host: (*view, 1) for host, view in from_views.items()}
+    return Commit(id, 1, tuple(from_views), origins, entries)
 
 
 def ann_leads(*peers: str) -> tuple[Bench, ViewId]:
@@ -148,7 +166,7 @@ def ann_leads(*peers: str) -> tuple[Bench, ViewId]:
     assert effects == [
         Floor(2),
         Freeze(id),
-        *[bench.says(peer, Prepare(id, members)) for peer in peers],
+        *[bench.says(peer, proposal(id, *members)) for peer in peers],
     ]
     return bench, id
 
@@ -158,7 +176,7 @@ def committed(*peers: str) -> tuple[Bench, ViewId, Commit]:
     bench, id = ann_leads(*peers)
     bench.tell(Info("entry of ann"))
     for peer in peers:
-        bench.hear(peer, Ready(id, (1, peer), f"entry of {peer}"))
+        bench.hear(peer, answer(id, peer, (1, peer)))
     assert bench.core.phase is EXCHANGING
     return bench, id, commit(id, {host: (1, host) for host in ("ann", *peers)})
 
@@ -173,7 +191,7 @@ def test_every_row_of_the_table_has_a_test_here() -> None:
 
 def play(bench: Bench, cause: Cause) -> list[Effect]:
     if cause is Cause.PREPARED_FOR:
-        return bench.hear("ann", Prepare((6, "ann"), ("ann", "bob")))
+        return bench.hear("ann", proposal((6, "ann"), "ann", "bob"))
     if cause is Cause.COMMITTED:
         bench.tell(Info("entry of bob"))
         return bench.hear("ann", commit((5, "ann"), {"ann": (1, "ann"), "bob": (1, "bob")}))
@@ -244,30 +262,83 @@ def test_a_host_starts_alone_above_all_it_ever_promised() -> None:
     assert bench.wait(SETTLE * 5) == [], "and has nothing to propose"
 
 
-def test_ready_comes_when_the_host_has_stopped_and_again_when_asked() -> None:
+def test_ready_comes_when_the_host_has_stopped_and_again_until_its_parent_has_it() -> None:
     bench = Bench("bob", "ann")
     id = bench.reach(PREPARED)
-    prepare = Prepare(id, ("ann", "bob"))
-    assert bench.hear("ann", prepare) == [], "the host has not stopped yet"
-    ready = [bench.says("ann", Ready(id, (1, "bob"), "mine"))]
+    assert bench.wait(RETRY) == [], "the host has not stopped yet"
+    ready = [bench.says("ann", answer(id, "bob", (1, "bob"), "mine"))]
     assert bench.tell(Info("mine")) == ready
     assert bench.tell(Info("other")) == [], "one entry for one freeze"
-    assert bench.hear("ann", prepare) == ready
-    assert bench.wait(RETRY) == ready, "and it asks for the leader's word"
+    assert bench.wait(RETRY) == ready
+    bench.hear("ann", Got(id, ANSWERED))
+    assert bench.wait(RETRY) == []
+    asked = bench.says("ann", Got(id, ASKED))
+    assert asked in bench.acks(POLLS * RETRY), "it asks for the leader's word"
+
+
+def test_who_is_asked_asks_those_below_and_answers_for_them() -> None:
+    bench = Bench("bob", "ann", "cat", "dan")
+    id, members = (5, "ann"), ("ann", "bob", "cat", "dan", "eve")
+    body = Prepare(id, 1, members, (0, 0, 1, 1, 2), 3)
+    down = [bench.says(child, body) for child in ("cat", "dan")]
+    assert bench.hear("cat", body) == [], "of all members only its parent may ask"
+    assert bench.hear("ann", body) == [Floor(5), Freeze(id), *down]
+    bench.hear("dan", Got(id, ASKED))
+    assert bench.wait(RETRY) == [down[0]], "who has not said to have it is asked again"
+    bench.tell(Info("entry of bob"))
+    below = Ready(id, 1, {"cat": (1, "cat", 1), "eve": (1, "eve", 1)}, {"cat": 1, "eve": 2})
+    assert bench.hear("cat", below) == []
+    (up,) = bench.hear("dan", answer(id, "dan", (1, "dan")))
+    assert isinstance(up, Transmit)
+    assert isinstance(up.frame, Relay)
+    assert up.to == up.frame.dst == "ann"
+    assert sorted(up.frame.body.origins) == sorted(up.frame.body.entries) == [*members[1:]]
+    decided = commit(id, {host: (1, host) for host in members})
+    down = [bench.says(child, decided) for child in ("cat", "dan")]
+    assert bench.hear("ann", decided)[:2] == down
+    bench.hear("cat", Got(id, DECIDED))
+    assert bench.wait(RETRY) == down[1:]
+    assert bench.hear("dan", Got(id, ASKED)) == down[1:]
+    assert bench.hear("zoe", Got((4, "ann"), ASKED)) == []
+
+
+def test_who_goes_on_lets_those_below_go_on_too() -> None:
+    bench = Bench("bob", "ann", "cat")
+    id = (5, "ann")
+    bench.hear("ann", Prepare(id, 1, ("ann", "bob", "cat"), (0, 0, 1), 2))
+    assert bench.hear("cat", Abort(id)) == [], "what is below says nothing"
+    assert bench.hear("ann", Abort(id)) == [bench.says("cat", Abort(id)), Thaw(id)]
+    assert bench.hear("cat", Got(id, ASKED)) == [bench.says("cat", Abort(id))]
+
+
+@pytest.mark.parametrize("parents", [(0,), (0, 7), (0, -1)])
+def test_a_proposal_without_a_parent_for_each_is_dropped(parents: tuple[int, ...]) -> None:
+    bench = Bench("bob", "ann")
+    assert bench.hear("ann", Prepare((5, "ann"), 1, ("ann", "bob"), parents, 1)) == []
+    assert bench.core.phase is STABLE
+
+
+def test_what_an_earlier_life_of_a_leader_was_answered_does_not_count() -> None:
+    bench, id = ann_leads("bob")
+    bench.tell(Info("entry of ann"))
+    late = msgspec.structs.replace(answer(id, "bob", (1, "bob")), life=0)
+    assert bench.hear("bob", late) == [bench.says("bob", Abort(id))]
+    assert bench.core.phase is PREPARED
 
 
 def test_a_freeze_for_a_greater_proposal_wants_a_new_entry() -> None:
     bench = Bench("bob", "ann")
     bench.reach(PREPARED)
     bench.tell(Info("old"))
-    bench.hear("ann", Prepare((6, "ann"), ("ann", "bob")))
-    assert bench.tell(Info("new")) == [bench.says("ann", Ready((6, "ann"), (1, "bob"), "new"))]
+    bench.hear("ann", proposal((6, "ann"), "ann", "bob"))
+    again = answer((6, "ann"), "bob", (1, "bob"), "new")
+    assert bench.tell(Info("new")) == [bench.says("ann", again)]
 
 
 def test_a_lesser_proposal_is_refused_with_what_was_promised() -> None:
     bench = Bench("bob", "ann")
     bench.reach(PREPARED)
-    lesser = Prepare((4, "ann"), ("ann", "bob"))
+    lesser = proposal((4, "ann"), "ann", "bob")
     assert bench.hear("ann", lesser) == [bench.says("ann", Nack((4, "ann"), (5, "ann")))]
     bench.hear("ann", Abort((4, "ann")))
     assert bench.core.phase is PREPARED, "an abort is for its own proposal"
@@ -279,7 +350,7 @@ def test_who_gave_up_waiting_says_so() -> None:
     bench.tell(Info("entry of bob"))
     bench.hear("ann", Abort(id))
     nack = [bench.says("ann", Nack(id, id))]
-    assert bench.hear("ann", Prepare(id, ("ann", "bob"))) == nack
+    assert bench.hear("ann", proposal(id, "ann", "bob")) == nack
     assert bench.hear("ann", commit(id, {"ann": (1, "ann"), "bob": (1, "bob")})) == nack
 
 
@@ -287,7 +358,7 @@ def test_repeats_of_what_is_done_are_harmless() -> None:
     bench = Bench("bob", "ann")
     id = bench.reach(EXCHANGING)
     repeats = [
-        Prepare(id, ("ann", "bob")),
+        proposal(id, "ann", "bob"),
         commit(id, {"ann": (1, "ann"), "bob": (1, "bob")}),
     ]
     assert [bench.hear("ann", body) for body in repeats] == [[], []]
@@ -306,7 +377,7 @@ def test_an_exchange_of_another_view_installs_nothing() -> None:
 
 def test_peers_from_the_same_view_are_not_fresh() -> None:
     bench = Bench("bob", "ann", "cat")
-    bench.hear("ann", Prepare((5, "ann"), ("ann", "bob", "cat")))
+    bench.hear("ann", proposal((5, "ann"), "ann", "bob", "cat"))
     bench.tell(Info("entry of bob"))
     body = commit((5, "ann"), {"ann": (3, "ann"), "bob": (1, "bob"), "cat": (1, "bob")})
     (exchange,) = bench.hear("ann", body)
@@ -318,22 +389,22 @@ def test_peers_from_the_same_view_are_not_fresh() -> None:
 def test_a_view_that_was_skipped_is_no_view_one_comes_from() -> None:
     bench = Bench("bob", "ann")
     bench.reach(EXCHANGING)
-    bench.hear("ann", Prepare((6, "ann"), ("ann", "bob")))
+    bench.hear("ann", proposal((6, "ann"), "ann", "bob"))
     assert bench.tell(Exchanged((5, "ann"))) == [], "too late"
-    assert bench.tell(Info("e")) == [bench.says("ann", Ready((6, "ann"), (1, "bob"), "e"))]
+    assert bench.tell(Info("e")) == [bench.says("ann", answer((6, "ann"), "bob", (1, "bob"), "e"))]
 
 
 def test_a_leader_out_of_reach_is_promised_nothing() -> None:
     bench = Bench("bob", "ann")
-    assert bench.hear("abe", Prepare((9, "abe"), ("abe", "bob"))) == []
-    assert bench.hear("ann", Prepare((9, "ann"), ("ann",))) == [], "nor one that leads others"
+    assert bench.hear("abe", proposal((9, "abe"), "abe", "bob")) == []
+    assert bench.hear("ann", proposal((9, "ann"), "ann")) == [], "nor one that leads others"
     assert bench.core.promised == (1, "bob")
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        Prepare((9, "ann"), ("ann", "bob", "cat")),
+        proposal((9, "ann"), "ann", "bob", "cat"),
         Abort((5, "ann")),
         commit((5, "ann"), {"ann": (1, "ann"), "bob": (1, "bob")}),
     ],
@@ -348,8 +419,8 @@ def test_only_a_leader_speaks_for_its_proposals(body: EngagementBody) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        Commit((5, "ann"), ("ann", "bob"), {"ann": (1, "ann")}, {"ann": 1, "bob": 2}),
-        Commit((5, "ann"), ("ann", "bob"), {"ann": (1, "ann"), "bob": (1, "bob")}, {}),
+        Commit((5, "ann"), 1, ("ann", "bob"), {"ann": (1, "ann", 1)}, {"ann": 1, "bob": 2}),
+        Commit((5, "ann"), 1, ("ann", "bob"), {"ann": (1, "ann", 1), "bob": (1, "bob", 1)}, {}),
     ],
 )
 def test_a_commit_that_is_not_whole_is_dropped(body: Commit) -> None:
@@ -367,7 +438,7 @@ def test_nobody_is_frozen_for_longer_than_the_bound_whatever_is_proposed() -> No
         effects = bench.wait(PREPARED_MAX // 2)
         if THAWED[0].__class__ in [effect.__class__ for effect in effects]:
             break
-        bench.hear("ann", Prepare((number, "ann"), ("ann", "bob")))
+        bench.hear("ann", proposal((number, "ann"), "ann", "bob"))
         assert bench.core.phase is PREPARED
     assert bench.now - start <= FROZEN_MAX + PREPARED_MAX // 2
     assert bench.core.phase is STABLE
@@ -401,29 +472,29 @@ def test_only_the_least_name_leads() -> None:
 
 def test_a_prepare_is_sent_again_to_those_who_are_not_ready() -> None:
     bench, id = ann_leads("bob", "cat")
-    bench.hear("bob", Ready(id, (1, "bob"), "entry of bob"))
-    again = [bench.says("cat", Prepare(id, ("ann", "bob", "cat")))]
+    bench.hear("bob", answer(id, "bob", (1, "bob")))
+    again = [bench.says("cat", proposal(id, "ann", "bob", "cat"))]
     assert [effect for effect in bench.wait(RETRY) if isinstance(effect, Transmit)] == again
 
 
 def test_when_all_are_ready_everyone_gets_the_same_commit() -> None:
     bench, id = ann_leads("bob", "cat")
     assert bench.tell(Info("entry of ann")) == []
-    assert bench.hear("bob", Ready(id, (1, "bob"), "entry of bob")) == []
-    assert bench.hear("eve", Ready(id, (1, "eve"), "entry of eve")) == [], "who is not asked"
+    assert bench.hear("bob", answer(id, "bob", (1, "bob"))) == []
+    assert bench.hear("eve", answer(id, "eve", (1, "eve"))) == [], "who is not asked"
     body = commit(id, {host: (1, host) for host in ("ann", "bob", "cat")})
-    assert bench.hear("cat", Ready(id, (1, "cat"), "entry of cat")) == [
+    assert bench.hear("cat", answer(id, "cat", (1, "cat"))) == [
         bench.says("bob", body),
         bench.says("cat", body),
         Exchange(View(id, body.members), body.entries, ("bob", "cat")),
     ]
-    changed = Ready(id, (1, "bob"), "changed")
+    changed = answer(id, "bob", (1, "bob"), "changed")
     assert bench.hear("bob", changed) == [bench.says("bob", body)], "made once"
 
 
 def test_one_who_waits_for_a_dead_proposal_is_freed() -> None:
     bench = Bench("ann", "bob")
-    stray = Ready((9, "ann"), (1, "bob"), "entry")
+    stray = answer((9, "ann"), "bob", (1, "bob"), "entry")
     assert bench.hear("bob", stray) == [bench.says("bob", Abort((9, "ann")))]
 
 
@@ -471,7 +542,7 @@ def test_a_greater_leader_takes_over() -> None:
     bench.hear_hello("abe")
     effects = bench.show("abe", (1, "abe"))
     assert effects == [bench.says("bob", Abort(id)), Thaw(id)]
-    taken = bench.hear("abe", Prepare((8, "abe"), ("abe", "ann", "bob")))
+    taken = bench.hear("abe", proposal((8, "abe"), "abe", "ann", "bob"))
     assert taken == [Floor(8), Freeze((8, "abe"))]
 
 
@@ -525,20 +596,20 @@ def test_what_was_committed_and_not_seen_home_is_proposed_anew() -> None:
     bench.show("cat", (1, "cat"))
     bench.wait(SETTLE)
     bench.tell(Info("entry of ann"))
-    bench.hear("bob", Ready((3, "ann"), id, "entry of bob"))
-    bench.hear("cat", Ready((3, "ann"), (1, "cat"), "entry of cat"))
+    bench.hear("bob", answer((3, "ann"), "bob", id))
+    bench.hear("cat", answer((3, "ann"), "cat", (1, "cat")))
     assert bench.core.phase is EXCHANGING
     bench.hear_hello("abe")
     bench.show("abe", (1, "abe"))
-    bench.hear("abe", Prepare((8, "abe"), ("abe", "ann", "bob", "cat")))
+    bench.hear("abe", proposal((8, "abe"), "abe", "ann", "bob", "cat"))
     assert bench.hear_hello("abe", heard=False) == [Thaw((8, "abe"))]
     bench.hear_hello("cat", heard=False)
     assert bench.core.component() == bench.core.view.members == ("ann", "bob")
     again = (9, "ann")
-    prepare = bench.says("bob", Prepare(again, ("ann", "bob")))
+    prepare = bench.says("bob", proposal(again, "ann", "bob"))
     assert bench.wait(SETTLE) == [Floor(9), Freeze(again), prepare]
     bench.tell(Info("entry of ann"))
-    bench.hear("bob", Ready(again, id, "entry of bob"))
+    bench.hear("bob", answer(again, "bob", id))
     bench.tell(Exchanged(again))
     bench.show("bob", again)
     assert bench.wait(PREPARED_MAX) == [], "once is enough"
@@ -608,11 +679,13 @@ def test_bodies_of_other_protocols_ride_along() -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        Hello("ann", 1, 2, {"bob": 1}, {"ann": 3}, (1.0, 2.0)),
+        Hello("ann", 1, 2, {"bob": 1}, (1 << 64) - 1, (1.0, 2.0)),
+        Known({"ann": 3}),
+        Got((2, "ann"), DECIDED),
         Adverts((Advert("ann", 3, ("bob",), (1, "ann")),)),
         Relay("ann", "bob", 3, None),
-        Prepare((2, "ann"), ("ann", "bob")),
-        Ready((2, "ann"), (1, "bob"), None),
+        proposal((2, "ann"), "ann", "bob"),
+        answer((2, "ann"), "bob", (1, "bob")),
         Nack((2, "ann"), (3, "bob")),
         commit((2, "ann"), {"ann": (1, "ann")}),
         Abort((2, "ann")),

@@ -5,14 +5,16 @@ import pytest
 from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.links import (
     ADVERTS_MAX,
+    DRAW_US,
+    FLOOD_US,
     FORGET,
     HOPS_SPARE,
     HOSTS_MAX,
     LIVES,
     Links,
 )
-from nomospace.protocols.messages import Advert, Adverts, Hello, Relay
-from nomospace.protocols.pace import BEATS_MIN, HEARTBEAT, HEARTBEAT_MIN, LOSS, LOSS_MAX, Pace
+from nomospace.protocols.messages import Advert, Adverts, Hello, Known, Relay
+from nomospace.protocols.pace import BEATS_MIN, FEW, HEARTBEAT, HEARTBEAT_MIN, LOSS, LOSS_MAX, Pace
 from nomospace.protocols.policy import Announced, NotAPosition, Policy, Position
 
 ME = {"ann": 1}
@@ -31,14 +33,22 @@ def hello(
     life: int = 1,
     beat: int = 1,
     heard: dict[str, int] | None = None,
-    vector: dict[str, int] | None = None,
+    digest: int | None = None,
     info: object = None,
     loss: int = LOSS,
     now: int = 0,
 ) -> list[Effect]:
+    """A hello of one that holds the same adverts, or others."""
     effects: list[Effect] = []
-    frame = Hello(host, life, beat, ME if heard is None else heard, vector or {}, info, loss)
+    same = links._digest if digest is None else digest
+    frame = Hello(host, life, beat, ME if heard is None else heard, same, info, loss)
     links.hear_hello(host, frame, now, effects)
+    return effects
+
+
+def known(links: Links, neighbour: str, vector: dict[str, int], now: int = 0) -> list[Effect]:
+    effects: list[Effect] = []
+    links.hear_known(neighbour, Known(vector), now, effects)
     return effects
 
 
@@ -65,14 +75,14 @@ def test_a_hello_goes_to_all_with_every_heartbeat() -> None:
     for beat in (1, 2):
         effects: list[Effect] = []
         links.tick(links.deadline(), effects)
-        version = 10 * LIVES + 3
-        assert effects == [Transmit(None, Hello("ann", 3, beat, {}, {"ann": version}))]
+        assert effects == [Transmit(None, Hello("ann", 3, beat, {}, links._digest))]
     assert links.deadline() == 10 + 2 * HEARTBEAT
 
 
 def test_who_is_new_gets_a_hello_at_once_and_who_hears_us_is_linked() -> None:
     links = start()
-    assert hello(links, heard={}) == [Transmit("bob", Hello("ann", 1, 2, {"bob": 1}, {"ann": 1}))]
+    alone = links._digest
+    assert hello(links, heard={}) == [Transmit("bob", Hello("ann", 1, 2, {"bob": 1}, alone))]
     assert listed(links) == ()
     advert = Advert("ann", 7 * LIVES + 1, ("bob",), (1, "ann"))
     assert hello(links, beat=2, now=7) == [Transmit("bob", Adverts((advert,)))]
@@ -81,8 +91,7 @@ def test_who_is_new_gets_a_hello_at_once_and_who_hears_us_is_linked() -> None:
 def test_a_hello_that_says_nothing_new_costs_nothing() -> None:
     links = start()
     hello(links)
-    known = dict(links._vector)
-    assert hello(links, beat=2, vector=known, now=5) == []
+    assert hello(links, beat=2, now=5) == []
     assert links.neighbours["bob"].at == 5
 
 
@@ -127,7 +136,7 @@ def test_a_host_keeps_the_pace_it_was_given_and_says_so() -> None:
     links = Links("ann", life=1, pace=pace, view=(1, "ann"), now=0)
     effects: list[Effect] = []
     links.tick(0, effects)
-    assert effects == [Transmit(None, Hello("ann", 1, 1, {}, {"ann": 1}, None, 400_000))]
+    assert effects == [Transmit(None, Hello("ann", 1, 1, {}, links._digest, None, 400_000))]
     assert links.deadline() == 100_000
 
 
@@ -153,8 +162,8 @@ def test_a_neighbour_is_gone_after_the_silence_that_it_named(said: int, counts: 
 def test_frames_under_a_false_or_own_name_are_dropped() -> None:
     links = start()
     effects: list[Effect] = []
-    assert not links.hear_hello("eve", Hello("bob", 1, 1, ME, {}), 0, effects)
-    assert not links.hear_hello("ann", Hello("ann", 1, 1, ME, {}), 0, effects)
+    assert not links.hear_hello("eve", Hello("bob", 1, 1, ME, 0), 0, effects)
+    assert not links.hear_hello("ann", Hello("ann", 1, 1, ME, 0), 0, effects)
     assert effects == adverts(links, "eve", says("bob", "ann")) == []
     assert links.neighbours == {}
 
@@ -191,19 +200,82 @@ def test_news_is_passed_on_to_the_other_links_once() -> None:
     assert adverts(links, "cat", news) == []
 
 
-def test_a_hello_is_answered_with_what_its_sender_lacks() -> None:
+def test_news_is_not_passed_on_to_those_who_are_told_by_its_bringer() -> None:
+    links = start()
+    for name in ("bob", "cat", "dan"):
+        hello(links, name)
+    adverts(links, "bob", says("bob", "ann", "cat"))
+    news = says("eve", "bob")
+    assert adverts(links, "bob", news) == [Transmit("dan", Adverts((news,)))]
+
+
+def test_among_many_news_waits_for_the_next_flood_and_goes_in_one_frame() -> None:
+    links = start()
+    for name in ("bob", "cat"):
+        hello(links, name)
+    names = [f"h{number:03}" for number in range(FEW)]
+    adverts(links, "bob", *[says(name) for name in names])
+    first, second, third = (says(name, version=6) for name in names[:3])
+    assert adverts(links, "bob", first, now=5) == []
+    assert adverts(links, "bob", second, now=FLOOD_US) == []
+    at = links.deadline()
+    assert FLOOD_US < at <= HEARTBEAT // 4
+    effects: list[Effect] = []
+    links.tick(at, effects)
+    assert effects == [Transmit("cat", Adverts((first, second)))]
+    assert adverts(links, "bob", third, now=HEARTBEAT // 2) == [
+        Transmit("cat", Adverts((third,)))
+    ], "what comes in a quiet time goes on at once"
+
+
+def test_the_graph_of_many_is_drawn_after_a_pause() -> None:
+    links = start()
+    hello(links)
+    names = [f"h{number:03}" for number in range(2 * FEW)]
+    adverts(links, "bob", says("bob", "ann", *names), *[says(name, "bob") for name in names])
+    assert len(links.component) == 2 * FEW + 2
+    adverts(links, "bob", says(names[0], version=6), now=1)
+    assert links.reaches(names[0])
+    links.tick(links.deadline(), [])
+    assert links.deadline() < HEARTBEAT
+    links.tick(DRAW_US * 2 * FEW, [])
+    assert not links.reaches(names[0])
+
+
+def test_who_holds_other_adverts_is_told_which_are_known() -> None:
+    links = start()
+    vector = {"ann": LIVES + 1}
+    assert hello(links, digest=7, now=1)[1:] == [
+        Transmit("bob", Known({"ann": 1})),
+        Transmit("bob", Adverts((Advert("ann", LIVES + 1, ("bob",), (1, "ann")),))),
+    ]
+    assert hello(links, digest=7, beat=2, now=2) == [Transmit("bob", Known(vector))]
+
+
+def test_among_many_who_differs_is_told_only_when_no_news_comes_any_more() -> None:
+    links = start()
+    hello(links)
+    names = [f"h{number:03}" for number in range(FEW)]
+    adverts(links, "bob", says("bob", "ann", *names), *[says(name, "bob") for name in names])
+    assert hello(links, digest=7, beat=2, now=links.pace.settle - 1) == []
+    told = hello(links, digest=7, beat=3, now=links.pace.settle)
+    assert [type(one.frame) for one in told if isinstance(one, Transmit)] == [Known]
+
+
+def test_a_neighbour_is_sent_what_it_lacks() -> None:
     links = start()
     hello(links)
     two = [says("bob", "ann", "cat"), says("cat", "bob")]
     adverts(links, "bob", *two, says("far"))
     mine = links.adverts["ann"]
-    assert hello(links, beat=2) == [Transmit("bob", Adverts((mine, *two)))]
-    known = {"ann": mine.version, "bob": 5, "cat": 5}
-    assert hello(links, beat=3, vector=known) == [], "who is out of reach is no news"
-    assert hello(links, beat=4, vector={**known, "cat": 4}) == [Transmit("bob", Adverts((two[1],)))]
-    assert hello(links, beat=5, vector={**known, "far": 4}) == [
+    assert known(links, "bob", {}) == [Transmit("bob", Adverts((mine, *two)))]
+    vector = {"ann": mine.version, "bob": 5, "cat": 5}
+    assert known(links, "bob", vector) == [], "who is out of reach is no news"
+    assert known(links, "bob", {**vector, "cat": 4}) == [Transmit("bob", Adverts((two[1],)))]
+    assert known(links, "bob", {**vector, "far": 4}) == [
         Transmit("bob", Adverts((says("far"),)))
     ], "but older news of it may hide a life of it that is near"
+    assert known(links, "eve", {}) == [], "of whom nothing was heard"
 
 
 def test_many_adverts_go_in_several_frames() -> None:
@@ -213,17 +285,27 @@ def test_many_adverts_go_in_several_frames() -> None:
     adverts(links, "bob", says("bob", "ann", *names), *[says(name, "bob") for name in names])
     parts = [
         len(effect.frame.adverts)
-        for effect in hello(links, beat=2)
+        for effect in known(links, "bob", {})
         if isinstance(effect, Transmit) and isinstance(effect.frame, Adverts)
     ]
     assert parts == [ADVERTS_MAX, 2]
+
+
+def test_the_tree_has_for_each_the_place_of_its_parent() -> None:
+    links = start()
+    for name in ("bob", "cat"):
+        hello(links, name)
+    adverts(links, "bob", says("bob", "ann", "dan"), says("cat", "ann", "dan"))
+    adverts(links, "cat", says("dan", "bob", "cat", "eve"), says("eve", "dan"))
+    assert links.component == ("ann", "bob", "cat", "dan", "eve")
+    assert links.tree() == ((0, 0, 0, 1, 3), 3)
 
 
 def test_traces_of_an_earlier_life_are_outbid() -> None:
     links = start()
     trace = 9_000 * LIVES + 200  # of life 200, before the lives were counted anew
     hello(links)
-    hello(links, beat=2, vector={"ann": trace})
+    known(links, "bob", {"ann": trace})
     assert links.adverts["ann"].version > trace
     adverts(links, "bob", Advert("ann", 20_000 * LIVES + 200, (), (9, "ann")))
     mine = links.adverts["ann"]
@@ -284,15 +366,16 @@ def test_who_is_long_out_of_reach_is_forgotten() -> None:
     assert "far" in links.adverts
     links.tick(FORGET + HEARTBEAT, [])
     assert sorted(links.adverts) == ["ann", "bob"]
-    assert sorted(links._vector) == ["ann", "bob"]
+    assert sorted(links._known()) == ["ann", "bob"]
 
 
 def test_adverts_are_bounded_and_those_in_reach_stay() -> None:
     links = start()
     hello(links)
     adverts(links, "bob", says("bob", "ann"), says("old"), now=1)
+    links.tick(HEARTBEAT, [])
     for number in range(HOSTS_MAX):
-        adverts(links, "bob", says(f"h{number}"), now=2)
+        adverts(links, "bob", says(f"h{number}"), now=HEARTBEAT + 1)
     assert len(links.adverts) == HOSTS_MAX
     assert {"ann", "bob", f"h{HOSTS_MAX - 1}"} <= links.adverts.keys()
     assert "old" not in links.adverts

@@ -123,7 +123,7 @@ def test_opening_again_forgets_what_was_under_way_and_closing_too() -> None:
     here.close("b")
     assert "b" not in here
     assert here.idle()
-    assert here.sessions() == {}
+    assert list(here) == []
     assert here.receive("b", Ack((2, "a"), 1), now=1) == ([], None)
 
 

@@ -34,12 +34,14 @@ from nomospace.wire import (
     encode_row,
     encode_ruling,
 )
+from nomospace.wire.frames import FRAME_VERSION
 from nomospace.wire.packing import Unfit, pack, pack_deep, read_deep, unpack
 from nomospace.wire.slots import CARRIED, CHANGES, FRAMES, RELAYED, STREAMED
 from nomospace.wire.values import pack_term, thaw, unpack_term
 from tests.unit.wire.made import example
 
-FRAME = Hello("ward", 1, 5, {"lab": 1}, {"lab": 9}, (0.5, 1.5))
+V = bytes([FRAME_VERSION])
+FRAME = Hello("ward", 1, 5, {"lab": 1}, 9, (0.5, 1.5))
 
 
 def attempt(decode: Callable[[bytes], Any], kind: type[NomospaceError], data: bytes) -> bool:
@@ -109,8 +111,8 @@ def test_garbled_records(seed: int) -> None:
 @settings(max_examples=300)
 @given(st.binary(max_size=200), st.booleans())
 def test_random_bytes(data: bytes, has_version: bool) -> None:
+    attempt(decode_frame, BadFrame, V + data if has_version else data)
     data = b"\1" + data if has_version else data
-    attempt(decode_frame, BadFrame, data)
     for decode in (decode_change, decode_row, decode_ruling, decode_snapshot):
         attempt(decode, BadRecord, data)
 
@@ -139,30 +141,30 @@ def test_a_part_of_another_kind(data: st.DataObject) -> None:
             continue
         at[place] = data.draw(PLAIN)
         break
-    attempt(decode_frame, BadFrame, b"\1" + pack(raw))
+    attempt(decode_frame, BadFrame, V + pack(raw))
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b"\1" + b"\x91" * 100_000,
-        b"\1" + b"\x81" * 100_000,
-        b"\1" + b"\x81\xa1a" * 100_000,
-        b"\1\x92\xa6parcel" + b"\x91" * 200_000,
-        b"\1\xdd\xff\xff\xff\xff",
-        b"\1\xdf\xff\xff\xff\xff" + b"\x01" * 50,
-        b"\1\xc6\xff\xff\xff\xff",
-        b"\1\xdb\xff\xff\xff\xff",
-        b"\1" + b"\xdc\xff\xff" * 900,
-        b"\1" + b"\x91" * 3_000 + b"\xdd\xff\xff\xff\xff",
-        b"\1" + b"\x91" * 2_010 + b"\xdb\xff\xff\xff\xff",
-        b"\1" + b"\x91" * 2_010 + b"\xc1",
-        b"\1" + b"\x91" * 2_010 + b"\xa1\xff",
-        b"\1" + b"\x91" * 2_010 + b"\xcb\0",
-        b"\1" + b"\x91" * 2_010 + b"\0\0",
-        b"\1" + b"\x91" * 2_010 + b"\x81\1\1",
-        b"\1" + b"\x91" * 2_010 + b"\xc7\x05\x01hello",
-        b"\1" + b"\x91" * 2_010 + b"\xdc",
+        V + b"\x91" * 100_000,
+        V + b"\x81" * 100_000,
+        V + b"\x81\xa1a" * 100_000,
+        V + b"\x92\xa6parcel" + b"\x91" * 200_000,
+        V + b"\xdd\xff\xff\xff\xff",
+        V + b"\xdf\xff\xff\xff\xff" + b"\x01" * 50,
+        V + b"\xc6\xff\xff\xff\xff",
+        V + b"\xdb\xff\xff\xff\xff",
+        V + b"\xdc\xff\xff" * 900,
+        V + b"\x91" * 3_000 + b"\xdd\xff\xff\xff\xff",
+        V + b"\x91" * 2_010 + b"\xdb\xff\xff\xff\xff",
+        V + b"\x91" * 2_010 + b"\xc1",
+        V + b"\x91" * 2_010 + b"\xa1\xff",
+        V + b"\x91" * 2_010 + b"\xcb\0",
+        V + b"\x91" * 2_010 + b"\0\0",
+        V + b"\x91" * 2_010 + b"\x81\1\1",
+        V + b"\x91" * 2_010 + b"\xc7\x05\x01hello",
+        V + b"\x91" * 2_010 + b"\xdc",
     ],
 )
 def test_hostile_shapes_cost_little(data: bytes) -> None:
@@ -184,7 +186,7 @@ LARGE = FRAME_BYTES_MAX - 16
 )
 def test_a_large_frame_of_tiny_parts_is_not_unpacked(parts: bytes) -> None:
     """An empty list is one byte on the wire and seventy in memory."""
-    data = b"\1\xdd" + (LARGE // len(parts)).to_bytes(4, "big") + parts * (LARGE // len(parts))
+    data = V + b"\xdd" + (LARGE // len(parts)).to_bytes(4, "big") + parts * (LARGE // len(parts))
     with pytest.raises(BadFrame, match="more than 1,000,000 lists and maps"):
         decode_frame(data)
 
@@ -199,7 +201,7 @@ def test_a_large_frame_of_texts_is() -> None:
 
 
 def test_a_large_frame_that_breaks_off() -> None:
-    data = b"\1\xdd" + LARGE.to_bytes(4, "big") + b"\xd9\xff" + b"\x90" * 2_000_000
+    data = V + b"\xdd" + LARGE.to_bytes(4, "big") + b"\xd9\xff" + b"\x90" * 2_000_000
     for cut in (0, 1, 300):
         assert not attempt(decode_frame, BadFrame, data[: len(data) - cut] + b"\xdb\0")
 
@@ -210,7 +212,7 @@ def test_frames_in_frames_without_end() -> None:
         frame = Relayed("d", "s", frame)
     raw = unpack(pack(Parcel(1, None)))
     raw[2] = unpack(pack(frame))
-    assert not attempt(decode_frame, BadFrame, b"\1" + pack(raw))
+    assert not attempt(decode_frame, BadFrame, V + pack(raw))
 
 
 # -- terms -------------------------------------------------------------------------------------
@@ -335,10 +337,12 @@ def test_a_frame_past_the_limit() -> None:
 
 
 def test_newer_versions_are_refused_with_both_numbers() -> None:
-    with pytest.raises(NewerFrame, match="version 2 came, and this host knows version 1 at most"):
-        decode_frame(b"\2" + encode_frame(FRAME)[1:])
+    with pytest.raises(NewerFrame, match="version 3 came, and this host knows version 2 at most"):
+        decode_frame(b"\3" + encode_frame(FRAME)[1:])
     with pytest.raises(NewerRecord, match="upgrade nomospace") as caught:
         decode_row(b"\7" + b"anything")
     assert (caught.value.version, caught.value.known) == (7, 1)
+    with pytest.raises(BadFrame, match="of version 1, and this host knows 2 only"):
+        decode_frame(b"\1" + encode_frame(FRAME)[1:])
     assert not attempt(decode_frame, BadFrame, b"\0" + encode_frame(FRAME)[1:])
     assert not attempt(decode_frame, BadFrame, b"")

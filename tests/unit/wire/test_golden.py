@@ -8,6 +8,7 @@ from nomospace.protocols.pace import LOSS
 from nomospace.protocols.spaces import Row
 from nomospace.wire import BadRecord, decode_frame, decode_row, encode_frame, encode_row
 from nomospace.wire.blobs import build
+from nomospace.wire.frames import FRAME_VERSION
 from nomospace.wire.packing import pack, unpack
 from nomospace.wire.slots import SHAPES
 from tests.unit.wire.golden import KINDS, name, recorded, written
@@ -49,7 +50,8 @@ def test_a_field_may_be_added_at_the_end() -> None:
 
 def test_a_hello_that_names_no_loss_keeps_the_usual_pace() -> None:
     """Hosts of a version that could not choose one are in a group with those that can."""
-    hello = Hello("ward", 1, 5, {"lab": 1}, {"lab": 9}, None, 400_000)
+    hello = Hello("ward", 1, 5, {"lab": 1}, (1 << 63) - 1, None, 400_000)
     raw = unpack(encode_frame(hello)[1:])
     assert raw[-1] == 400_000
-    assert decode_frame(b"\1" + pack(raw[:-1])) == msgspec.structs.replace(hello, loss=LOSS)
+    short = bytes([FRAME_VERSION]) + pack(raw[:-1])
+    assert decode_frame(short) == msgspec.structs.replace(hello, loss=LOSS)
