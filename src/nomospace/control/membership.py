@@ -73,6 +73,8 @@ class TooOld(CallerError):
         )
 
 
+_LEAVE: Final = Leave()
+
 Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
 
@@ -219,18 +221,17 @@ class Membership:
         due_at: int | None,
         before: tuple[Change, ...],
     ) -> None:
-        self.seq += 1
+        self.seq = seq = self.seq + 1
         at = len(effects)
-        law = self.law
+        effects.append(_LEAVE)  # the record takes its place when all is told
+        law, home = self.law, self.home
         rule: str | None = None
         operations: tuple[Term, ...] = ()
         stopped: Stop | None = None
         delta: list[Change] = []
         unmet: list[int] = []
         try:
-            outcome = law.act(
-                event.kind, self.home, event.args, self.state, self.obligations, now, [0]
-            )
+            outcome = law.act(event.kind, home, event.args, self.state, self.obligations, now, [0])
             if outcome is not None:
                 rule = law.rule_names[outcome[0]]
                 operations = outcome[1]
@@ -242,28 +243,28 @@ class Membership:
                     self._carry_out(operations, now, delta, unmet, effects)
         except Stop as stop:
             self._revert(delta)
-            del effects[at:]
+            del effects[at + 1 :]
             stopped, rule, operations = stop, None, ()
             delta.clear()
             unmet.clear()
         ruling = Ruling(
-            self.seq,
+            seq,
             now,
-            self.home,
+            home,
             law.hash,
             event,
             rule,
             operations,
-            before + tuple(delta) if before else tuple(delta),
+            (*before, *delta),
             tuple(unmet) if unmet else (),
             None if stopped is None else stopped.reason,
             due_at,
         )
         self._history.append(ruling)
-        effects.insert(at, Record(ruling))
+        effects[at] = Record(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
-            if what is None:
+            if what is None or oversize(what) is not None:  # an event is recorded: it has a limit
                 what = Compound("ruling", (event.term,))
             self._rule(Event("exception", (what, stopped.reason)), now, effects, None, ())
 
@@ -294,7 +295,7 @@ class Membership:
             if operation.__class__ is str:  # quit
                 self.ended = True
                 delta.append(("quit", 0, None, None))
-                effects.append(Leave())
+                effects.append(_LEAVE)
                 continue
             name, args = operation.name, operation.args
             if name == "forward" or name == "multicast":
@@ -461,21 +462,30 @@ def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> N
 
 
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
+_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
+"""The bytes that begin a list or a compound; others may have these values too."""
 
 
 def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
     """Stop a ruling that is too large, as a whole or in any of its terms.
 
     Encoding measures fast, but writes shared parts out; so a law that may share parts without
-    bound (`growing`) is measured by a walk first. What fits in few bytes cannot be deep.
+    bound (`growing`) is measured by a walk first. No term weighs more than its bytes, and none is
+    deeper than it has bytes that may begin a list or a compound: most need no other look.
     """
     if len(operations) > OPERATIONS_MAX or (growing and oversize(operations) is not None):
         raise Stop("tooLarge")
     try:
-        size = len(_encode(operations))
+        data = _encode(operations)
+        if len(data) < TERM_DEPTH_MAX:
+            return
+        if len(data) <= RULING_BYTES_MAX:
+            heads = len(data) - len(data.translate(None, _HEADS))
+            if heads < TERM_DEPTH_MAX:
+                return
     except (OverflowError, RecursionError):  # huge integers, deep terms
-        size = RULING_BYTES_MAX
-    if size > TERM_DEPTH_MAX // 2 and oversize(operations) is not None:
+        pass
+    if oversize(operations) is not None:
         raise Stop("tooLarge")
 
 

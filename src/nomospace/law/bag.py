@@ -11,9 +11,11 @@ dictionary from place to term, oldest first. No bucket is ever empty.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final, NoReturn, TypeAlias
 
-from nomospace.terms import Compound, Term, is_ground, match, oversize
+import msgspec
+
+from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
 from nomospace.terms.values import Var
 
 INDEX_FROM: Final = 12
@@ -23,35 +25,50 @@ _KEYS: dict[tuple[str, int], str] = {}
 _KEYS_MAX: Final = 100_000
 
 
+Key: TypeAlias = Any
+"""What an index goes by: an atom as it is, any other part as its bytes, which are made, hashed and
+compared natively; several in a tuple. Two parts are the same exactly when their keys are equal."""
+
+
 class Bucket(dict[int, Term]):
     """Terms of one functor and arity by their place, with indexes over argument positions."""
 
     __slots__ = ("indexes",)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.indexes: dict[tuple[int, ...], dict[Term, dict[int, Term]]] = {}
+        self.indexes: dict[tuple[int, ...], dict[Key, dict[int, Term]]] = _NO_INDEXES
 
     def lookup(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> Iterable[Term]:
         """Terms that may have `key` at `positions`, oldest first: all that do, few that do not."""
         return self.places(positions, key).values()
 
     def places(self, positions: tuple[int, ...], key: tuple[Term, ...]) -> dict[int, Term]:
+        """The same by place."""
         if len(self) <= INDEX_FROM:
             return self
         for part in key:
             if not _is_flat(part) and oversize(part) is not None:
                 return _EMPTY  # no term of a control state is that large
+        return self.under(positions, _key_of_parts(key))
+
+    def under(self, positions: tuple[int, ...], key: Key) -> dict[int, Term]:
+        """What an index has under a key, by place."""
         index = self.indexes.get(positions)
         if index is None:
-            index = self.indexes[positions] = {}
+            index = {}
             for place, term in self.items():
                 index.setdefault(_key(term, positions), {})[place] = term
+            self.indexes = {**self.indexes, positions: index}
         return index.get(key, _EMPTY)
 
     def put(self, place: int, term: Term) -> None:
         for positions, index in self.indexes.items():
-            index.setdefault(_key(term, positions), {})[place] = term
+            key = _key(term, positions)
+            found = index.get(key)
+            if found is None:
+                index[key] = {place: term}
+            else:
+                found[place] = term
         self[place] = term
 
     def swap(self, place: int, term: Term) -> None:
@@ -77,6 +94,8 @@ class Bucket(dict[int, Term]):
 
 
 _EMPTY: Final[dict[int, Term]] = {}
+_NO_INDEXES: Final[dict[tuple[int, ...], dict[Key, dict[int, Term]]]] = {}
+"""Most buckets come and go without one."""
 
 
 def _place(pair: tuple[int, Term]) -> int:
@@ -94,9 +113,38 @@ def _is_flat(part: Term) -> bool:
     return True
 
 
-def _key(term: Term, positions: tuple[int, ...]) -> tuple[Term, ...]:
+def _key(term: Term, positions: tuple[int, ...]) -> Key:
     args = term.args
-    return tuple([args[position] for position in positions])
+    if len(positions) == 1:
+        part = args[positions[0]]
+        return part if part.__class__ is str else _bytes(part)
+    return _key_of_parts([args[position] for position in positions])
+
+
+def _key_of_parts(parts: Iterable[Term]) -> Key:
+    key = [part if part.__class__ is str else _bytes(part) for part in parts]
+    return key[0] if len(key) == 1 else tuple(key)
+
+
+class _Holed(Exception):
+    """A term has a variable in it."""
+
+
+def _refuse(value: object) -> NoReturn:
+    raise _Holed
+
+
+_pack: Final = msgspec.msgpack.Encoder(enc_hook=_refuse).encode
+
+
+def _bytes(term: Term) -> bytes:
+    """The canonical bytes of a ground term within the limits; raises `_Holed`."""
+    try:
+        return _pack(term)
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        if not is_ground(term):
+            raise _Holed from None
+        return encode(term)
 
 
 def key_of(term: Term) -> str:
@@ -177,7 +225,10 @@ class Bag:
         """Take away the term at a place."""
         key = key_of(term)
         bucket = self.buckets[key]
-        bucket.drop(place)
+        if bucket.indexes:
+            bucket.drop(place)
+        else:
+            del bucket[place]
         self.size -= 1
         if not bucket:
             del self.buckets[key]
@@ -193,31 +244,46 @@ class Bag:
 
     def find(self, pattern: Term) -> tuple[int, Term] | None:
         """The oldest term that matches a pattern, with its place."""
-        if pattern.__class__ is str or (pattern.__class__ is Compound and is_ground(pattern)):
-            for place, term in self._candidates(pattern).items():
-                if term == pattern:
-                    return place, term
-            return None
-        for place, term in self._candidates(pattern).items():
-            if match(pattern, term):
-                return place, term
-        return None
+        return next(self._fitting(pattern), None)
 
     def find_all(self, pattern: Term) -> list[tuple[int, Term]]:
         """All terms that match a pattern, with their places, oldest first."""
-        return [(p, x) for p, x in self._candidates(pattern).items() if match(pattern, x)]
+        return list(self._fitting(pattern))
 
-    def _candidates(self, pattern: Term) -> dict[int, Term]:
-        if isinstance(pattern, Var):
-            return dict(self.items())
+    def _fitting(self, pattern: Term) -> Iterator[tuple[int, Term]]:
+        """The terms that match a pattern, which is part of a ruling, so within the limits."""
+        if pattern.__class__ is Var:
+            yield from self.items()
+            return
         bucket = self.buckets.get(key_of(pattern))
         if bucket is None:
-            return _EMPTY
-        if pattern.__class__ is Compound and len(bucket) > INDEX_FROM:
-            bound = tuple([i for i, arg in enumerate(pattern.args) if is_ground(arg)])
-            if bound:
-                return bucket.places(bound, _key(pattern, bound))
-        return bucket
+            return
+        if pattern.__class__ is not Compound:
+            ground = is_ground(pattern)
+            for place, term in bucket.items():
+                if same(pattern, term) if ground else match(pattern, term):
+                    yield place, term
+            return
+        bound: list[int] = []
+        keys: list[Key] = []
+        holed: list[int] = []
+        for position, part in enumerate(pattern.args):
+            try:
+                keys.append(part if part.__class__ is str else _bytes(part))
+                bound.append(position)
+            except _Holed:
+                holed.append(position)
+        positions, key = tuple(bound), keys[0] if len(keys) == 1 else tuple(keys)
+        found: dict[int, Term] = bucket
+        if bound and len(bucket) > INDEX_FROM:
+            found = bucket.under(positions, key)
+        rest = tuple([pattern.args[position] for position in holed])
+        for place, term in found.items():
+            if found is bucket and bound and _key(term, positions) != key:
+                continue
+            if holed and not match(rest, tuple([term.args[position] for position in holed])):
+                continue
+            yield place, term
 
     def copy(self) -> Bag:
         """A bag of its own with the same terms in the same places."""

@@ -169,11 +169,15 @@ class Replay:
         elif derived:
             self._follow(recorded, body)
         else:
-            self._settle(recorded.at)
+            at = recorded.at
+            due = member.next_deadline()
+            if self._run or self._ensued or (due is not None and due <= at):
+                self._settle(at)
+                member = self._member
+                assert member is not None
             self._tell(member, recorded, body)
-        delta = bytes(recorded.delta)
-        if b"due" in delta:
-            self._owing.append(delta)
+        if b"due" in body:  # of what a ruling changed; elsewhere it does no harm
+            self._owing.append(bytes(recorded.delta))
 
     def checkpoint(self, seq: int, body: bytes) -> None:
         """A recorded state, as it was after ruling `seq`."""

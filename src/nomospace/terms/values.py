@@ -514,9 +514,9 @@ def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
         else:
             size += _weight_of_atomic(part)
     depth = depth + 2 if depth else 4 if parts else 2
-    if size > WEIGHT_MAX:
-        size = WEIGHT_MAX
-    whole: int = size << _WEIGHT | (min(_DEPTHS, depth)) | holed
+    if size > WEIGHT_MAX or depth > _DEPTHS:
+        size, depth = min(size, WEIGHT_MAX), min(depth, _DEPTHS)
+    whole: int = size << _WEIGHT | depth | holed
     if looked:
         _keep_measure(term, whole)
     return whole

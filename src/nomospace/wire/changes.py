@@ -18,7 +18,7 @@ from nomospace.host.changes import Change
 from nomospace.protocols.spaces import Row
 from nomospace.wire.blobs import Newer, body, build, seal
 from nomospace.wire.kinds import Tagged
-from nomospace.wire.packing import Unfit, reader_of
+from nomospace.wire.packing import Unfit, pack, reader_of
 from nomospace.wire.slots import CHANGES
 from nomospace.wire.values import thaw_all
 
@@ -133,7 +133,10 @@ def encode_ruling(ruling: Ruling) -> bytes:
     >>> decode_ruling(encode_ruling(ruling)) == ruling
     True
     """
-    return seal(_VERSION, ruling)
+    try:
+        return _VERSION + pack(ruling)
+    except (OverflowError, RecursionError):  # huge integers, deep terms
+        return seal(_VERSION, ruling)
 
 
 def decode_ruling(data: bytes) -> Ruling:

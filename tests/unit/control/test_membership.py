@@ -22,7 +22,7 @@ from nomospace.control import (
     sent,
 )
 from nomospace.law import load
-from nomospace.terms import term
+from nomospace.terms import encode, term
 
 SECOND = 1_000_000
 ANN = "ann@x"
@@ -222,3 +222,16 @@ def test_a_message_is_delivered_only_at_home() -> None:
     assert ann.handle(arrived("bob@x", term("to('ann@x',m)"), ANN), now=0)[1:] == [
         Deliver("bob@x", "m")
     ]
+
+
+def test_an_operation_that_cannot_be_and_is_too_large_is_told_as_its_event() -> None:
+    doubling = ", ".join(f"X{i + 1} = t(X{i}, X{i})" for i in range(40))
+    ann = member(
+        "sent(X, X0, Y) :- " + doubling + ", do(deliver(X, X40, Y)).\n"
+        "exception(Op, Why) :- do(deliver(Self, why(Why), Self))."
+    )
+    effects = ann.handle(sent(ANN, "a", "bob@x"), now=0)
+    rulings = [effect.ruling for effect in effects if isinstance(effect, Record)]
+    assert [ruling.event.kind for ruling in rulings] == ["sent", "exception"]
+    assert rulings[1].event.args[0] == term("ruling(sent('ann@x',a,'bob@x'))")
+    assert len(encode(rulings[1].event.args)) < 1_000

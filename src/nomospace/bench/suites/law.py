@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from typing import TYPE_CHECKING, Any
 
 from nomospace.bench import Row, Run, bench
@@ -23,6 +23,7 @@ from nomospace.errors import Bug
 
 if TYPE_CHECKING:
     from nomospace.control import Membership
+    from nomospace.law import CompiledLaw
     from nomospace.terms import Term
 
 PER_US = 1e3
@@ -45,7 +46,7 @@ R2. arrived(_, _, _) :- do(deliver).
 """
 
 
-@bench("law", "a decision, a ruling carried out, a whole handle, 1,000 rules, a cold load")
+@bench("law", "a decision, a ruling carried out, a whole handle, traffic, 1,000 rules, a cold load")
 def law(run: Run) -> Iterator[Row]:
     """Every row in its own rounds, ours and the floor in turns; the papers' figures last."""
     run.say("one decision")
@@ -55,6 +56,8 @@ def law(run: Run) -> Iterator[Row]:
     run.say("the whole of handle")
     handled = _handle(run)
     yield handled
+    run.say("a hospital's traffic")
+    yield _traffic(run)
     run.say("laws that run away")
     yield _runaway(run)
     run.say("a thousand rules")
@@ -210,6 +213,72 @@ def _handle(run: Run) -> Row:
         how="a layman's alarm: event made, ruled on, state changed, obligation laid, "
         "effects and journal record made",
     )
+
+
+TRAFFIC = 6_000
+"""How many rulings of `nomospace journal make` are replayed, of a member for each 75."""
+
+
+def _traffic(run: Run) -> Row:
+    """What a journal has of law AP, told again: a hospital's messages, obligations and states."""
+    rows, law = _recorded(TRAFFIC, TRAFFIC // 75)
+    bodies = [body for history in rows for _, is_state, body in history if not is_state]
+
+    def ours() -> None:
+        if sum(replay_history(history, law).same for history in rows) != len(bodies):
+            raise Bug(story=("law AP rules on a recorded hospital otherwise than is recorded",))
+
+    def floor() -> None:
+        for body in bodies:
+            encode(decode(body[1:]))
+
+    from msgspec.msgpack import decode, encode
+
+    from nomospace.pipeline.history import replay_history
+
+    best = run.interleave({"ours": _whole(ours, TRAFFIC), "floor": _whole(floor, TRAFFIC)})
+    return Row(
+        what="law AP's traffic, for each ruling: read, ruled on, carried out, compared",
+        unit="µs",
+        ours=best["ours"] / PER_US,
+        floor=best["floor"] / PER_US,
+        goal=times_floor(4),
+        how=f"{TRAFFIC:,} rulings as `journal make` writes them, replayed in one process; the "
+        "floor is reading the same records into plain Python and writing them again, natively",
+    )
+
+
+def _recorded(events: int, agents: int) -> tuple[list[list[tuple[int, bool, bytes]]], CompiledLaw]:
+    """The rows of a journal, each membership's by itself, and the law they were ruled by."""
+    from nomospace.apps.traffic import make_traffic
+    from nomospace.control import Ruling
+    from nomospace.law import load
+    from nomospace.laws import text
+    from nomospace.wire.changes import encode_ruling, encode_snapshot
+
+    law = load(text("ap"), "ap.law")
+    rows: dict[str, list[tuple[int, bool, bytes]]] = {}
+    for told in make_traffic(law, events=events, agents=agents, seed=7):
+        what = told.what
+        is_ruling = isinstance(what, Ruling)
+        body = encode_ruling(what) if isinstance(what, Ruling) else encode_snapshot(what)
+        rows.setdefault(what.home, []).append((what.seq, not is_ruling, body))
+    return list(rows.values()), law
+
+
+def _whole(work: Callable[[], object], count: int) -> Sample:
+    """Time some work as a whole, in nanoseconds of this process for each of so many parts."""
+
+    def sample(seconds: float) -> float:
+        best, end = float("inf"), perf_counter_ns() + seconds * 1e9
+        while True:
+            start = process_time_ns()
+            work()
+            best = min(best, process_time_ns() - start)
+            if perf_counter_ns() >= end:
+                return best / count
+
+    return sample
 
 
 def _runaway(run: Run) -> Row:
