@@ -12,7 +12,13 @@ from nomospace.errors import NomospaceError
 from nomospace.node.counter import OUTBOX_BYTES_MAX
 from nomospace.node.outputs import PUSHES_MAX
 from nomospace.node.sessions import GRACE_US, SESSIONS_MAX
-from nomospace.wire.talk import TALK_BYTES_MAX, WINDOW
+from nomospace.wire.talk import (
+    BATCH_PARTS_MAX,
+    CALL_BYTES_MAX,
+    CALL_PARTS_MAX,
+    TALK_BYTES_MAX,
+    WINDOW,
+)
 from tests.repo.rooms import ROOT
 
 TEXT = (ROOT / "docs" / "spaces" / "remote.md").read_text(encoding="utf-8")
@@ -20,6 +26,9 @@ SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
 LIMITS = {
     "calls of an agent under way; more wait for their turn": WINDOW,
     "a frame, in bytes": TALK_BYTES_MAX,
+    "a call, in bytes": CALL_BYTES_MAX,
+    "lists, strings and numbers in one call": CALL_PARTS_MAX,
+    "the same in one `out_many`": BATCH_PARTS_MAX,
     "firings and letters that wait for a client": PUSHES_MAX,
     "bytes that wait for a client before new calls are put off": OUTBOX_BYTES_MAX,
     "sessions of a host": SESSIONS_MAX,

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.host.calls import Adopt, LawText
+from nomospace.host.calls import Adopt, LawText, Open, OutMany, Share
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import ASK, FAILURE, read_error
+from nomospace.wire.talk import ASK, FAILURE, OUT, CallTooWide, read_error
 from tests.real.hosts import RealHost, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady
@@ -97,5 +97,42 @@ def test_wrong_hash_again_and_again(host: RealHost) -> None:
                 law.hash = f"{number:064}"
                 refused = await tenant.call(Adopt(law, ()), texts=True)
                 assert isinstance(refused, LawAltered)
+
+    play(program())
+
+
+def test_frames_that_take_long_to_read(host: RealHost) -> None:
+    """One of 15 MB is not taken at all; a smaller one is priced before it is read."""
+
+    async def program() -> None:
+        async with await Raw.client(host, None) as tenant, steady(host, None):
+            await tenant.hello("victor@ward")
+            tenant.send(join([pack((OUT, 1, 0, "s", [1] * 15_000_000, "", 0))]))
+            assert await tenant.rest() == b""
+            await host.noted("bad-frame", "victor", "over the limit")
+        async with await Raw.client(host, None) as tenant, steady(host, None):
+            await tenant.hello("victor@ward")
+            tenant.send(join([pack((OUT, 300, 0, "s", [1] * 4_000_000, "", 0))]))
+            frame = await tenant.frame()
+            refused = read_error(frame[3])
+            assert (frame[0], frame[2]) == (FAILURE, 300)
+            assert isinstance(refused, CallTooWide)
+            assert refused.code == "limits.call-parts"
+
+    play(program())
+
+
+def test_large_batch_is_read_in_slices(host: RealHost) -> None:
+    """It is written as one all the same, and what is asked for after it comes after it."""
+    rows = tuple([("row", n, f"number {n}") for n in range(8_000)])
+
+    async def program() -> None:
+        async with await Raw.client(host, None) as tenant, steady(host, None):
+            await tenant.hello("walter@ward")
+            assert await tenant.call(Open("rows")) is None
+            assert await tenant.call(Share(("rows",), True)) is None
+            assert await tenant.call(OutMany("rows", rows)) is None
+            refused = await tenant.call(OutMany("rows", rows * 3))
+            assert isinstance(refused, CallTooWide)
 
     play(program())

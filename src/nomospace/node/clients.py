@@ -10,7 +10,7 @@ Whoever was let in is judged again when anything about its proof changes or ends
 that no longer stands is told why, its connection is cut and its session ends, also if nobody is
 connected just then: what it waits for is called off and its reactions go; mail and tuples stay.
 
-Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `TALK_BYTES_MAX`, garbage, or
+Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `CALL_BYTES_MAX`, garbage, or
 more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
 clients give a sign of life every few seconds.
 What one read brings is answered in few writes (see `counter`); what is more than a turn's work, or
@@ -42,23 +42,30 @@ from nomospace.wire.talk import (
     ALIVE_FRAME,
     ASK,
     BYE,
+    CALL_BYTES_MAX,
+    CALL_PARTS_MAX,
     QUESTION,
     SEEK_PLAIN,
     SEEN,
     SELF,
-    TALK_BYTES_MAX,
     VERSION,
     WINDOW,
+    CallTooWide,
     Challenge,
     Frame,
     Hello,
     Proof,
+    Request,
     Welcome,
+    call_number,
+    check_call,
+    is_batch,
     pack_failure,
     pack_frame,
     pack_refusal,
     pack_told,
     read_asked,
+    read_batch,
     read_call,
     unpack_entry,
     unpack_frame,
@@ -464,7 +471,7 @@ class ClientLink(asyncio.Protocol):
                     at = self._sessions.serve(session, frames, at)
                     if at == end:
                         break
-                    self._heard(session, unpack_frame(frames[at]))
+                    self._heard(session, frames[at])
                 else:
                     self._asks(unpack_frame(frames[at]))
                 at += 1
@@ -577,7 +584,7 @@ class ClientLink(asyncio.Protocol):
         self._principal = principal
         self._session = session
         clients.stand(self, session, principal)
-        self._framer.widen(TALK_BYTES_MAX)
+        self._framer.widen(CALL_BYTES_MAX)
         if self._arrival is not None:
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6
@@ -589,21 +596,52 @@ class ClientLink(asyncio.Protocol):
 
     # -- frames --------------------------------------------------------------------------------
 
-    def _heard(self, session: Session, frame: Frame) -> None:
+    def _heard(self, session: Session, data: bytes) -> None:
+        if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
+            return
+        frame = unpack_frame(data)
         kind = frame[0]
         if SEEK_PLAIN <= kind <= ASK:
-            sessions = self._sessions
             try:
-                seq, seen, request = read_call(frame, self._clients.laws)
+                call = read_call(frame, self._clients.laws)
             except (CallerError, LawError) as error:
-                sessions.refuse(session, frame[1], error)
+                self._sessions.refuse(session, frame[1], error)
                 return
-            outbox = session.outbox
-            if outbox and outbox[0][0] <= seen:
-                sessions.seen(session, seen)
-            sessions.ask(session, seq, request)
+            self._ask(session, *call)
         else:
             self._asks(frame)
+
+    def _bears(self, session: Session, data: bytes) -> bool:
+        """Whether a large frame can be read at once; a batch is read in slices instead."""
+        try:
+            check_call(data)
+        except CallTooWide as error:
+            self._sessions.refuse(session, call_number(data), error)
+            return False
+        if not is_batch(data):
+            return True
+        self._queue.hold([])
+        task = self.loop.create_task(self._batch(session, unpack_frame(data)))
+        self._questions[task] = None
+        task.add_done_callback(self._was_read)
+        return False
+
+    async def _batch(self, session: Session, frame: Frame) -> None:
+        try:
+            for call in read_batch(frame, self._clients.laws):
+                await asyncio.sleep(0)
+                if call is not None and not session.ended:
+                    self._ask(session, *call)
+        except (CallerError, LawError) as error:
+            self._sessions.refuse(session, frame[1], error)
+        except PeerError as error:
+            self.refuse("bad-frame", str(error))
+
+    def _ask(self, session: Session, seq: int, seen: int, request: Request) -> None:
+        outbox = session.outbox
+        if outbox and outbox[0][0] <= seen:
+            self._sessions.seen(session, seen)
+        self._sessions.ask(session, seq, request)
 
     def _asks(self, frame: Frame) -> None:
         kind, session = frame[0], self._session

@@ -28,6 +28,7 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template, freeze_tuple
 from nomospace.wire.packing import Unfit, unpack
 from nomospace.wire.talk import (
+    CALL_PARTS_MAX,
     OUT,
     SEEK,
     SEEK_PLAIN,
@@ -93,7 +94,7 @@ class Counter(Outputs):
         hand: Hand | None = None
         try:
             for data in frames:
-                if data[:2] not in _HEADS:
+                if data[:2] not in _HEADS or len(data) > CALL_PARTS_MAX:
                     break
                 frame: Frame = unpack(data)  # its head says that it is one
                 seq, seen, wanted = frame[1], frame[2], frame[3]

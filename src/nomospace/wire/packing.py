@@ -103,6 +103,19 @@ def _look_over(data: bytes | memoryview) -> None:
     suspicious = len(data) - len(data.translate(None, _CONTAINER_HEADS))
     if suspicious <= CONTAINERS_MAX:
         return
+    parts, containers = count_parts(data, PARTS_MAX)
+    if containers > CONTAINERS_MAX or parts > PARTS_MAX:
+        raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
+
+
+def count_parts(data: bytes, most: int) -> tuple[int, int]:
+    """How many parts bytes hold, and how many of them are lists and maps, before any is made.
+
+    Counting costs little for each part, and nothing for what a string holds. It ends past `most`.
+
+    >>> count_parts(pack(["job", [1, 2]]), 100)
+    (5, 2)
+    """
     view = memoryview(data)
     at = parts = containers = 0
     try:
@@ -122,10 +135,11 @@ def _look_over(data: bytes | memoryview) -> None:
                     containers += 1
                 else:
                     at += size + (kind == "ext")
-            if containers > CONTAINERS_MAX or parts > PARTS_MAX:
-                raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
+            if parts > most:
+                break
     except IndexError:
         raise Unfit("the bytes break off") from None
+    return parts, containers
 
 
 def pack_deep(value: Any) -> bytes:

@@ -25,11 +25,13 @@ list, whose first element says which function of this module reads the rest.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 import msgspec
 
-from nomospace.errors import NomospaceError
+from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import (
     BULK,
     CLIENT_PROGRAM,
@@ -71,7 +73,7 @@ from nomospace.wire.calls import (
 from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.frames import FRAME_BYTES_MAX, FrameTooLarge
 from nomospace.wire.framing import BadFrame
-from nomospace.wire.packing import Unfit, pack, unpack
+from nomospace.wire.packing import Unfit, count_parts, pack, unpack
 from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
 
@@ -104,6 +106,14 @@ VERSION: Final = 1
 """The version of this conversation."""
 TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
 """The largest frame between a client and its host."""
+CALL_BYTES_MAX: Final = 4 << 20
+"""The largest frame that a client sends: a term has a quarter of it at most."""
+CALL_PARTS_MAX: Final = 20_000
+"""How many lists, strings and numbers a call may hold."""
+BATCH_PARTS_MAX: Final = 50_000
+"""How many a call may hold that writes several tuples: they are read a slice at a time."""
+SLICE_ROWS: Final = 64
+"""How many tuples of a batch are read in one slice."""
 WINDOW: Final = 1024
 """How many calls of a client may be under way."""
 LIFE_BITS: Final = 40
@@ -280,7 +290,7 @@ def pack_ask(seq: int, seen: int, request: Request, *, texts: bool = False) -> b
         data = pack((ASK, seq, seen, lowered))
     except (OverflowError, RecursionError):
         data = pack((ASK, seq, seen, SHAPES.lower(lowered, raw=True)))
-    return _limited(data, type(request).__name__)
+    return _limited(data, type(request).__name__, CALL_BYTES_MAX)
 
 
 def pack_seen(number: int) -> bytes:
@@ -322,9 +332,10 @@ def _packed(frame: tuple[Any, ...], term: int) -> bytes:
     return data if len(data) <= TALK_BYTES_MAX else _limited(data, "frame")
 
 
-def _limited(data: bytes, what: str) -> bytes:
-    if len(data) > TALK_BYTES_MAX:
-        raise FrameTooLarge(what=what, size=len(data), limit=TALK_BYTES_MAX)
+def _limited(data: bytes, what: str, limit: int = 0) -> bytes:
+    limit = limit or TALK_BYTES_MAX
+    if len(data) > limit:
+        raise FrameTooLarge(what=what, size=len(data), limit=limit)
     return data
 
 
@@ -364,6 +375,62 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
     except (IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadFrame(why=str(error)) from None
     raise BadFrame(why=f"{kind} is no kind of frame that a client sends")
+
+
+@dataclass(eq=False, kw_only=True)
+class CallTooWide(LimitReached):
+    """A call holds more parts than a host reads in one."""
+
+    code: ClassVar[str] = "limits.call-parts"
+
+
+_ASK: Final = bytes([ASK])
+_BATCH: Final = pack("out-many")
+
+
+def check_call(data: bytes) -> None:
+    """Raise `CallTooWide` for a call that would take long to read, before anything is read."""
+    most = BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX
+    try:
+        parts, _ = count_parts(data, most)
+    except Unfit as error:
+        raise BadFrame(why=str(error)) from None
+    if parts > most:
+        raise CallTooWide(
+            what="the number of lists, strings and numbers in one call",
+            limit=most,
+            advice="make several calls of it, or one long text of many small parts",
+        )
+
+
+def is_batch(data: bytes) -> bool:
+    """Whether a frame writes several tuples."""
+    return data[1:2] == _ASK and _BATCH in data[:32]
+
+
+def call_number(data: bytes) -> int:
+    """The number of a call that is not read; 0 for what is none."""
+    try:
+        width = {0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8}.get(data[2], 0)
+        return int.from_bytes(data[3 : 3 + width]) if width else data[2]
+    except IndexError:
+        return 0
+
+
+def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | None]:
+    """As `read_call`, for a call that writes several tuples, with a pause after each slice."""
+    try:
+        rows, frame[3][2] = frame[3][2], []
+        made: list[tuple[Term, ...]] = []
+        for at in range(0, len(rows), SLICE_ROWS):
+            made += [freeze_tuple(thaw_all(row)) for row in rows[at : at + SLICE_ROWS]]
+            yield None
+        seq, seen, request = read_call(frame, laws)
+        if not isinstance(request, OutMany):
+            raise BadFrame(why="a batch that is none")
+        yield seq, seen, msgspec.structs.replace(request, rows=tuple(made))
+    except (IndexError, TypeError, ValueError) as error:
+        raise BadFrame(why=str(error)) from None
 
 
 def read_seek(frame: Frame) -> Seek:

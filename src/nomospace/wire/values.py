@@ -138,6 +138,8 @@ class _Allowed(NamedTuple):
 _TERM: Final = _Allowed()
 _SAID: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize)
 _OPERATION: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize, holes=True)
+_NUMBERS: Final = frozenset({int})
+"""A list of these alone is a term as it is; what was read has none past their limit."""
 _DATA: Final = _Allowed(SAID_DEPTH_MAX, sys.maxsize, maps=True)
 
 
@@ -163,8 +165,12 @@ def _thaw_deep(value: Any, allowed: _Allowed) -> Any:
         kind = item.__class__
         if kind is list:
             size += 1
-            todo.append(((None, len(item)), 0))
-            todo.extend([(part, depth + 1) for part in reversed(item)])
+            if item and depth < depth_max and _NUMBERS.issuperset(map(type, item)):
+                size += sum([1 + part.bit_length() // 8 for part in item])
+                done.append(tuple(item))
+            else:
+                todo.append(((None, len(item)), 0))
+                todo.extend([(part, depth + 1) for part in reversed(item)])
         elif kind is dict and maps and not _is_compound(item):
             names = tuple(item)
             size += sum([_atomic_size(name) for name in names])
