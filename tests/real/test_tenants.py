@@ -5,12 +5,14 @@ A well-behaved client works beside each of them; what it gets done meanwhile is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from copy import copy
 from pathlib import Path
 
 import pytest
 
+from nomospace.client import own_tokens
 from nomospace.host.calls import Adopt, LawText, Open, OutMany, Share
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
@@ -36,6 +38,14 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealHost]:
     end(made)
 
 
+@asynccontextmanager
+async def tenant_of(host: RealHost, name: str) -> AsyncIterator[Raw]:
+    """A client that was let in, of which every byte is the test's own."""
+    async with await Raw.client(host, None) as tenant:
+        await tenant.hello(f"{name}@{host.name}", token=own_tokens.find(host.at, host.port))
+        yield tenant
+
+
 async def adopted(tenant: Raw, seq: int, law: LawText) -> Exception | None:
     """Adopt a text as it is; the error it is answered with."""
     tenant.send(join([pack((ASK, seq, 0, WireAdopt(law, ())))]))
@@ -50,8 +60,7 @@ def test_law_that_would_take_a_minute_to_compile(host: RealHost) -> None:
 
     async def program() -> None:
         before = host.rss
-        async with await Raw.client(host, None) as tenant, steady(host, None) as work:
-            await tenant.hello("mallory@ward")
+        async with tenant_of(host, "mallory") as tenant, steady(host, None) as work:
             refused = await adopted(tenant, 1, LawText("0" * 64, "long.law", long))
             assert isinstance(refused, LawTooLong)
             assert refused.code == "limits.law-text"
@@ -73,8 +82,7 @@ def test_short_law_that_stands_for_very_much_code(host: RealHost) -> None:
 
     async def program() -> None:
         before = host.rss
-        async with await Raw.client(host, None) as tenant, steady(host, None) as work:
-            await tenant.hello("trudy@ward")
+        async with tenant_of(host, "trudy") as tenant, steady(host, None) as work:
             done = work.done
             altered = await adopted(tenant, 1, LawText("0" * 64, "code.law", text))
             assert isinstance(altered, LawAltered)
@@ -91,8 +99,7 @@ def test_wrong_hash_again_and_again(host: RealHost) -> None:
     law = copy(load("law(l). sent(X, M, Y) :- do(forward)."))
 
     async def program() -> None:
-        async with await Raw.client(host, None) as tenant, steady(host, None):
-            await tenant.hello("oscar@ward")
+        async with tenant_of(host, "oscar") as tenant, steady(host, None):
             for number in range(200):
                 law.hash = f"{number:064}"
                 refused = await tenant.call(Adopt(law, ()), texts=True)
@@ -105,13 +112,11 @@ def test_frames_that_take_long_to_read(host: RealHost) -> None:
     """One of 15 MB is not taken at all; a smaller one is priced before it is read."""
 
     async def program() -> None:
-        async with await Raw.client(host, None) as tenant, steady(host, None):
-            await tenant.hello("victor@ward")
+        async with tenant_of(host, "victor") as tenant, steady(host, None):
             tenant.send(join([pack((OUT, 1, 0, "s", [1] * 15_000_000, "", 0))]))
             assert await tenant.rest() == b""
             await host.noted("bad-frame", "victor", "over the limit")
-        async with await Raw.client(host, None) as tenant, steady(host, None):
-            await tenant.hello("victor@ward")
+        async with tenant_of(host, "victor") as tenant, steady(host, None):
             tenant.send(join([pack((OUT, 300, 0, "s", [1] * 4_000_000, "", 0))]))
             frame = await tenant.frame()
             refused = read_error(frame[3])
@@ -127,8 +132,7 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
     rows = tuple([("row", n, f"number {n}") for n in range(8_000)])
 
     async def program() -> None:
-        async with await Raw.client(host, None) as tenant, steady(host, None):
-            await tenant.hello("walter@ward")
+        async with tenant_of(host, "walter") as tenant, steady(host, None):
             assert await tenant.call(Open("rows")) is None
             assert await tenant.call(Share(("rows",), True)) is None
             assert await tenant.call(OutMany("rows", rows)) is None
