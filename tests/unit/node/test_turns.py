@@ -102,12 +102,13 @@ def test_a_queue_that_is_held_in_its_turn_does_no_more() -> None:
 def test_a_full_queue_is_not_read_into() -> None:
     async def program() -> None:
         one = queue(Turns(), [])
-        reading = cast("Transport", one.transport)
+        transport = Transport()
+        one.transport = cast("asyncio.Transport", transport)
         one.put([bytes(QUEUE_BYTES_MAX // 8) for _ in range(9)])
-        assert not reading.reading
+        seen = [transport.reading]
         while not one.idle:
             await asyncio.sleep(0)
-        assert reading.reading
+        assert [*seen, transport.reading] == [False, True]
         one.put([b"x"])
         one.close()
         await asyncio.sleep(0)
