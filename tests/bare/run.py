@@ -2,7 +2,7 @@
 
     sudo python3 tests/bare/run.py                      # all tests, twice: an hour or more
     sudo python3 tests/bare/run.py tests/browser        # these only
-    sudo python3 tests/bare/run.py --again --as user    # in the system of the last run
+    sudo python3 tests/bare/run.py --again --as user    # with the system and clones of the last run
 
 The system is what `debootstrap` makes with `minbase` and `python3`, and nothing else, in a folder.
 The clone lies below a folder of mode 700, in a home that is new. `./nomospace up --for 5` and
@@ -48,7 +48,9 @@ def main() -> int:
     """Make the system, run what is asked for, and say how it went."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the system is made")
-    parser.add_argument("--again", action="store_true", help="go on in the system of the last run")
+    parser.add_argument(
+        "--again", action="store_true", help="go on with the system and the clones of the last run"
+    )
     parser.add_argument("--as", dest="who", choices=("both", "root", "user"), default="both")
     parser.add_argument("--run", help="a command to run instead of the two")
     parser.add_argument("arguments", nargs="*", help="for ./nomospace test")
@@ -69,7 +71,7 @@ def main() -> int:
     for who in (
         ("root", USER) if asked.who == "both" else (USER if asked.who == "user" else "root",)
     ):
-        clone = cloned(system, who)
+        clone = cloned(system, who, again=asked.again)
         for command in commands:
             began = time.monotonic()
             code = run(system, who, clone, command)
@@ -94,19 +96,24 @@ def bootstrap(base: Path) -> None:
     part.rename(base)
 
 
-def cloned(system: Path, who: str) -> str:
-    """A new clone of what is committed, below a private folder of a new home; its path there."""
+def cloned(system: Path, who: str, *, again: bool) -> str:
+    """A clone of what is committed, below a private folder of a new home; its path there."""
     home = "/root" if who == "root" else f"/home/{who}"
-    there = system / home[1:]
-    shutil.rmtree(there, ignore_errors=True)
-    if who != "root" and who not in (system / "etc/passwd").read_text():
-        tell(["chroot", str(system), "useradd", "--no-create-home", "--shell", "/bin/sh", who])
-    private = there / "private"
-    private.mkdir(parents=True)
-    tell(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(private / "nomospace")])
-    private.chmod(0o700)
-    there.chmod(0o700)
+    private = system / home[1:] / "private"
+    clone = private / "nomospace"
+    if again and clone.exists():
+        git = ["git", "-c", "safe.directory=*", "-C", str(clone)]
+        tell([*git, "fetch", "-q", str(ROOT), "HEAD"])
+        tell([*git, "reset", "-q", "--hard", "FETCH_HEAD"])
+    else:
+        shutil.rmtree(private.parent, ignore_errors=True)
+        private.mkdir(parents=True)
+        tell(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(clone)])
+    for folder in (private, private.parent):
+        folder.chmod(0o700)
     if who != "root":
+        if f"{who}:" not in (system / "etc/passwd").read_text():
+            tell(["chroot", str(system), "useradd", "--no-create-home", "--shell", "/bin/sh", who])
         tell(["chroot", str(system), "chown", "-R", f"{who}:{who}", home])
     return f"{home}/private/nomospace"
 
