@@ -328,7 +328,7 @@ def test_every_answer_forbids_frames_scripts_and_guessing() -> None:
             assert "frame-ancestors 'none'" in headers["content-security-policy"]
             assert "unsafe" not in headers["content-security-policy"]
             assert headers["x-content-type-options"] == "nosniff"
-            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["referrer-policy"] == "same-origin"
 
     on_the_web(work)
 

@@ -58,7 +58,7 @@ LOCAL: Final = "localhost"
 HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # without one, forms of our own pages name no Origin
     (b"cross-origin-resource-policy", b"same-origin"),
     (
         b"content-security-policy",
