@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from nomospace.law.bag import INDEX_FROM
 from nomospace.law.emit.inline import renamed
@@ -74,6 +74,11 @@ if TYPE_CHECKING:
     from nomospace.law.emit.build import Builder
 
 
+ROW_MAX: Final = 300
+"""How many goals may stand one behind the other in a rule and in all that it calls, one in the
+other, for it to be compiled."""
+
+
 class BodyCode:
     """Writes one function: a rule, or a helper in one calling pattern."""
 
@@ -97,10 +102,16 @@ class BodyCode:
             done(scope, ops, at)
             return
         goal, rest = todo[0], todo[1:]
+        builder = self.builder
+        builder.row += 1
         try:
+            if builder.row > ROW_MAX:
+                raise Uncompilable("too many goals one behind the other")
             self._goal(goal, rest, scope, ops, at, done)
         except Dead:
             return
+        finally:
+            builder.row -= 1
 
     def _goal(
         self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done

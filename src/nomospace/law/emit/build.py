@@ -8,6 +8,7 @@ A rule that cannot be compiled gets a function of the same form that asks the in
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
@@ -49,6 +50,8 @@ ARGUMENTS = ("x", "y", "z")
 MESSAGE_EVENTS = ("sent", "arrived", "submitted")
 
 
+FRAMES_MAX: Final = 20_000
+"""Python frames that writing a rule may take: some for each goal of a row."""
 PIECE_CHARS: Final = 50_000
 """Code is compiled in pieces of about this size: compiling takes memory, loading takes time."""
 
@@ -114,6 +117,8 @@ class Builder:
         self.effectful = _effectful(law)
         self.leaves = leaves(law)
         self.current_effectful = False
+        self.row = 0
+        """How many goals, one behind the other, are being written."""
         self.context = _context(law)
         self.call_prices = {key: call_price(clauses) for key, clauses in law.helpers.items()}
         self._variants: dict[Variant, _Compiled] = {}
@@ -121,7 +126,13 @@ class Builder:
 
     def build(self) -> Code:
         """The code of all rules."""
-        rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
+        limit = sys.getrecursionlimit()
+        # Which rules are compiled must not depend on who asks: `ROW_MAX` bounds the recursion.
+        sys.setrecursionlimit(max(limit, FRAMES_MAX))
+        try:
+            rules = [self._rule(index, rule) for index, rule in enumerate(self.law.rules)]
+        finally:
+            sys.setrecursionlimit(limit)
         self._spread_failure()
         functions: list[list[str]] = []
         for variant, compiled in self._variants.items():
@@ -193,7 +204,7 @@ class Builder:
                     code.goals((rule.body,), scope, Operations(), TOP, done)
                 except Dead:
                     pass
-        except (Uncompilable, RecursionError):
+        except Uncompilable:
             compiled.failed = True
         compiled.lines = code.w.lines
         return compiled
@@ -268,10 +279,7 @@ class Builder:
             outer = self.current_effectful
             self.current_effectful = effectful
             self._variants[variant] = _Compiled()  # while it is being written, it is taken as good
-            try:
-                self._variants[variant] = self._helper(variant, known, effectful)
-            except RecursionError:  # it is at the end of a long row of helpers
-                self._variants[variant].failed = True
+            self._variants[variant] = self._helper(variant, known, effectful)
             self.current_effectful = outer
         return known, effectful
 
@@ -296,7 +304,7 @@ class Builder:
                     # goes round the loop instead of one deeper.
                     code.again = Again(variant, given, code.w.blocks)
                     self._clause(code, clauses[-1], mode, effectful, TOP)
-        except (Uncompilable, RecursionError):
+        except Uncompilable:
             compiled.failed = True
         compiled.lines = code.w.lines
         return compiled
