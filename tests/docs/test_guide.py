@@ -6,7 +6,7 @@ from nomospace import laws
 from nomospace.control.membership import HISTORY_MAX, STATE_MAX
 from nomospace.law import prelude
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
-from nomospace.law.prelude import BUILTINS, FUNCTIONS
+from nomospace.law.prelude import BUILTINS, COPIES_BYTES_MAX, FUNCTIONS
 from nomospace.law.tree import EVENTS, OPERATIONS, PREAMBLE, SPECIAL, UNITS
 from nomospace.terms import INT_BITS_MAX, TERM_BYTES_MAX, TERM_DEPTH_MAX
 from nomospace.terms.syntax import TEXT_BYTES_MAX
@@ -20,6 +20,7 @@ LIMITS = {
     "bits of an integer": INT_BITS_MAX,
     "a law's text, in bytes": TEXT_BYTES_MAX,
     "rules and helper clauses": RULES_MAX,
+    "a message in a ruling, in bytes, counted once for each receiver": COPIES_BYTES_MAX,
     "goals nested in each other": GOAL_DEPTH_MAX,
     "rulings that a member can explain from memory": HISTORY_MAX,
 }

@@ -10,6 +10,7 @@ import pytest
 
 from nomospace.client import dialling, line
 from nomospace.errors import NomospaceError
+from nomospace.host.shares import Shares
 from nomospace.node import book, clients, config, framed, journaling, keeper, outputs, sessions
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
@@ -89,6 +90,7 @@ def test_the_file_has_every_key_with_its_usual_value_or_a_good_one() -> None:
         assert list(written) == list(inside.__struct_fields__), table.name
     assert told.journal == config.Journal(folder="journal")
     assert told.links == config.Links()
+    assert told.limits == Shares()
 
 
 def test_metrics_are_known() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from nomospace.client import own_tokens
-from nomospace.host.calls import Adopt, LawText, Open, OutMany, Share
+from nomospace.host.calls import Adopt, LawText, Open, OutMany, Share, Tell
+from nomospace.host.shares import TooManyReceivers
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
 from nomospace.wire.calls import LawAltered
@@ -138,5 +139,22 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
             assert await tenant.call(OutMany("rows", rows)) is None
             refused = await tenant.call(OutMany("rows", rows * 3))
             assert isinstance(refused, CallTooWide)
+
+    play(program())
+
+
+def test_large_message_to_very_many(host: RealHost) -> None:
+    """It would be kept once for each of them; its law has nothing to say about it."""
+    law = load("law(mail). R1. sent(_, _, _) :- do(forward).")
+    everybody = tuple([f"absent{n}@ward" for n in range(2_000)])
+
+    async def program() -> None:
+        before = host.rss
+        async with tenant_of(host, "peggy") as tenant, steady(host, None):
+            assert await tenant.call(Adopt(law, ()), texts=True) is None
+            refused = await tenant.call(Tell(law.hash, "x" * 200_000, everybody))
+            assert isinstance(refused, TooManyReceivers)
+            assert refused.code == "limits.receivers"
+        assert host.rss < before + ROOM
 
     play(program())

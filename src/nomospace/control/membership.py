@@ -37,9 +37,10 @@ from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
-from nomospace.law.prelude import OPERATIONS_MAX, RULING_BYTES_MAX
+from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
+from nomospace.terms.values import weight
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
@@ -279,6 +280,7 @@ class Membership:
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
+                    check_copies(message, to)
                     effects.extend([Forward(sender, message, one) for one in to])
             elif operation.name == "deliver":
                 effects.append(Deliver(operation.args[0], operation.args[1]))
@@ -303,6 +305,7 @@ class Membership:
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
+                    check_copies(message, to)
                     effects.extend([Forward(sender, message, one) for one in to])
             elif name == "deliver":
                 effects.append(Deliver(args[0], args[1]))
@@ -464,6 +467,12 @@ def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> N
 _encode = msgspec.msgpack.Encoder(enc_hook=lambda value: None).encode  # variables count as none
 _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """The bytes that begin a list or a compound; others may have these values too."""
+
+
+def check_copies(message: Term, to: tuple[Term, ...]) -> None:
+    """Raise `Stop` for a message that would be too much for all its receivers together."""
+    if len(to) > 1 and len(to) * weight(message) > COPIES_BYTES_MAX:
+        raise Stop("tooLarge")
 
 
 def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:

@@ -90,6 +90,7 @@ from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.host.speaking import Speaking
 from nomospace.host.suspending import Suspending
 from nomospace.host.system import System
@@ -149,10 +150,11 @@ class Host:
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
     raises why it is not admitted. `carries` is asked for a frame that may be large: why
     the wires cannot take it, or an empty string. `lap` is a stopwatch in nanoseconds, for how
-    long rulings take. `limits` bound the mail that waits. With `traces` the host tells what becomes
-    of every tuple (`effects.Traced`). `revocations` are the certificates known to be revoked when
-    the host begins. A host that is `loading` is told the tuples of earlier lives in `Loaded`
-    events; until the last of them it is alone, and all that it is asked waits.
+    long rulings take. `limits` bound the mail that waits, `shares` what each agent may have. With
+    `traces` the host tells what becomes of every tuple (`effects.Traced`). `revocations` are the
+    certificates known to be revoked when the host begins. A host that is `loading` is told the
+    tuples of earlier lives in `Loaded` events; until the last of them it is alone, and all that it
+    is asked waits.
 
     >>> host = Host("ward", life=1, now=0)
     >>> host.handle(Arrive("ann@ward"), now=0)[0].changes[0]
@@ -185,6 +187,7 @@ class Host:
         carries: Callable[[Any], str] | None = None,
         lap: Callable[[], int] | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        shares: Shares = USUAL_SHARES,
         traces: bool = False,
         revocations: Revocations | None = None,
         loading: bool = False,
@@ -208,6 +211,7 @@ class Host:
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
         self.carries = carries or _admit_all
+        self.shares = shares
         self.lap = lap or _no_time
         self._held: deque[Event | Passed] = deque()
         self.peers = Peers(self, birth, durable)

@@ -48,9 +48,11 @@ from nomospace.host.effects import Mail, Ruled
 from nomospace.host.index import Index
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
+from nomospace.host.shares import TooManyMemberships, check_receivers
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -86,6 +88,8 @@ class Governing:
         self._learnt = 0
         self._members: dict[Home, Membership] = {}
         self._of: Index[Membership] = Index()
+        self._under: dict[str, int] = {}
+        """How many memberships there are under each law."""
         """The same by whose they are."""
         self._managers: dict[Home, None] = {}
         self._due: dict[Home, int] = {}
@@ -135,9 +139,26 @@ class Governing:
         refused = self._host.suspending.refusal(agent, law.hash)
         if refused is not None:
             raise refused
+        self._check_shares(agent, law)
         roll = self._host.enrols(agent, law.hash)
         ruling = self._adopt(agent, law, request.args, roll=roll)
         return tell(self._members[agent, law.hash], ruling)
+
+    def _check_shares(self, agent: str, law: CompiledLaw) -> None:
+        """Raise `TooManyMemberships` for an agent, or a community, that has its share."""
+        shares = self._host.shares
+        if self._of.count(agent) >= shares.agent_memberships:
+            raise TooManyMemberships(
+                what=f"the number of communities of {agent}",
+                limit=shares.agent_memberships,
+                advice="let another agent be a member",
+            )
+        if self._under.get(law.hash, 0) >= shares.law_members:
+            raise TooManyMemberships(
+                what=f"the number of members of {law.name} at this host",
+                limit=shares.law_members,
+                advice="join at another host",
+            )
 
     def _adopt(
         self,
@@ -180,7 +201,9 @@ class Governing:
             self._adopt(space, law, manager=True)
 
     def _enter(self, member: Membership) -> None:
-        self._members[member.home, member.law.hash] = member
+        law = member.law.hash
+        self._members[member.home, law] = member
+        self._under[law] = self._under.get(law, 0) + 1
         self._of.add(member.home, member.law.hash, member)
 
     def pack(self, agent: str) -> tuple[Snapshot, ...]:
@@ -190,6 +213,7 @@ class Governing:
             home = (agent, member.law.hash)
             self._host.certifying.forget(*home)
             del self._members[home]
+            self._under[home[1]] -= 1
             self._of.drop(*home)
             self._due.pop(home, None)
             self._paid.pop(home, None)
@@ -565,6 +589,8 @@ class Governing:
     def send(self, agent: str, request: Tell) -> Told:
         """A message of an agent to another, or to a space; what it may know of the ruling."""
         member = self.member(agent, request.law)
+        if request.to.__class__ is tuple:
+            check_receivers(self._host.shares, len(request.to), weight(request.message))
         ruling = self.rule(member, sent(agent, request.message, request.to))
         told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
         self.drain()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from nomospace.host.changes import Change, TupleGone, TuplePut
 from nomospace.host.holding import Interface, Resident, row_of
+from nomospace.host.shares import CHECK_EVERY
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
@@ -41,12 +42,15 @@ class Hand:
     def write(self, fields: tuple[Term, ...]) -> tuple[Record, Change | None] | None:
         """Put a new tuple into the space, and say what must be on disk before anyone hears of it.
 
-        `None` when somebody waits for tuples here. Raises `SpaceFull`, and has done nothing then.
+        `None` when somebody waits for tuples here, or its writer's are to be counted. Raises
+        `SpaceFull`, and has done nothing then.
         """
         space, resident = self.space, self._resident
-        if not space.quiet:
+        if not space.quiet or resident.full:
             return None
         agent, count = resident.id, resident.count + 1
+        if not count % CHECK_EVERY:  # its tuples are counted on the long way
+            return None
         record = Record(fields, agent, count, agent, agent)
         space.put(record, now=0)  # the time matters to those who wait, and nobody does
         resident.count = count

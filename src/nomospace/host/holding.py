@@ -29,6 +29,7 @@ from nomospace.host.problems import (
     OtherLaw,
     ReadOnly,
 )
+from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyTuples
 from nomospace.host.speaking import OtherOntology
 from nomospace.host.system import SYSTEM
 from nomospace.meaning.ontology import PLAIN, Ontology
@@ -43,6 +44,7 @@ from nomospace.protocols.spaces import (
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -83,11 +85,13 @@ class Interface:
 class Resident:
     """An agent of this host. `count` numbers the tuples it writes."""
 
-    __slots__ = ("count", "id", "spaces")
+    __slots__ = ("count", "full", "id", "spaces")
 
     def __init__(self, id: str, count: int = 0) -> None:
         self.id = id
         self.count = count
+        self.full = False
+        """Whether it had its share of tuples when they were counted last."""
         self.spaces: dict[str, Interface] = {}
 
     def interface(self, name: str) -> Interface:
@@ -427,6 +431,8 @@ class Holding:
         """Put a new tuple into an interface space, or send it on to the agent it is for."""
         host = self._host
         agent = resident.id
+        if resident.full or not (resident.count + 1) % CHECK_EVERY or weight(fields) > LARGE:
+            self._check_share(resident, 1)
         resident.count += 1
         record = Record(
             fields,
@@ -438,8 +444,31 @@ class Holding:
         )
         self._put(resident, interface, record, WRITTEN)
 
+    def _check_share(self, resident: Resident, more: int) -> None:
+        """Raise `TooManyTuples` when an agent would have more than its share of tuples, or bytes.
+
+        The bytes are those of a few tuples, times how many there are.
+        """
+        shares, agent = self._host.shares, resident.id
+        count = size = 0
+        for name, interface in resident.spaces.items():
+            space = self.levels[name].space if interface.shared else interface.private
+            some, few = space.written_by(agent, SAMPLED)
+            if few:
+                count += some
+                sampled = sum([weight(record.fields) for record in few])
+                size += sampled * some // len(few)
+        resident.full = count + more > shares.agent_tuples or size > shares.agent_bytes
+        if not resident.full:
+            return
+        what, limit = f"the number of tuples of {agent}", shares.agent_tuples
+        if count + more <= limit:
+            what, limit = f"the bytes in tuples of {agent}", shares.agent_bytes
+        raise TooManyTuples(what=what, limit=limit, advice="take some of them, or let them expire")
+
     def write_many(self, resident: Resident, interface: Interface, request: OutMany) -> None:
         """Put several new tuples in one atomic step: all are there before anyone is woken."""
+        self._check_share(resident, len(request.rows))
         host, agent, name = self._host, resident.id, interface.name
         expires = host.now + request.ttl_us if request.ttl_us else 0
         stay: list[Record] = []

@@ -36,6 +36,10 @@ class Index(Generic[T]):
         if not things:
             del self._by_key[key]
 
+    def count(self, key: str) -> int:
+        """How many things a key has."""
+        return len(self._by_key.get(key, ()))
+
     def of(self, key: str) -> list[T]:
         """The things of a key; a copy, which changes do not touch."""
         return list(self._by_key.get(key, {}).values())

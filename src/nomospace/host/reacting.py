@@ -41,6 +41,7 @@ from nomospace.host.effects import Fire, Found
 from nomospace.host.holding import Interface, Resident, record_of, row_of
 from nomospace.host.index import Index
 from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
+from nomospace.host.shares import TooManyReactions
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
 from nomospace.space import Reaction, Record, Seen, Space
@@ -186,6 +187,13 @@ class Reacting:
     ) -> None:
         """Register a reaction that no law stands against any more."""
         host = self._host
+        share = host.shares.agent_reactions
+        if self._of_agent.count(resident.id) >= share:
+            raise TooManyReactions(
+                what=f"the number of reactions of {resident.id}",
+                limit=share,
+                advice="remove some, or let one with a wider template do the work of many",
+            )
         id = f"{resident.id}#{host.name}.{host.life}.{self._next}"
         self._next += 1
         one = Registered(id, resident.id, law, request, message)

@@ -46,6 +46,7 @@ from nomospace.host.problems import (
     PrivateSpace,
     ReadOnly,
 )
+from nomospace.host.shares import TooManyWaiting
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Unwatch, Watch
 from nomospace.space import OFFER, Gathered, Gathering, Record, Search, Space, Unfinished
@@ -269,6 +270,13 @@ class Seeking:
     def open(self, one: Op) -> None:
         if len(self._ops) >= OPEN_MAX:
             raise Busy(what="waiting operations of this host", limit=OPEN_MAX)
+        share = self._host.shares.agent_waiting
+        if self._of_agent.count(one.agent) >= share:
+            raise TooManyWaiting(
+                what=f"the number of operations of {one.agent} that wait",
+                limit=share,
+                advice="wait for answers, or give timeouts, before you ask for more",
+            )
         self._ops[one.number] = one
         self._of_agent.add(one.agent, one.number, one)
         if one.spreads:

@@ -30,11 +30,12 @@ from typing import Any, ClassVar, Final, Protocol, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.counter import SOME
 from nomospace.node.principals import NotLetIn, Principal, Standing, Standings
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
-from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, Queue, Turns
+from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, Queue, Rate, Turns
 from nomospace.wire.admin import OPERATOR, Question, pack_answer
 from nomospace.wire.calls import Laws, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
@@ -188,6 +189,7 @@ class Clients:
         laws: Laws,
         laws_of: Callable[[str], Iterable[tuple[str, str]]],
         note: Note,
+        shares: Shares = USUAL_SHARES,
         read: Reads = unread,
         answers: Answers | None = None,
         domain: str | None = None,
@@ -204,6 +206,8 @@ class Clients:
         self.read = read
         self.answers = answers
         self.turns = Turns()
+        self._shares = shares
+        self._rates: dict[tuple[str, str], Rate] = {}
         self.domain = domain or host
         self.silent_s = silent_s
         self._max = clients_max
@@ -218,6 +222,19 @@ class Clients:
     def count(self) -> int:
         """How many clients are connected."""
         return len(self._links)
+
+    def rates(self, agent: str, principal: str) -> tuple[Rate, ...]:
+        """How fast an agent may make calls, and who speaks for it: the same for all its links."""
+        found = []
+        for key, calls in (
+            (("agent", agent), self._shares.agent_calls),
+            (("token", principal), self._shares.token_calls),
+        ):
+            rate = self._rates.get(key)
+            if rate is None:
+                rate = self._rates[key] = Rate(calls)
+            found.append(rate)
+        return tuple(found)
 
     def receive(self, arrival: Arrival | None = None) -> ClientLink:
         """The protocol of a connection that came in."""
@@ -264,6 +281,10 @@ class Clients:
             if now - link.heard_at > self.silent_s and link.is_idle:
                 link.refuse("silent", f"nothing came for {self.silent_s:g} s")
         self.sessions.expire(now=micros(now))
+        if len(self._rates) > 2 * len(self._links):
+            idle = [key for key, rate in self._rates.items() if now - rate.at > SILENT_S]
+            for key in idle:  # as good as new
+                del self._rates[key]
         over = [one for one in self._standing if isinstance(one, Session) and one.ended]
         for session in over:
             self.stand_no_more(session)
@@ -295,6 +316,7 @@ class ClientLink(asyncio.Protocol):
         "_principal",
         "_questions",
         "_queue",
+        "_rates",
         "_session",
         "_sessions",
         "_strange_bytes",
@@ -315,7 +337,8 @@ class ClientLink(asyncio.Protocol):
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
         self._strange_bytes = 0
-        self._queue = Queue(clients.turns, self._handle)
+        self._queue = Queue(clients.turns, self._turn)
+        self._rates: tuple[Rate, ...] = ()
         self._out: list[bytes] = []
         self._busy = False  # in the middle of a read: what is sent waits for its end
         self._flushing = False
@@ -459,9 +482,12 @@ class ClientLink(asyncio.Protocol):
         else:
             self._queue.put(frames)
 
+    def _turn(self, frames: list[bytes]) -> None:
+        self.heard_at = self.loop.time()
+        self._handle(frames)
+
     def _handle(self, frames: list[bytes]) -> None:
         """Do what some frames ask for; those that come too early go back to the queue."""
-        self.heard_at = self.loop.time()
         self._busy = True
         at, end = 0, len(frames)
         try:
@@ -484,6 +510,11 @@ class ClientLink(asyncio.Protocol):
             self._busy = False
         if self._out:
             self._flush()
+        for rate in self._rates:
+            late_s = rate.spend(end, self.heard_at)
+            if late_s and not self._queue.held:
+                self._queue.hold([])
+                self.loop.call_later(late_s, self._queue.go_on)
 
     def _read(self, text: LawText | OntologyText) -> None:
         """Have a text read that a call holds; this call and those after it wait."""
@@ -583,6 +614,7 @@ class ClientLink(asyncio.Protocol):
             raise NotAnOperator(proved=principal.name)
         self._principal = principal
         self._session = session
+        self._rates = clients.rates(agent, principal.name)
         clients.stand(self, session, principal)
         self._framer.widen(CALL_BYTES_MAX)
         if self._arrival is not None:

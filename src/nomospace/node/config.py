@@ -40,6 +40,9 @@ line. A file holds these tables, all of them optional:
     heartbeat_ms = 1000                  # between two signs of life
     loss_ms = 3500                       # a host that is silent for so long is gone
 
+    [limits]                             # what each agent, token and community may have
+    agent_calls = 50000                  # see `host.shares`
+
     [log]
     form = "text"                        # or json
 """
@@ -56,6 +59,7 @@ import msgspec
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.addresses import Address, BadAddress
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 
@@ -139,6 +143,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api: Api = Api()
     secretaries: dict[str, str] = {}
     links: Links = Links()
+    limits: Shares = USUAL_SHARES
     log: Log = Log()
 
     @property
@@ -269,6 +274,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "api": Api,
     "secretaries": None,
     "links": Links,
+    "limits": Shares,
     "log": Log,
 }
 _FLAGS: Final = {
@@ -389,6 +395,9 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
             )
         if not url.startswith(("http://", "https://")):
             raise fail(law, f"{url!r} is no address; give http://… or https://…", "secretaries")
+    for key in Shares.__struct_fields__:
+        if getattr(config.limits, key) < 1:
+            raise fail(key, f"{key} must be 1 at least: a share is never nothing", "limits")
     try:
         _ = config.pace
     except BadPace as error:

@@ -22,6 +22,7 @@ from nomospace.host import Host as Core
 from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, Suspend, Tick
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, Mark, draw_birth
 from nomospace.node.desk import Line
@@ -96,6 +97,7 @@ class Host(Grouped):
         believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
         carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
+        shares: Shares = USUAL_SHARES,
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
@@ -112,7 +114,8 @@ class Host(Grouped):
         `domain` is where its agents are at home (by default the domain of its name), and `servers`
         says which hosts serve which domains. `vouches` judges letters of other hosts, and `silent`
         says under which laws this one could not make others believe it (see `vouching`); without
-        them all hosts believe each other. `recorder` writes the journal.
+        them all hosts believe each other. `recorder` writes the journal. `shares` bound what each
+        agent may have of the host.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -132,6 +135,8 @@ class Host(Grouped):
         self._believes = believes
         self._carries = carries
         self._make_clock = clock
+        self.shares = shares
+        """What each agent may have of it."""
         self._stage = Stage(
             self.name,
             programs=programs,
@@ -218,6 +223,7 @@ class Host(Grouped):
             papers=self._papers,
             believes=self._believes,
             carries=self._carries,
+            shares=self.shares,
             lap=None if self._recorder is None else time.perf_counter_ns,
             traces=self._recorder is not None,
             loading=self._store is not None,

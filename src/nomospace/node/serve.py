@@ -165,6 +165,7 @@ class Server:
             believes=None if vouching is None else vouching.believes,
             carries=too_large,
             recorder=self._journalist,
+            shares=config.limits,
             on_report=self._report,
         )
         try:
@@ -185,6 +186,7 @@ class Server:
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
+            shares=config.limits,
             read=lambda text, agent: self._read(shelf, text, agent),
             answers=operating.answer,
             domain=self.host.domain,

@@ -22,6 +22,27 @@ QUEUE_BYTES_MAX: Final = 1 << 20
 """From this many bytes in its queue on, nothing more is read from a client."""
 
 
+class Rate:
+    """So many calls a second, and at once as many as in one second; whoever makes more, waits.
+
+    >>> rate = Rate(10)
+    >>> rate.spend(10, now=1.0), rate.spend(5, now=1.0), rate.spend(1, now=1.6)
+    (0.0, 0.5, 0.0)
+    """
+
+    __slots__ = ("at", "left", "rate")
+
+    def __init__(self, rate: int) -> None:
+        self.rate = self.left = float(rate)
+        self.at = 0.0
+
+    def spend(self, count: int, now: float) -> float:
+        """Some calls were made; in how many seconds the next may be."""
+        left = min(self.rate, self.left + (now - self.at) * self.rate) - count
+        self.left, self.at = left, now
+        return 0.0 if left >= 0 else -left / self.rate
+
+
 class Turns:
     """The queues that have something to do, in a ring."""
 
@@ -71,6 +92,11 @@ class Queue:
         self._held = False
         self._paused = False
         self._ringing = False  # it is in the ring
+
+    @property
+    def held(self) -> bool:
+        """Whether something is waited for."""
+        return self._held
 
     @property
     def idle(self) -> bool:

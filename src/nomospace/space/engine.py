@@ -371,6 +371,10 @@ class Space(Searches):
             search.miss(record)
         return self._step(now)
 
+    def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
+        """How many tuples here an agent has written, and a few of them, evenly spread."""
+        return self._store.written_by(agent, some)
+
     def held_by(self, agent: str) -> list[Record]:
         """The tuples an agent holds, oldest first, without those lent out."""
         return list(self._store.held_by(agent))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from nomospace.errors import CallerError
@@ -127,6 +128,16 @@ class Store:
     def move(self, record: Record, cur: str) -> None:
         """Let another agent hold a record that is here."""
         self.shelves[len(record.fields)].move(record, cur)
+
+    def written_by(self, agent: str, some: int) -> tuple[int, list[Record]]:
+        """How many records here an agent has written, and a few of them, evenly spread."""
+        segments = list(self._ids.get(agent, {}).values())
+        count = sum(map(len, segments))
+        few: list[Record] = []
+        for segment in segments[:: len(segments) // some + 1]:
+            each = max(1, some // len(segments))
+            few += islice(segment.values(), 0, None, len(segment) // each + 1)
+        return count, few
 
     def held_by(self, agent: str) -> Iterator[Record]:
         """What an agent holds, oldest first."""

@@ -15,7 +15,7 @@ from nomospace.law import load
 from nomospace.law.bag import Bag
 from nomospace.law.emit import Builder
 from nomospace.law.program import sound
-from nomospace.terms import Source, term
+from nomospace.terms import Compound, Source, term
 from nomospace.testing.runaways import RUNAWAYS, law_text
 
 HOME = "ann@x"
@@ -126,3 +126,17 @@ def test_a_long_row_of_helpers_or_goals_is_interpreted(row: int) -> None:
     record = Membership(law, HOME).handle(sent(HOME, "m", "bob@x"), now=0)[0]
     assert isinstance(record, Record)
     assert record.ruling.rule == "#1"
+
+
+def test_a_message_for_very_many_is_bounded_for_all_of_them() -> None:
+    law = load(
+        "law(l).\nsent(X, all(M, To), _) :- do(multicast(X, M, To)).\n"
+        "exception(_, Why) :- do(deliver(Self, stopped(Why), Self)).\n"
+    )
+    many = tuple([f"a{n}@x" for n in range(100)])
+    for size, stopped in ((150_000, None), (180_000, "tooLarge")):
+        message = Compound("all", ("m" * size, many))
+        record, *effects = Membership(law, HOME).handle(sent(HOME, message, "b@x"), now=0)
+        assert isinstance(record, Record)
+        assert record.ruling.stopped == stopped
+        assert len(effects) == (100 if stopped is None else 2)

@@ -3,7 +3,14 @@
 import asyncio
 from typing import Any, cast
 
-from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, QUEUE_BYTES_MAX, Queue, Turns
+from nomospace.node.turns import (
+    QUANTUM_BYTES,
+    QUANTUM_FRAMES,
+    QUEUE_BYTES_MAX,
+    Queue,
+    Rate,
+    Turns,
+)
 
 
 class Transport:
@@ -115,3 +122,12 @@ def test_a_full_queue_is_not_read_into() -> None:
         assert one.idle
 
     asyncio.run(program())
+
+
+def test_who_makes_more_calls_than_its_share_waits_and_nobody_else() -> None:
+    rate = Rate(100)
+    assert rate.spend(100, now=10.0) == 0, "a second's worth may come at once"
+    assert rate.spend(50, now=10.0) == 0.5
+    assert rate.spend(0, now=10.5) == 0
+    assert rate.spend(100, now=99.0) == 0, "what was not used is not kept for later"
+    assert rate.spend(1, now=99.0) > 0

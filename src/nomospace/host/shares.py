@@ -1,0 +1,102 @@
+"""What one agent, and one community, may have of a host.
+
+A host serves many who do not know each other. Each may have so much of whatever can grow: past that
+it is told so with a code of its own, and nobody else notices. Who runs the host sets the shares
+(`[limits]` in its configuration). They are wide: a program that is well keeps far from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import msgspec
+
+from nomospace.errors import LimitReached
+
+CHECK_EVERY: Final = 256
+"""An agent's tuples are counted each time that it has written so many more, and at large ones."""
+LARGE: Final = 4_096
+"""So many bytes are a large tuple."""
+SAMPLED: Final = 64
+"""Of so many tuples the bytes are added up, to tell how many all have."""
+
+
+class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The shares of each agent, token and community at one host; none of them may be 0."""
+
+    agent_calls: int = 50_000
+    """Calls of one agent in a second; more wait for their turn."""
+    token_calls: int = 100_000
+    """The same for all that one token or certificate lets in."""
+    agent_tuples: int = 2_000_000
+    """Tuples of one agent's writing that lie in its spaces here."""
+    agent_bytes: int = 1 << 30
+    """About how many bytes they may have."""
+    agent_waiting: int = 100_000
+    """Operations of one agent that wait."""
+    agent_reactions: int = 10_000
+    """Reactions of one agent."""
+    agent_memberships: int = 1_000
+    """Communities that one agent is a member of."""
+    law_members: int = 100_000
+    """Members of one community at this host."""
+    receivers: int = 10_000
+    """Receivers of one message."""
+    message_bytes: int = 16_777_216
+    """Bytes of one message, taken as often as it has receivers."""
+
+
+USUAL_SHARES: Final = Shares()
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyTuples(LimitReached):
+    """An agent has as many tuples, or as many bytes in them, in its spaces at a host as it may."""
+
+    code: ClassVar[str] = "limits.tuples"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyWaiting(LimitReached):
+    """An agent has as many operations waiting at a host as it may."""
+
+    code: ClassVar[str] = "limits.waiting"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyReactions(LimitReached):
+    """An agent has as many reactions at a host as it may."""
+
+    code: ClassVar[str] = "limits.reactions"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyMemberships(LimitReached):
+    """An agent is a member of as many communities as it may be, or a community is full."""
+
+    code: ClassVar[str] = "limits.memberships"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyReceivers(LimitReached):
+    """A message has more receivers, or more bytes for all of them, than one may have."""
+
+    code: ClassVar[str] = "limits.receivers"
+
+
+def check_receivers(shares: Shares, count: int, size: int) -> None:
+    """Raise `TooManyReceivers` for a message of so many bytes to so many.
+
+    >>> check_receivers(USUAL_SHARES, 2_000, 200_000)
+    Traceback (most recent call last):
+    nomospace.host.shares.TooManyReceivers: a message of 200,000 bytes to 2,000 receivers goes past
+    the limit of 16,777,216; send less, to fewer, or put it into a space where all read it
+    """
+    advice = "send less, to fewer, or put it into a space where all read it"
+    if count > shares.receivers:
+        what = f"a message to {count:,} receivers"
+        raise TooManyReceivers(what=what, limit=shares.receivers, advice=advice)
+    if count > 1 and count * size > shares.message_bytes:
+        what = f"a message of {size:,} bytes to {count:,} receivers"
+        raise TooManyReceivers(what=what, limit=shares.message_bytes, advice=advice)
