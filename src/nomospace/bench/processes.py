@@ -47,6 +47,11 @@ class Part:
             text=True,
         )
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def hear(self) -> Any:
         """What it says next; raises `PartFailed` when it has ended instead."""
         assert self._process.stdout is not None, "it was asked for"
