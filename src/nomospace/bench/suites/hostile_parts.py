@@ -1,9 +1,9 @@
 """The processes of `bench hostile`: a well-behaved client, and attackers with a good identity.
 
-Run as `python -m nomospace.bench.suites.hostile_parts PART OPTIONS` (JSON). The client says its round
-trips when its time is over; attackers say `{"ready": true}` before they begin and how often they
-tried when it is over. Attackers use the public client as anybody would, and give up their share of
-the processor to everybody else.
+Run as `python -m nomospace.bench.suites.hostile_parts PART OPTIONS` (JSON). The client says its
+round trips when its time is over; attackers say `{"ready": true}` before they begin and how often
+they tried when it is over. Attackers use the public client as anybody would, and give up their
+share of the processor to everybody else.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ NICE: Final = 19
 STRANGERS: Final = 64
 """Connections of one stranger."""
 
-OPEN: Final = "law(open{0}).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n"
+OPEN: Final = (
+    "law(open{0}).\nR1. sent(_, _, _) :- do(forward).\nR2. arrived(_, _, _) :- do(deliver).\n"
+)
 TEXTS: Final = """law(texts{0}).
 R1. sent(_, split(T, S), _) :- split_string(T, S, Ps), length(Ps, 0), do(forward).
 R2. sent(_, longer(L), _) :- longer(L, L, 4000), do(forward).
-R3. sent(_, double(N), _) :- double(N, leaf, T), delete([T, T, T], f(T, _), R), R == [], do(forward).
+R3. sent(_, double(N), _) :- double(N, leaf, T), delete([T, T], f(T, _), R), R == [], do(forward).
 R4. sent(_, hidden(N), _) :- double(N, leaf, T), T = f(a, b), do(forward).
 longer(_, _, 0).
 longer(L, M, N) :- N > 0, append(M, L, _), K is N - 1, longer(L, M, K).
@@ -61,7 +63,7 @@ Again: TypeAlias = Callable[[], Awaitable[object]]
 
 
 async def ties(client: Any, number: int) -> Again:
-    """A template of ten classes and two fields that must be equal, over one tuple where none are."""
+    """A template of ten classes and two fields that must be equal, over a tuple without any."""
     from nomospace import a, obj
     from nomospace.terms.templates import same
 
