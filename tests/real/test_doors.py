@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import nats
 import nats.aio.client
@@ -17,7 +21,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from nomospace import ANY
-from nomospace.client.remote import RemoteHost
+from nomospace.cli import main
+from nomospace.client.remote import RemoteHost, connect
 from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.listen import Limits
 from nomospace.node.principals import NotLetIn
@@ -307,3 +312,55 @@ def test_listeners_on_a_message_server(tmp_path: Path) -> None:
     said = b"".join(data for _, data in heard)
     for word in (b"hush4711", b"a-secret-of-ann", b"letters", b"ann@ward", b"bob@icu"):
         assert word not in said
+
+
+# -- neighbours on the machine -----------------------------------------------------------------
+
+
+def test_files_that_another_user_would_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stores, segments, backups and exports; what was open is narrowed.
+
+    Under a umask that takes nothing away: what is closed then is closed under any.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path("host.toml").write_text('[journal]\nfolder = "kept/journal"\nrows = 5\nseconds = 0.1\n')
+    Path("host.toml").chmod(0o600)
+    Path("ward.db-old").touch(mode=0o644)  # as an earlier version may have left it
+    command = [sys.executable, "-m", "nomospace.cli", "host", "run", "ward", "--insecure"]
+    command += ["--store", "ward.db", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    command += ["--json", "--config", "host.toml", "--log", "json"]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, umask=0, **pipes) as host:
+        assert host.stdout is not None
+        assert host.stderr is not None
+        try:
+            play(leave_traces(json.loads(host.stdout.readline())["address"], tmp_path))
+        finally:
+            host.terminate()
+        assert b'"narrowed"' in host.stderr.read()
+    before = os.umask(0)
+    try:
+        export = ["journal", "export", "kept/journal", "--out"]
+        assert main(["backup", "ward.backup", "--store", "ward.db"]) == 0
+        assert main([*export, "events.jsonl"]) == 0
+        assert main([*export, "events.parquet", "--format", "parquet"]) == 0
+    finally:
+        assert os.umask(before) == 0, "a command leaves it as it was"
+    shown = [path for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077]
+    assert shown == []
+    names = {path.name for path in tmp_path.rglob("*")}
+    assert names >= {"ward.db", "ward.backup", "events.jsonl", "events.parquet", "journal"}
+
+
+async def leave_traces(address: str, folder: Path) -> None:
+    """Write what nobody else should read, until some of it is in a segment."""
+    async with connect(f"nomos+plain://{address}") as client:
+        space = await (await client.agent("ann")).space("mine")
+        async with asyncio.timeout(WAIT_S):
+            while not list(folder.rglob("*.parquet")):
+                await space.out("hush4711")
+                await asyncio.sleep(0.05)
+    shown = [path for path in folder.rglob("*") if path.stat().st_mode & 0o077]
+    assert shown == [], "while it runs"

@@ -96,7 +96,21 @@ def _run(arguments: list[str]) -> int:
     return _dispatch(name, command, arguments[1:])
 
 
+PRIVATE = frozenset({"up", "host", "journal", "backup", "restore", "match", "pipeline", "trust"})
+"""Commands whose files are for their owner alone, also those that programs of others write."""
+
+
 def _dispatch(name: str, command: Command, arguments: list[str]) -> int:
+    before = os.umask(0o077)
+    if name not in PRIVATE:
+        os.umask(before)
+    try:
+        return _carry_out(name, command, arguments)
+    finally:
+        os.umask(before)
+
+
+def _carry_out(name: str, command: Command, arguments: list[str]) -> int:
     from importlib import import_module
 
     from typer.main import get_command

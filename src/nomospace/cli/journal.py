@@ -23,6 +23,7 @@ import typer
 from nomospace.cli.journal_make import make
 from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
 from nomospace.cli.stores import opened
+from nomospace.store.private import open_file
 
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
@@ -265,7 +266,7 @@ def _write_file(rows: Iterator[dict[str, Any]], out: Path, table: str, form: For
             if form is Format.PARQUET:
                 count = _write_parquet(rows, beside, table)
             else:
-                with beside.open("w", encoding="utf-8") as file:
+                with open_file(beside, "w", encoding="utf-8") as file:
                     count = _write_lines(rows, file)
             beside.replace(out)
     finally:
@@ -290,7 +291,10 @@ def _write_parquet(rows: Iterator[dict[str, Any]], path: Path, table: str) -> in
     from nomospace.store.parquet import SCHEMAS
 
     count = 0
-    with ParquetWriter(path, SCHEMAS[table], compression="zstd") as writer:
+    with (
+        open_file(path, "wb") as file,
+        ParquetWriter(file, SCHEMAS[table], compression="zstd") as writer,
+    ):
         while chunk := list(islice(rows, _CHUNK)):
             writer.write_table(pa.Table.from_pylist(chunk, schema=SCHEMAS[table]))
             count += len(chunk)

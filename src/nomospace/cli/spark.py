@@ -110,7 +110,11 @@ def _install(root: Path) -> None:
     progress(f"Spark is needed here for the first time: {count} packages from {LOCK}, some 600 MB")
     with log.open("wb") as output:
         process = subprocess.Popen(
-            _command(lock), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            _command(lock),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            umask=~Path(sys.prefix).stat().st_mode & 0o777,  # as open to others as its folder is
         )
         try:
             _watch(process, log, count)

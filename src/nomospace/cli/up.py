@@ -26,6 +26,7 @@ import typer
 
 from nomospace.cli.demos import DEMOS
 from nomospace.errors import CallerError
+from nomospace.store.private import make_folder
 
 if TYPE_CHECKING:
     from nomospace.api.http import Serving
@@ -319,7 +320,7 @@ def _data_home() -> Path:
 def _held(place: Path) -> Iterator[None]:
     """Hold the data for this process alone; raises `AlreadyUp`, `NoDataFolder`."""
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(place)
         lock = os.open(place / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise NoDataFolder(folder=str(place), why=error.strerror or str(error)) from None

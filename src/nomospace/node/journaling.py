@@ -38,6 +38,7 @@ from nomospace.store.journal import (
     decode_record,
     encode_record,
 )
+from nomospace.store.private import make_folder
 from nomospace.terms import Compound, Term, show
 from nomospace.wire.admin import Record as Line
 from nomospace.wire.changes import encode_ruling
@@ -79,7 +80,7 @@ def check_folder(journal: Journal) -> None:
     if not (journal.on and journal.folder):
         return
     try:
-        Path(journal.folder).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(journal.folder))
         with TemporaryFile(dir=journal.folder):
             pass
     except OSError as error:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from glob import escape
+from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
@@ -37,6 +39,7 @@ from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.working import Work
 from nomospace.store import open_store
 from nomospace.store.journal import Tally
+from nomospace.store.private import narrow
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
 from nomospace.wire.calls import LawShelf
 from nomospace.wire.frames import too_large
@@ -151,6 +154,7 @@ class Server:
 
             vouching = Vouching(self.identity, self._now)
             network = SealedLinks(links, vouching, self._law)
+        self._narrow()
         store = open_store(config.store)
         self.host = self._host(
             network=network,
@@ -228,6 +232,19 @@ class Server:
         if self._beside is not None:
             self.served = await parts.enter_async_context(self._beside(self))
         self.note("started", life=self.host.life, address=str(self.listener.address))
+
+    def _narrow(self) -> None:
+        """Take from others what an earlier version of this host has let them read."""
+        files: list[Path] = []
+        store, folder = self.config.store, self.config.journal.folder
+        if store != "memory" and "://" not in store:
+            place = Path(store.removeprefix("sqlite:"))
+            files += place.parent.glob(f"{escape(place.name)}*")
+        if folder:
+            files += Path(folder).rglob("*")
+        narrowed = narrow(files)
+        if narrowed:
+            self.note("narrowed", files=len(narrowed), first=str(narrowed[0]))
 
     async def stop(self) -> None:
         """Take no more calls, leave the group, keep everything, end."""

@@ -43,6 +43,7 @@ from nomospace.node.config import read_config
 from nomospace.node.local import Host
 from nomospace.node.serve import Server
 from nomospace.store.journal import EventRecord, decode_record
+from nomospace.store.private import make_folder
 from nomospace.terms import Term, t
 from nomospace.trust.authority import Authority, make_authority, new_serial
 from nomospace.trust.keys import SecretKey
@@ -208,7 +209,7 @@ class Together:
             return _new_authority()[0]
         certificate, key = folder / f"{_AUTHORITY}.pem", folder / f"{_AUTHORITY}.key"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
             if certificate.exists() and key.exists():
                 return Authority.open(certificate.read_bytes(), key.read_bytes())
             authority, secret = _new_authority()

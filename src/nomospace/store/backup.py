@@ -24,13 +24,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Final
+from typing import IO, ClassVar, Final
 
 import msgspec
 
 from nomospace.errors import Unavailable
 from nomospace.store.guarded import Altered, guard, unguard
 from nomospace.store.interface import Header, Kept, Step, Store
+from nomospace.store.private import open_file
 from nomospace.wire.changes import BadRecord, decode_change, encode_change
 
 BACKUP_VERSION: Final = 1
@@ -76,7 +77,7 @@ def write_backup(store: Store, path: Path) -> Summary:
     beside = path.with_name(f".{path.name}.new")
     store.attach()
     try:
-        with beside.open("wb") as file:
+        with open_file(beside, "wb") as file:
             summary = _Writer(file).write(store.dump())
             file.flush()
             os.fsync(file.fileno())
@@ -92,7 +93,7 @@ def write_backup(store: Store, path: Path) -> Summary:
 
 
 class _Writer:
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.file = file
         self.digest = blake2b(digest_size=32)
         self.counts = {"C": 0, "K": 0, "J": 0}

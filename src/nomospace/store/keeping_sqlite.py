@@ -36,6 +36,7 @@ from nomospace.store.keeping import (
     set_name,
 )
 from nomospace.store.matching_sqlite import SqliteDatabase
+from nomospace.store.private import make_file
 from nomospace.store.sqlite import SqliteStore
 
 APPLICATION: Final = 0x6E6D6B74
@@ -74,6 +75,8 @@ class KeptSqlite(SqliteDatabase):
         self._attached = ""
         self._lock: int | None = lock
         try:
+            with suppress(OSError):  # then SQLite will say what is wrong
+                make_file(path)
             with self._translated():
                 super().__init__(_uri(path, "rwc"), wait_s=WAIT_S)
         except BaseException:

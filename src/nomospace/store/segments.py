@@ -51,6 +51,7 @@ from nomospace.store.journal import (
 )
 from nomospace.store.opening import open_store
 from nomospace.store.parquet import SCHEMAS, record_of, row_of
+from nomospace.store.private import make_folder, open_file
 from nomospace.wire.segments import (
     MANIFEST,
     Manifest,
@@ -110,7 +111,7 @@ def _path(folder: Path, table: str, number: int) -> Path:
 
 def _put(path: Path, write: Callable[[Path], object]) -> None:
     """Let a file appear whole, and stay."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     beside = path.with_name(f".{path.name}.new")
     write(beside)
     _sync(beside)
@@ -128,8 +129,8 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    make_folder(folder)
+    with open_file(folder / ".lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -239,11 +240,13 @@ def add_segment(folder: Path, manifest: Manifest, rows: Rows, first: int, last: 
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
-    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+    with open_file(path, "wb") as file:
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 def _write_bytes(data: bytes, path: Path) -> None:
-    path.write_bytes(data)
+    with open_file(path, "wb") as file:
+        file.write(data)
 
 
 # -- reading -------------------------------------------------------------------------------------

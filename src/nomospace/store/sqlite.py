@@ -32,6 +32,7 @@ from nomospace.store.interface import (
     StoreInUse,
     StoreTooNew,
 )
+from nomospace.store.private import make_file, make_folder
 from nomospace.store.schema import (
     BACKLOG,
     BIRTH,
@@ -98,6 +99,11 @@ class SqliteStore(SqlStore):
         if self._writer is not None:
             return
         with self._told():
+            for end in ("", "-wal", "-shm"):  # SQLite gives the new ones the mode of the first
+                file = self.path.with_name(self.path.name + end)
+                if not end or file.exists():
+                    with suppress(OSError):  # then SQLite will say what is wrong
+                        make_file(file)
             self._writer = writer = self._connected()
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = FULL")
@@ -156,7 +162,7 @@ class SqliteStore(SqlStore):
             return
         beside = self.path.with_name(self.path.name + ".lock")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._of_os(error) from None

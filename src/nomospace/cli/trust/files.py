@@ -22,6 +22,7 @@ from typing import Final
 
 from nomospace.cli.remote_options import Unusable
 from nomospace.errors import NomospaceError
+from nomospace.store.private import make_folder
 from nomospace.trust.authority import Authority
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, Claim, read_claim
 from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
@@ -73,7 +74,7 @@ def write(path: Path, data: bytes, *, mode: int = OPEN) -> None:
     """Write a file whole or not at all, readable for its owner only from the first byte on."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         beside.unlink(missing_ok=True)
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, SECRET), "wb") as file:
             file.write(data)

@@ -32,6 +32,7 @@ from zlib import crc32
 import msgspec
 
 from nomospace.errors import CallerError, Unavailable
+from nomospace.store.private import make_folder, open_file
 
 LOG_BYTES_MAX: Final = 1 << 30
 """The largest file of changes that is opened or written."""
@@ -107,8 +108,8 @@ class Log(Generic[T]):
         Raises `LogInUse`, `LogDamaged`, `LogUnwritable`.
         """
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            file = self._path.open("a+b")
+            make_folder(self._path.parent)
+            file = open_file(self._path, "a+b")
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -168,7 +169,7 @@ class Log(Generic[T]):
         fresh = self._path.with_name(f"{self._path.name}.new")
         old, count, size = self._file, 0, 0
         try:
-            file = fresh.open("w+b")
+            file = open_file(fresh, "w+b")
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for change in changes:
                 size += file.write(self._line(change))
