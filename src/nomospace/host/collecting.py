@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from nomospace.errors import NomospaceError, Unavailable
+from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import record_of
 from nomospace.host.operations import Op, ask_of, gathered_of
@@ -278,12 +278,16 @@ class Collecting:
         """Serve an operation with the set that is found for it, unless it is busy."""
         if one.claim is not None:
             return
-        while (found := ask()) is not None:
-            late = [id for id in found.ids if 0 < wide.known[id].expires <= self._host.now]
-            for id in late:
-                wide.leave_out(id)
-            if not late:
-                break
+        try:
+            while (found := ask()) is not None:
+                late = [id for id in found.ids if 0 < wide.known[id].expires <= self._host.now]
+                for id in late:
+                    wide.leave_out(id)
+                if not late:
+                    break
+        except LimitReached as error:
+            self._host.seeking.refuse(one, error)
+            return
         if found is None:
             return
         if one.takes:

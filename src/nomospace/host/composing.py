@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nomospace.meaning.ontology import Ontology
-from nomospace.space import Ask, Gathering, Record
+from nomospace.space import Ask, Gathering, Record, SetSearch, Slice
+from nomospace.space.searching import FIRST_UNITS_MAX
 
 
 def apart(rows: Sequence[Record], sizes: Sequence[int]) -> tuple[list[Record], list[list[Record]]]:
@@ -34,10 +35,16 @@ def _cut(rows: Sequence[Record], sizes: Sequence[int]) -> Iterator[list[Record]]
 def composed(
     ontology: Ontology, ask: Ask, sets: Sequence[Sequence[Record]]
 ) -> list[Gathering | None]:
-    """What each set answers with; nothing for one that does not, as it is read here."""
+    """What each set answers with; nothing for one that does not, as it is read here.
+
+    Nor for any of them where that costs too much to tell.
+    """
     from nomospace.space.correlating import Correlating  # the planner with it: on use
 
     records = {record.id: record for one in sets for record in one}
-    found = Correlating(ontology, records.values()).all(ask)
+    correlating = Correlating(ontology)
+    for record in records.values():
+        correlating.add(record)
+    found = correlating.go_on(SetSearch(ask, every=True), Slice(FIRST_UNITS_MAX)) or []
     known = {frozenset(gathering.ids): gathering for gathering in found}
     return [known.get(frozenset([record.id for record in one])) for one in sets]

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.problems import Busy
-from nomospace.space import Record, Search, Slice, Space, Unfinished
+from nomospace.space import Search, SetSearch, Slice, Space, Unfinished
 from nomospace.space.searching import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Look:
         self,
         owner: str,
         space: Space,
-        search: Search,
-        found: Callable[[list[Record]], None],
+        search: Search | SetSearch,
+        found: Callable[[list[Any]], None],
         failed: Callable[[NomospaceError], None],
     ) -> None:
         self.owner = owner
@@ -51,6 +51,12 @@ class Look:
         self.search = search
         self.found = found
         self.failed = failed
+
+    def go_on(self, now: int, slice: Slice) -> list[Any]:
+        """One slice more: tuples, or sets of them."""
+        if isinstance(self.search, SetSearch):
+            return self.space.go_on_sets(self.search, now=now, slice=slice)
+        return self.space.go_on(self.search, now=now, slice=slice)
 
 
 class Looking:
@@ -112,7 +118,7 @@ class Looking:
             self._parked[owner] = queue
             look = queue.popleft()
             try:
-                found = look.space.go_on(look.search, now=self._host.now, slice=self.slice)
+                found = look.go_on(self._host.now, self.slice)
             except Unfinished:
                 queue.append(look)
                 continue

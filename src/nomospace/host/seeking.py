@@ -49,7 +49,16 @@ from nomospace.host.problems import (
 from nomospace.host.shares import TooManyWaiting
 from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Unwatch, Watch
-from nomospace.space import OFFER, Gathered, Gathering, Record, Search, Space, Unfinished
+from nomospace.space import (
+    OFFER,
+    Gathered,
+    Gathering,
+    Record,
+    Search,
+    SetSearch,
+    Space,
+    Unfinished,
+)
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 from nomospace.terms import Term
@@ -137,14 +146,16 @@ class Seeking:
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
         one = Op(0, op, agent, law, seek, message)
+        records: list[Record] = []
         try:
             records = self._find(one, space)
+            sets = self._gather(one, space, records)
         except Unfinished as cut:
             one.number = self._number()
             self.open(one)
-            self._park(one, space, cut.search)
+            self._park(one, space, cut.search, records)
         else:
-            self._answer(one, space, records)
+            self._answer(one, space, records, sets)
 
     def _find(self, one: Op, space: Space) -> list[Record]:
         """The first slice of a search: what it finds, unless that takes longer."""
@@ -155,10 +166,36 @@ class Seeking:
         record = space.find(seek.template, at=at, dest=dest, now=now, slice=slice)
         return [] if record is None else [record]
 
-    def _park(self, one: Op, space: Space, search: Search) -> None:
-        """Let a search go on that takes longer than a slice; its operation is open."""
+    def _gather(self, one: Op, space: Space, records: list[Record]) -> list[Gathering]:
+        """The same for tuples that answer together, where several may."""
+        seek, now, slice = one.seek, self._host.now, self._host.looking.slice
+        if seek.sets is None or (
+            records and not (seek.how in BULK and seek.sets.correlate == "always")
+        ):
+            return []
+        if seek.how in BULK:
+            every = space.gather_all(ask_of(seek), now=now, slice=slice)
+            self._note_cut(seek, space)
+            return every
+        found = space.gather(ask_of(seek), now=now, slice=slice)
+        if found is None:
+            self._note_cut(seek, space)
+        return [] if found is None else [found]
+
+    def _park(
+        self, one: Op, space: Space, search: Search | SetSearch, records: list[Record]
+    ) -> None:
+        """Let a search go on that takes longer than a slice; its operation is open.
+
+        `records` are the single tuples, when it is sets that are still looked for.
+        """
         self._unpark(one)
-        found = partial(self._found, one, space)
+        sets = isinstance(search, SetSearch)
+        found = (
+            partial(self._found_sets, one, space, records)
+            if sets
+            else partial(self._found, one, space)
+        )
         look = Look(one.agent, space, search, found, partial(self.refuse, one))
         try:
             one.look = self._host.looking.park(look)
@@ -172,18 +209,36 @@ class Seeking:
             self._host.looking.drop(look)
 
     def _found(self, one: Op, space: Space, records: list[Record]) -> None:
-        """A search has come to its end: answer with what it found, in this very step."""
+        """A search has come to its end; where sets are wanted too, they are looked for now."""
         one.look = None
+        try:
+            sets = self._gather(one, space, records)
+        except Unfinished as cut:
+            self._park(one, space, cut.search, records)
+        else:
+            self._conclude(one, space, records, sets)
+
+    def _found_sets(
+        self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
+    ) -> None:
+        one.look = None
+        there = [record for record in records if space.get(record.id) is record]
+        self._conclude(one, space, there, sets)
+
+    def _conclude(
+        self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
+    ) -> None:
+        """Answer an operation whose search was parked, in the very step in which that ended."""
         if one.spreads:
             # It waits here by now. What it is busy with looks again when nothing comes of it.
             here = one.claim is None and self._host.name in one.sites
-            if here and self._answered(one, space, records):
+            if here and self._answered(one, space, records, sets):
                 self.close(one)
             return
         self.close(one)
         where = self._where(one)
         if where is space:
-            self._answer(one, space, records)
+            self._answer(one, space, records, sets)
         elif where is not None:  # the space was shared or parted meanwhile, so it is another one
             self._begin_in(one.op, one.agent, one.seek, where, one.message, one.law)
         else:
@@ -198,22 +253,15 @@ class Seeking:
             return None
         return self.waiting_space(one) if interface.shared else interface.private
 
-    def _answer(self, one: Op, space: Space, records: list[Record]) -> None:
+    def _answer(self, one: Op, space: Space, records: list[Record], sets: list[Gathering]) -> None:
         """Answer an operation that looks in one space with what was found there, or let it wait."""
         seek = one.seek
         if seek.how in BULK:
-            sets: list[Gathering] = []
-            if seek.sets is not None and (seek.sets.correlate == "always" or not records):
-                sets = space.gather_all(ask_of(seek), now=self._host.now)
-                self._note_cut(seek, space)
             self._serve(one, space, records, sets)
-            return
-        if records:
-            self._serve(one, space, records)
-            return
-        gathering = self._gather(seek, space)
-        if gathering is not None:
-            self._serve(one, space, [], [gathering])
+        elif self._answered(one, space, records, sets):
+            pass
+        elif records or sets:
+            pass  # a law keeps it, and has said so
         elif one.waits:  # only in the system space
             one.number = self._number()
             self.open(one)
@@ -229,34 +277,27 @@ class Seeking:
         It is also over when that would cost too much: then it is answered with the limit. A search
         that takes longer than a slice goes on while the operation waits.
         """
+        records: list[Record] = []
         try:
-            return self._answered(one, space, self._find(one, space))
+            records = self._find(one, space)
+            return self._answered(one, space, records, self._gather(one, space, records))
         except Unfinished as cut:
-            self._park(one, space, cut.search)
+            self._park(one, space, cut.search, records)
             return False
         except LimitReached as error:
             self._give_up(one, error)
             return True
 
-    def _answered(self, one: Op, space: Space, records: list[Record]) -> bool:
-        if records:
-            return self._serve(one, space, records)
-        gathering = self._gather(one.seek, space)
-        return gathering is not None and self._serve(one, space, [], [gathering])
+    def _answered(
+        self, one: Op, space: Space, records: list[Record], sets: list[Gathering]
+    ) -> bool:
+        """Answer with one tuple or one set, if there is any and no law keeps it."""
+        return bool(records or sets) and self._serve(one, space, records, sets)
 
     def _give_up(self, one: Op, error: NomospaceError) -> None:
         if one.law:
             self._host.governed.forget(one)
         self._host.fail(one.op, error)
-
-    def _gather(self, seek: Seek, space: Space) -> Gathering | None:
-        """The tuples that answer together, if several may and do."""
-        if seek.sets is None:
-            return None
-        found = space.gather(ask_of(seek), now=self._host.now)
-        if found is None:
-            self._note_cut(seek, space)
-        return found
 
     def _note_cut(self, seek: Seek, space: Space) -> None:
         """Let an operator know of a question whose larger sets are not looked for."""
@@ -292,13 +333,15 @@ class Seeking:
         here = host.name in self._sites(seek, law)
         if here:
             space = host.holding.levels[seek.space].space
+            records: list[Record] = []
             try:
                 records = self._find(one, space)
+                sets = self._gather(one, space, records)
             except Unfinished as cut:
                 self.open(one)
-                self._park(one, space, cut.search)
+                self._park(one, space, cut.search, records)
             else:
-                if self._answered(one, space, records):
+                if self._answered(one, space, records, sets):
                     return
                 self.open(one)
         else:

@@ -29,8 +29,9 @@ from nomospace.protocols.spaces import (
     Watch,
 )
 from nomospace.protocols.transfers import Transfer
-from nomospace.space import OFFER, Record, Search, Space, Unfinished
+from nomospace.space import OFFER, Record, Search, Slice, Space, Unfinished
 from nomospace.space import Ask as SetsAsk
+from nomospace.space.searching import FIRST_UNITS_MAX, CorrelationTooDear
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -267,12 +268,16 @@ class Serving:
     ) -> list[tuple[Record, ...]]:
         """The sets that answer, besides what answers alone; no two that are taken overlap."""
         now = self._host.now
-        if body.all:
-            look = ask.correlate == "always" or not singles
-            found = space.gather_all(ask, now=now) if look else []
-        else:
-            one = None if singles else space.gather(ask, now=now)
-            found = [] if one is None else [one]
+        slice = Slice(FIRST_UNITS_MAX)
+        try:
+            if body.all:
+                look = ask.correlate == "always" or not singles
+                found = space.gather_all(ask, now=now, slice=slice) if look else []
+            else:
+                one = None if singles else space.gather(ask, now=now, slice=slice)
+                found = [] if one is None else [one]
+        except Unfinished:
+            raise CorrelationTooDear(limit=FIRST_UNITS_MAX) from None
         return [records for _, records in chosen(space, singles, found, takes=body.takes)]
 
     def _hand_over(

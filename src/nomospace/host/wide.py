@@ -54,7 +54,7 @@ class Wide:
         self.space = space
         self.local = None if at else space
         self.mirrors: dict[str, Reflection] = {}
-        self.sets: Correlating = Correlating(space.ontology, ())
+        self.sets: Correlating = Correlating(space.ontology)
         self.known: dict[TupleId, Record] = {}
         """The facts of `sets`."""
         self.reserved: dict[TupleId, None] = {}

@@ -17,14 +17,19 @@ The latter two only grow; too large a number costs time, never an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from itertools import chain, islice
+from sys import maxsize
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from nomospace.meaning.ontology import PLAIN, Ontology
+from nomospace.terms.budget import Slice
 from nomospace.terms.objects import MISSING, is_object, property_of
 from nomospace.terms.values import Compound, Term
 
+_PACED: Final = 1_024
+"""What tuples may cost together that are looked at in one go, whatever is left of a slice."""
 COLUMNS_MAX: Final = 32
 """How many indexes by property are kept of each sort; the one made first goes first."""
 _LISTED_MAX: Final = 16
@@ -174,6 +179,10 @@ class Facts:
         self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, Row]]] = {}
         self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term]] = {}
         self._order = 0
+        self.slice = Slice(maxsize)
+        """What may be looked at before others have their turn: see `paced`."""
+        self.changes = 0
+        """Grows with every tuple that comes or goes: who looks through facts begins anew then."""
 
     @classmethod
     def of(cls, facts: Iterable[Fact], ontology: Ontology = PLAIN) -> Facts:
@@ -189,6 +198,7 @@ class Facts:
     def add(self, id: str, fields: tuple[Term, ...]) -> Row:
         """Take in a tuple, frozen before; its id must be new."""
         assert id not in self.rows, id
+        self.changes += 1
         seen = fields
         if self.ontology.renames:
             seen = tuple([self.ontology.translated(field) for field in fields])
@@ -268,6 +278,7 @@ class Facts:
     def remove(self, id: str) -> Row:
         """Let a tuple go."""
         row = self.rows.pop(id)
+        self.changes += 1
         del self.by_form[row.form][row.order]
         shape = self.shapes[row.form]
         for at, class_name in enumerate(shape):
@@ -296,6 +307,30 @@ class Facts:
                     if not found:
                         del column[value]
         return row
+
+    def paced(self, rows: Any, price: int) -> Iterable[Row | None]:
+        """Tuples that are looked at one after the other, for a price each; `None` to give way.
+
+        That is before they are looked at, and again after each few of them, while the slice is used
+        up.
+        """
+        slice = self.slice
+        if hasattr(rows, "__len__"):
+            cost = len(rows) * price
+            if rows.__class__ is dict:
+                rows = rows.values()
+            if cost <= _PACED:
+                slice.left -= 1 + cost
+                return rows if slice.left >= 0 else chain((None,), rows)
+        return self._paced(rows, price)
+
+    def _paced(self, rows: Iterable[Row], price: int) -> Iterator[Row | None]:
+        some, count = iter(rows), 1 + _PACED // price
+        while few := list(islice(some, count)):
+            self.slice.left -= 1 + len(few) * price
+            if self.slice.left < 0:
+                yield None
+            yield from few
 
     def holding(self, class_name: str, key: Term) -> Iterator[Row]:
         """The rows that hold an object, by canonical class and `object_key`, in their order."""

@@ -35,10 +35,11 @@ from nomospace.space.outcomes import (
 )
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import Search, SearchTooLong, Slice, Unfinished
+from nomospace.space.searching import Search, SearchTooLong, SetSearch, Unfinished
 from nomospace.space.seen import Seen
 from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.watchers import OFFER, READ, TAKE
+from nomospace.terms.budget import Slice
 
 __all__ = [
     "FIRINGS_MAX",
@@ -69,6 +70,7 @@ __all__ = [
     "Search",
     "SearchTooLong",
     "Seen",
+    "SetSearch",
     "Slice",
     "Space",
     "SpaceFull",

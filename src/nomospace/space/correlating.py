@@ -19,8 +19,10 @@ Those who ask the same question share all of this.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Generator, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
+from sys import maxsize
 from typing import Final, TypeVar
 
 from nomospace.meaning.answers import Answer
@@ -31,13 +33,21 @@ from nomospace.meaning.question import ClassField, Question
 from nomospace.space.alike import Alike, Bounded, without_ids
 from nomospace.space.asking import Ask, Gathering, Name
 from nomospace.space.records import Record, TupleId
+from nomospace.space.searching import FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, is_object
+from nomospace.terms.budget import Slice
 
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""
 K = TypeVar("K")
 ROWS_MAX: Final = 10_000
 """Sets that are looked at for the least one, where a tuple completes very many at once."""
+COMPLETED_UNITS_MAX: Final = 20_000
+"""What it may cost to see whether a tuple, just come, completes a set for one who waits."""
+SETS_MAX: Final = 10_000
+"""Sets that answer one question for all of them."""
+TOLD_UNITS: Final = 400
+"""What it costs to tell what a set answers with, and why."""
 REACH_MAX: Final = 256
 """Objects that one waiting question notes."""
 SHAPES_MIN: Final = 1_024
@@ -60,8 +70,11 @@ class Group:
 class Correlating:
     """The facts of one space, and the questions that wait for sets of them."""
 
-    def __init__(self, ontology: Ontology, records: Iterable[Record]) -> None:
+    def __init__(self, ontology: Ontology, *, whole: bool = True) -> None:
         self._ontology = ontology
+        self.whole = whole
+        """Whether all tuples of the space are taken in; else those up to the one of `after`."""
+        self.after = 0
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
         self._matchers: dict[Name, Bounded] = {}
@@ -69,17 +82,22 @@ class Correlating:
         self._groups: dict[Name, Group] = {}
         self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
         self._watched: dict[Hashable, dict[Name, Group]] = {}
-        for record in records:
-            self.add(record)
 
     # -- facts -------------------------------------------------------------------------------
 
     def add(self, record: Record) -> None:
         """A tuple lies in the space, or lies there again."""
+        if not self.whole and record.order > self.after:
+            return  # it is taken in when those before it are
         if any(map(is_object, record.fields)):
             self._facts.add(_fact_id(record.id), record.fields)
             if len(self._facts.shapes) > self._shapes_max:
                 self._refresh()
+
+    def take_in(self, record: Record) -> None:
+        """The next of the tuples that lay there before sets were first asked for."""
+        self.after = record.order
+        self.add(record)
 
     def drop(self, record: Record) -> None:
         """A tuple is gone, or cannot be part of an answer any more."""
@@ -102,9 +120,50 @@ class Correlating:
     # -- asking ------------------------------------------------------------------------------
 
     def first(self, ask: Ask) -> Gathering | None:
-        """The set that answers before all others, if one does."""
-        found = self._matcher(ask).first()
-        return None if found is None or found.kind != CORRELATION else _gathered(found)
+        """The set that answers before all others, if one does; raises `CorrelationTooDear`."""
+        found = self.go_on(SetSearch(ask), Slice(FIRST_UNITS_MAX))
+        if found is None:
+            raise CorrelationTooDear(limit=FIRST_UNITS_MAX)
+        return found[0] if found else None
+
+    def go_on(self, search: SetSearch, slice: Slice) -> list[Gathering] | None:
+        """Go on with looking for sets; `None` when the slice is used up before the end."""
+        facts = self._facts
+        steps = search.steps
+        if steps is None or search.facts is not facts or search.changes != facts.changes:
+            steps = search.steps = (
+                self._every(search.ask) if search.every else self._one(search.ask)
+            )
+            search.facts, search.changes = facts, facts.changes
+        facts.slice = slice
+        try:
+            next(steps)
+        except StopIteration as end:
+            search.steps = None
+            found: list[Gathering] = end.value
+            return found
+        finally:
+            facts.slice = Slice(maxsize)
+        return None
+
+    def _one(self, ask: Ask) -> Generator[None, None, list[Gathering]]:
+        """The set that answers before all others; for a question that is auto, only a set."""
+        found = yield from self._matcher(ask).first_in_slices()
+        return [] if found is None or found.kind != CORRELATION else [_gathered(found)]
+
+    def _every(self, ask: Ask) -> Generator[None, None, list[Gathering]]:
+        """All sets that answer; for a question that is auto, only where no single tuple does."""
+        answers = yield from self._matcher(ask).all_in_slices()
+        sets = [one for one in answers.items if one.kind == CORRELATION]
+        if len(sets) > SETS_MAX:
+            raise CorrelationTooDear(what="the number of sets that answer", limit=SETS_MAX)
+        told: list[Gathering] = []
+        for one in sets:
+            self._facts.slice.left -= TOLD_UNITS
+            if self._facts.slice.left < 0:
+                yield
+            told.append(_gathered(one))
+        return told
 
     def complete(self, ask: Ask) -> int:
         """Up to which size sets are looked for: less than was asked for where plans grow large."""
@@ -112,11 +171,6 @@ class Correlating:
         for size in range(ask.max_set + 1):
             matcher.ready(size)
         return min(matcher.complete, matcher.planner.complete)
-
-    def all(self, ask: Ask) -> list[Gathering]:
-        """All sets that answer; for a question that is auto, only where no single tuple does."""
-        found = self._matcher(ask).all().items
-        return [_gathered(one) for one in found if one.kind == CORRELATION]
 
     def _matcher(self, ask: Ask) -> Bounded:
         name = ask.name
@@ -148,7 +202,7 @@ class Correlating:
         if group is None:
             group = self._groups[name] = Group(name, self._matcher(ask))
             self._matchers.pop(name, None)
-            if group.anchor is None:
+            if group.anchor is None or not self.whole:
                 self._open[name] = group
             else:
                 self._watch(group, group.anchor)
@@ -194,12 +248,29 @@ class Correlating:
         if row is None:
             return None
         matcher = group.matcher
-        for size in range(1, matcher.question.max_set + 1):
-            some = islice(matcher.with_row(row, size), ROWS_MAX)
-            sets = [rows for kind, rows in some if kind == CORRELATION]
-            if sets:  # larger ones are not looked for
-                return _gathered(Answer(CORRELATION, min(sets, key=_orders), matcher.assigner))
+        with self._within(COMPLETED_UNITS_MAX):
+            for size in range(1, matcher.question.max_set + 1):
+                sets: list[tuple[Row, ...]] = []
+                for found in islice(matcher.with_row(row, size), ROWS_MAX):
+                    if found is None:
+                        raise CorrelationTooDear(
+                            what="looking at what one tuple completes, in units,",
+                            limit=COMPLETED_UNITS_MAX,
+                        )
+                    if found[0] == CORRELATION:
+                        sets.append(found[1])
+                if sets:  # larger ones are not looked for
+                    return _gathered(Answer(CORRELATION, min(sets, key=_orders), matcher.assigner))
         return None
+
+    @contextmanager
+    def _within(self, units: int) -> Iterator[None]:
+        """Look at facts for so many units."""
+        self._facts.slice = Slice(units)
+        try:
+            yield
+        finally:
+            self._facts.slice = Slice(maxsize)
 
     # -- reach -------------------------------------------------------------------------------
 

@@ -47,11 +47,12 @@ from nomospace.space.outcomes import (
 )
 from nomospace.space.reactions import ONCE, Reaction
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import Searches
+from nomospace.space.searching import FACT_UNITS, Searches, SetSearch, Unfinished
 from nomospace.space.store import Looker, Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
+from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ YOUNG_MASK: Final = 4_095
 Left alone, the collector counts objects made less objects gone: under a steady load of writes and
 takes that hardly grows, while the tuples themselves wait to be looked at, a hundred thousand and
 more, until one collection looks at all of them."""
+FACTS_AT_ONCE: Final = 256
+"""Tuples that are facts as soon as sets are first asked for; more are taken in slice by slice."""
 LAPSES_MAX: Final = 10_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
@@ -261,20 +264,43 @@ class Space(Searches):
         """What the space speaks."""
         return self._speech.ontology
 
-    def gather(self, ask: Ask, *, now: int) -> Gathering | None:
+    def gather(self, ask: Ask, *, now: int, slice: Slice | None = None) -> Gathering | None:
         """The set of tuples that answers a question together before all others, if one does.
 
         Only sets: a single tuple that answers is for `find`. None of them is lent out, or past its
-        expiry at `now`. Raises `BadQuestion` for one that means nothing.
+        expiry at `now`. Raises `BadQuestion` for one that means nothing, `Unfinished` when it takes
+        more than is left of a slice, and `CorrelationTooDear` past what a question may cost.
         """
-        sets = self._correlating()
-        return self._settled(sets, lambda: sets.first(ask), now)
+        found = self.go_on_sets(SetSearch(ask), now=now, slice=slice)
+        return found[0] if found else None
 
-    def gather_all(self, ask: Ask, *, now: int) -> list[Gathering]:
+    def gather_all(self, ask: Ask, *, now: int, slice: Slice | None = None) -> list[Gathering]:
         """All sets that answer a question together, in the order of their tuples' ids."""
+        return self.go_on_sets(SetSearch(ask, every=True), now=now, slice=slice)
+
+    def go_on_sets(
+        self, search: SetSearch, *, now: int, slice: Slice | None = None
+    ) -> list[Gathering]:
+        """Go on with looking for sets: the first, or every one."""
+        if slice is None:
+            while True:
+                try:
+                    return self.go_on_sets(search, now=now, slice=Slice())
+                except Unfinished:
+                    continue
+        began = slice.left
         sets = self._correlating()
+        if not sets.whole:
+            self._take_in(sets, slice)
+        if not sets.whole:
+            search.pay(began - slice.left)
+            raise Unfinished(search=search)
         while True:
-            found = sets.all(ask)
+            found = sets.go_on(search, slice)
+            search.pay(began - slice.left)
+            began = slice.left
+            if found is None:
+                raise Unfinished(search=search)
             late = [
                 one for each in found for id in each.ids if self._is_late(one := self._at(id), now)
             ]
@@ -282,6 +308,7 @@ class Space(Searches):
                 sets.drop(record)
             if not late:
                 return found
+            search.steps = None
 
     def complete(self, ask: Ask) -> int:
         """Up to how many tuples sets are looked for: fewer than asked for where plans grow large.
@@ -292,14 +319,23 @@ class Space(Searches):
         return self._correlating().complete(ask)
 
     def _correlating(self) -> Correlating:
-        """The tuples as facts; they are gathered when they are first asked for."""
+        """The tuples as facts; they are taken in when sets are first looked for."""
         sets = self._store.sets
         if sets is None:
             from nomospace.space.correlating import Correlating  # the planner with it: on use
 
-            sets = Correlating(self.ontology, self._store.objects.everything())
-            self._store.sets = sets
+            sets = self._store.sets = Correlating(self.ontology, whole=False)
+            self._take_in(sets, Slice(FACTS_AT_ONCE * FACT_UNITS))
         return sets
+
+    def _take_in(self, sets: Correlating, slice: Slice) -> None:
+        """Go on taking tuples in as facts, as far as a slice goes."""
+        for record in self._store.objects.everything(sets.after):
+            if slice.left <= 0:
+                return
+            slice.left -= FACT_UNITS
+            sets.take_in(record)
+        sets.whole = True
 
     def _settled(
         self, sets: Correlating, ask: Callable[[], Gathering | None], now: int
@@ -712,7 +748,11 @@ class Space(Searches):
         for waiter, group in waiting:
             if not waiter.awake:
                 continue
-            found = self._settled(sets, partial(sets.completed, group, record), now)
+            try:
+                found = self._settled(sets, partial(sets.completed, group, record), now)
+            except LimitReached as error:
+                self._overran.append((waiter, error))
+                continue
             if found is None:
                 continue
             records = tuple([self._at(id) for id in found.ids])

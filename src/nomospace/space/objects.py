@@ -159,11 +159,11 @@ class Objects:
         self._by_own = {key: many for key, many in self._by_own.items() if many.size}
         self._room = max(CLASSES_MIN, 2 * len(self._by_own))
 
-    def everything(self) -> Iterator[Record]:
-        """All tuples that hold an object, oldest first."""
-        for number in sorted(self._segments):
+    def everything(self, after: int = 0) -> Iterator[Record]:
+        """All tuples that hold an object, oldest first; those that came after one."""
+        for number in sorted([one for one in self._segments if one >= after // SEGMENT]):
             segment = self._segments[number]
-            for order in sorted(segment):
+            for order in sorted([one for one in segment if one > after]):
                 yield segment[order]
 
     # -- search ------------------------------------------------------------------------------

@@ -10,22 +10,21 @@ as a whole in its last step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, islice
 from sys import maxsize
 from typing import Any, ClassVar, Final, TypeAlias
 
 from nomospace.errors import LimitReached, Unavailable
+from nomospace.space.asking import Ask, Gathering
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.store import Store
 from nomospace.terms import Term
-from nomospace.terms.budget import TEST_UNITS_MAX, Budget, TestTooDear
+from nomospace.terms.budget import SLICE_UNITS, TEST_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
 
-SLICE_UNITS: Final = 16_000
-"""What is searched before others have their turn: about four milliseconds (`terms.budget`)."""
 SEARCH_UNITS_MAX: Final = 100_000_000
 """What one search may cost in all: about half a minute of processor, in slices."""
 CANDIDATE_UNITS: Final = 2
@@ -38,6 +37,12 @@ END: Final = 1 << 62
 """No tuple has a higher order."""
 _QUICK: Final = TEST_UNITS_MAX - 2_000
 """While a few tuples cost less together, there is no need to look closer."""
+SETS_UNITS_MAX: Final = 40_000_000
+"""What one question about sets may cost in all: about ten seconds of processor, in slices."""
+FIRST_UNITS_MAX: Final = 40_000
+"""What it may cost to find a set across hosts, at once: about ten milliseconds."""
+FACT_UNITS: Final = 32
+"""What it costs to take one tuple in as a fact, when sets are first asked for."""
 MISSED_MAX: Final = 1_000
 """Tuples that may show up behind a search; past it the search begins anew."""
 
@@ -52,17 +57,14 @@ class SearchTooLong(LimitReached):
     advice: str = "ask for less: give a field that tells its tuples from others a value"
 
 
-class Slice:
-    """Units that may be spent before others have their turn."""
+@dataclass(eq=False, kw_only=True)
+class CorrelationTooDear(LimitReached):
+    """To tell which tuples answer a question together would cost too much."""
 
-    __slots__ = ("left",)
-
-    def __init__(self, left: int | None = None) -> None:
-        self.left = SLICE_UNITS if left is None else left
-
-    def renew(self) -> None:
-        """Begin the next slice."""
-        self.left = SLICE_UNITS
+    code: ClassVar[str] = "limits.correlation"
+    what: str = "looking for tuples that answer together, in units,"
+    limit: int = SETS_UNITS_MAX
+    advice: str = "name an object by its id, give a key, or ask for fewer classes at once"
 
 
 Fits: TypeAlias = Callable[[tuple[Term, ...], Budget], bool]
@@ -138,12 +140,37 @@ class Search:
             raise SearchTooLong
 
 
+class SetSearch:
+    """Which sets of tuples are looked for, and how far that has come.
+
+    The facts must not change while it goes on: when they do it begins anew. So where tuples with
+    objects come and go all the time, a question that takes many slices comes to no end, and is
+    stopped at what a search may cost.
+    """
+
+    __slots__ = ("ask", "changes", "every", "facts", "spent", "steps")
+
+    def __init__(self, ask: Ask, *, every: bool = False) -> None:
+        self.ask = ask
+        self.every = every
+        self.spent = 0
+        self.steps: Generator[None, None, list[Gathering]] | None = None
+        self.facts: object = None
+        self.changes = 0
+
+    def pay(self, units: int) -> None:
+        """Count what has been spent; `CorrelationTooDear` past what one question may cost."""
+        self.spent += units
+        if self.spent > SETS_UNITS_MAX:
+            raise CorrelationTooDear
+
+
 @dataclass(eq=False, kw_only=True)
 class Unfinished(Unavailable):
     """A search has used up its slice, and is to be gone on with."""
 
     code: ClassVar[str] = "space.unfinished"
-    search: Search
+    search: Search | SetSearch
 
 
 class Searches:
@@ -347,9 +374,10 @@ class Searches:
             return list(search.found.values())
         return [one for _, one in sorted(search.found.items()) if search.is_for(one, now)]
 
-    def give_up(self, search: Search) -> None:
+    def give_up(self, search: Search | SetSearch) -> None:
         """A search is not gone on with."""
-        self._searches.pop(search, None)
+        if isinstance(search, Search):
+            self._searches.pop(search, None)
 
     def _go_on_plain(self, search: Search, now: int, slice: Slice) -> bool:
         template, at, dest = search.template, search.at, search.dest

@@ -1,4 +1,4 @@
-"""The budget of one test: what it costs to tell whether one tuple fits one template.
+"""Budgets: what it costs to tell whether one tuple fits one template, and slices of longer work.
 
 A unit is a small step, about a quarter of a microsecond: a comparison, a field tried for a pattern,
 two properties noted, a pair of terms compared. Steps are paid for before they are taken. Most
@@ -16,6 +16,8 @@ from nomospace.terms.values import Compound, Term
 
 TEST_UNITS_MAX: Final = 20_000
 """What the test of one tuple may cost: about five milliseconds."""
+SLICE_UNITS: Final = 16_000
+"""What is searched before others have their turn: about four milliseconds."""
 COMPARED_FREE: Final = 2_048
 """Characters that are compared within one unit."""
 
@@ -85,6 +87,19 @@ them values
                     found.setdefault(item.name, item.args[0])
             self._named[id(listed)] = found
         return found
+
+
+class Slice:
+    """Units that may be spent before others have their turn."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int | None = None) -> None:
+        self.left = SLICE_UNITS if left is None else left
+
+    def renew(self) -> None:
+        """Begin the next slice."""
+        self.left = SLICE_UNITS
 
 
 def same_within(a: Term, b: Term, budget: Budget) -> bool:

@@ -145,6 +145,15 @@ def compiled(text: str, *, field: bool) -> Test:
     return lambda subject: test(subject, Budget())
 
 
+def price_of(text: str, *, field: bool) -> int:
+    """The units that a test costs, besides what hangs on the value.
+
+    >>> price_of("price.amount < 5000", field=False)
+    5
+    """
+    return _price(parse(text, field=field))
+
+
 @lru_cache(maxsize=_REMEMBERED_MAX)
 def priced(text: str, *, field: bool) -> Priced:
     """The same, paid for from a budget: all its steps at once, large objects as they are met.

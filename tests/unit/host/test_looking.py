@@ -30,7 +30,7 @@ GRAPH = tuple([obj("Edge", n, to=m) for n in range(6) for m in range(6) if n != 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.space.searching.SLICE_UNITS", 60)
+    monkeypatch.setattr("nomospace.terms.budget.SLICE_UNITS", 60)
     monkeypatch.setattr("nomospace.space.searching.VAIN_MAX", 4)
 
 

@@ -6,7 +6,19 @@ from random import Random
 
 import pytest
 
-from nomospace.space import Record, Search, SearchTooLong, Slice, Space, Unfinished
+from nomospace.space import (
+    TAKE,
+    Ask,
+    Overran,
+    Record,
+    Search,
+    SearchTooLong,
+    SetSearch,
+    Slice,
+    Space,
+    Unfinished,
+)
+from nomospace.space.searching import CorrelationTooDear
 from nomospace.terms import ANY, Term, a, obj, where
 from nomospace.terms.templates import Template
 
@@ -101,3 +113,101 @@ def test_a_plain_search_with_few_candidates_needs_no_slice() -> None:
     assert space.find(Template.of(("job", 7)), slice=used_up) is not None
     with pytest.raises(Unfinished):
         space.find(Template.of(("job", where("= 7"))), slice=used_up)
+
+
+class TestSets:
+    """Sets of tuples: looked for in slices, anew where facts change meanwhile, and not for ever."""
+
+    @pytest.fixture
+    def space(self) -> Space:
+        """A star: forty tuples for each of six classes, all of which share one object."""
+        space = Space("s")
+        for count in range(240):
+            fields = (obj("Hub", "h"), obj(f"C{count % 6}", count, v=count))
+            space.put(Record(fields, "ann", count, "ann", "ann"), now=0)
+        return space
+
+    def _slices(self, space: Space, search: SetSearch, units: int = 200) -> int:
+        count = 0
+        while True:
+            count += 1
+            try:
+                self.found = space.go_on_sets(search, now=0, slice=Slice(units))
+            except Unfinished:
+                continue
+            return count
+
+    def test_the_first_is_found_though_there_are_four_billion(self, space: Space) -> None:
+        template = Template.of([a(f"C{n}") for n in range(6)])
+        found = space.gather(Ask(template), now=0)
+        assert found is not None
+        assert [count for _, count in found.ids] == [0, 1, 2, 3, 4, 5]
+
+    @pytest.mark.parametrize("classes", [("C0", "C1", "C2"), ("C0",) * 5])
+    def test_that_there_is_none_is_seen_before_everything_is_joined(
+        self, space: Space, classes: tuple[str, ...]
+    ) -> None:
+        last = a(classes[-1], "v > 1000")
+        search = SetSearch(Ask(Template.of([*[a(name) for name in classes], last])))
+        assert self._slices(space, search, 16_000) < 10
+        assert self.found == []
+
+    def test_slices_find_what_one_piece_does(self, space: Space) -> None:
+        ask = Ask(Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")]))
+        whole = space.gather_all(ask, now=0)
+        assert len(whole) > 10
+        assert self._slices(space, SetSearch(ask, every=True)) > 3
+        assert self.found == whole
+        first = SetSearch(ask)
+        self._slices(space, first)
+        assert self.found == [space.gather(ask, now=0)]
+
+    def test_a_tuple_that_goes_meanwhile_is_in_no_set(self, space: Space) -> None:
+        ask = Ask(Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")]))
+        search = SetSearch(ask, every=True)
+        for _ in range(3):
+            with pytest.raises(Unfinished):
+                space.go_on_sets(search, now=0, slice=Slice(200))
+        record = space.get(("ann", 2))
+        assert record is not None
+        space.remove(record)
+        self._slices(space, search)
+        assert self.found == space.gather_all(ask, now=0)
+        assert all(("ann", 2) not in one.ids for one in self.found)
+
+    def test_what_comes_to_no_end_is_stopped(
+        self, space: Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("nomospace.space.searching.SETS_UNITS_MAX", 50_000)
+        odd = [a("C0", f"v != {n}") for n in range(4)]  # four numbers, and no two tuples have one
+        template = Template.of([*odd, a("C0", "v.w = 1 or v > 1000"), a("C1", "v > 1000")])
+        with pytest.raises(CorrelationTooDear, match="by its id"):
+            space.gather_all(Ask(template), now=0)
+
+    def test_facts_are_taken_in_slice_by_slice(self) -> None:
+        space = Space("s")
+        for count in range(1_000):
+            fields = (obj("Car", count % 500), obj("Tax" if count % 2 else "Loan", count))
+            space.put(Record(fields, "ann", count, "ann", "ann"), now=0)
+        ask = Ask(Template.of([a("Car", "v != 1 or v = null"), a("Tax"), a("Loan")]))
+        search = SetSearch(ask)
+        with pytest.raises(Unfinished):
+            space.go_on_sets(search, now=0, slice=Slice(100))
+        gone = space.get(("ann", 3))
+        assert gone is not None
+        space.remove(gone)
+        space.put(Record((obj("Car", 3), obj("Tax", "new")), "bob", 1, "bob", "bob"), now=0)
+        self._slices(space, search)
+        assert space.gather_all(ask, now=0) == []  # no car has both: their numbers are apart
+
+    def test_a_waiter_for_whom_a_tuple_is_too_dear_is_told(
+        self, space: Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("nomospace.space.correlating.COMPLETED_UNITS_MAX", 20)
+        template = Template.of([*[a(f"C{n}") for n in range(5)], a("C5", "v > 1000")])
+        assert space.gather(Ask(template), now=0) is None
+        space.wait("bob", template, TAKE, ask=Ask(template))
+        fields = (obj("Hub", "h"), obj("C0", "new", v=1))
+        told = space.put(Record(fields, "ann", 999, "ann", "ann"), now=0)
+        assert [one.ticket for one in told if isinstance(one, Overran)] == ["bob"]
+        assert space.stats()["waiters"] == 0

@@ -4,7 +4,8 @@ One loop a node, from a start node outwards. A node that hangs on a hub is found
 that only ties join, by the value of a property; one that nothing joins, by its shapes. What a
 tuple must fulfil is checked in the loop where it becomes known. The loops are Python source, made
 once for a plan and a start: there is nothing to interpret for each tuple, and most questions look
-at a great many.
+at a great many. What each loop is about to look at is paid for when it begins, so that a search
+that finds nothing for long still gives way to others.
 
 The source calls nothing but what is handed in here, and names come from numbers: no text of a
 question gets into it.
@@ -26,14 +27,18 @@ from nomospace.meaning.plan import CORRELATION, Need, Network
 from nomospace.meaning.planner.placing import placements
 from nomospace.meaning.question import ClassField, Question, object_test, value_test
 from nomospace.terms.objects import MISSING
-from nomospace.terms.predicate import Compare, Literal, Path, Test, parse
+from nomospace.terms.predicate import Compare, Literal, Path, Test, parse, price_of
 from nomospace.terms.values import Term
 
-Loops: TypeAlias = Callable[[Iterable[Row]], Iterator[tuple[Row, ...]]]
-"""From tuples for the start node to the rows of the network, each sorted by the order of facts."""
+Loops: TypeAlias = Callable[[Iterable[Row]], Iterator[tuple[Row, ...] | None]]
+"""From tuples for the start node to the rows of the network, each sorted by the order of facts.
+
+`None` among them is no row: there the slice is used up (`Facts.paced`)."""
 _Operand: TypeAlias = tuple[str, int, tuple[str, ...]]
 
 
+ROW_UNITS: Final = 3
+"""What it costs to look at one tuple in a loop, besides tests."""
 _PLACE: Final = re.compile(r"\b(?:p[0-9]+|q[0-9]+_[0-9]+)\b")
 """The names of positions in the source."""
 
@@ -71,6 +76,25 @@ class Compiler:
     def needs_of(self, node: int) -> list[Need]:
         """The needs that a node serves."""
         return [need for need in self.network.needs if need.node == node]
+
+    def tested(self, node: int) -> bool:
+        """Whether a predicate speaks of what a node serves."""
+        return any(
+            need.node == node and isinstance(need.asks, ClassField) and need.asks.predicate
+            for need in self.network.needs
+        )
+
+    def price(self, node: int) -> int:
+        """What it costs to look at one tuple for a node, in units."""
+        price = ROW_UNITS
+        for need in self.network.needs:
+            held = need.hub is not None and node in self.network.hubs[need.hub].nodes
+            if (need.node == node or held) and isinstance(need.asks, ClassField):
+                if need.asks.predicate:
+                    price += price_of(need.asks.predicate, field=False)
+            elif need.node == node:
+                price += ROW_UNITS
+        return price
 
     def hubs_of(self, node: int) -> list[int]:
         """The hubs that a node is in."""
@@ -122,7 +146,11 @@ class Compiler:
         rank = {node: at for at, node in enumerate(self.network.order)}
         order = [start]
         while len(order) < self.network.size:
-            left = sorted(set(range(self.network.size)) - set(order), key=rank.__getitem__)
+            # What is tested comes early: where a test holds of few tuples, all behind it is saved.
+            left = sorted(
+                set(range(self.network.size)) - set(order),
+                key=lambda node: (not self.tested(node), rank[node]),
+            )
             near = [
                 node
                 for node in left
@@ -221,25 +249,29 @@ class Compiler:
         return variants
 
     def _candidates(self, node: int, placed: list[int], hubs: list[int]) -> None:
+        self.names["paced"] = self.facts.paced
+        price = self.price(node)
         if not placed:
-            self._loop(f"for r{node} in rows:")
+            self._loop(f"for r{node} in paced(rows, {price}):")
         elif hubs:
             hub = min(hubs, key=lambda one: len(self.network.hubs[one].nodes))
             held = self.facts.objects.setdefault(self.network.hubs[hub].class_name, {})
             self.names[f"O{hub}"] = held.get
             self._add(f"b{node} = O{hub}(h{hub})")
             self._add(f"if b{node} is None: continue")
-            values = f"b{node} if b{node}.__class__ is list else b{node}.values()"
-            self._loop(f"for r{node} in ({values}):")
+            self._loop(f"for r{node} in paced(b{node}, {price}):")
         else:
             tie = self._tie(node, placed)
             if tie is None:
                 self.names[f"A{node}"] = lambda: list(self.start_rows(node))
-                self._loop(f"for r{node} in A{node}():")
-                return
-            need = self.network.needs[tie.known]
-            self.names[f"L{node}"] = self._lookup(tie)
-            self._loop(f"for r{node} in L{node}(s{need.node}[p{need.number}]):")
+                self._loop(f"for r{node} in paced(A{node}(), {price}):")
+            else:
+                need = self.network.needs[tie.known]
+                self.names[f"L{node}"] = self._lookup(tie)
+                self._loop(f"for r{node} in paced(L{node}(s{need.node}[p{need.number}]), {price}):")
+        self._add(f"if r{node} is None:")
+        self._add("    yield None")
+        self._add("    continue")
 
     def _lookup(self, tie: _Tie) -> Callable[[Term], Iterable[Row]]:
         columns = [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import combinations, islice
-from typing import Final
+from sys import maxsize
+from typing import Any, Final, TypeVar
 
 from nomospace.meaning.answers import Answer, Answers, in_order
 from nomospace.meaning.assign import Assigner
@@ -12,8 +13,10 @@ from nomospace.meaning.facts import Facts, Row
 from nomospace.meaning.memory.compiling import Compiler, Loops, in_turn
 from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Network, Plan, why_cut
 from nomospace.meaning.planner import Planner
-from nomospace.meaning.question import Question
+from nomospace.meaning.question import ClassField, Question, object_test
+from nomospace.terms.budget import Slice
 
+T = TypeVar("T")
 ROWS_MAX: Final = 20_000_000
 """How many rows of networks are looked at for one question, repeats and sets that are too large
 among them; beyond it the answers are cut."""
@@ -21,6 +24,13 @@ PROBLEMS_MAX: Final = 100
 """How many different problems are reported of one question."""
 _AT_ONCE: Final = 10_000
 """So many rows are made before limits are looked at."""
+_FEW_AT_ONCE: Final = 256
+"""The same where others are to have their turn soon."""
+_AT_ONCE_UNITS: Final = 1 << 40
+LOOKED_MAX: Final = 2_000
+"""Sets with one least tuple that are looked at for the least of them."""
+_ROW_UNITS: Final = 4
+_JUDGED_UNITS: Final = 200
 _FEW: Final = 64
 """Where a network has a node with fewer tuples than this, `first` starts there."""
 
@@ -83,15 +93,46 @@ class Matcher:
 
     def all(self) -> Answers:
         """Every answer, sorted by the ids of its tuples."""
+        return self._whole(self.all_in_slices(), Slice(maxsize))
+
+    def all_in_slices(self) -> Generator[None, None, Answers]:
+        """The same, stopping whenever the slice of the facts is used up.
+
+        Between two slices the facts must not change (`Facts.changes`).
+        """
         self._problems.clear()
-        found = {rows: one.network.kind for one in self.ready(0) for rows in one.rows()}
-        cut = self._sets(found) if self._asks_sets(alone=bool(found)) else ""
+        found: dict[tuple[Row, ...], str] = {}
+        for one in self.ready(0):
+            for rows in one.rows():
+                if rows is None:
+                    yield
+                else:
+                    found[rows] = one.network.kind
+        cut = (yield from self._sets(found)) if self._asks_sets(alone=bool(found)) else ""
         return self._answers(found, cut)
+
+    def _whole(self, steps: Generator[None, None, T], slice: Slice) -> T:
+        """All slices of a piece of work, one after the other."""
+        outer, self.facts.slice = self.facts.slice, slice
+        try:
+            while True:
+                next(steps)
+                slice.renew()
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        finally:
+            self.facts.slice = outer
 
     def alone(self, rows: Iterable[Row]) -> dict[Row, str]:
         """Those of some tuples that answer by themselves, each with the kind of its answer."""
         given = shaped(rows)
-        return {row: one.network.kind for one in self.ready(0) for (row,) in one.rows_with(given)}
+        return {
+            found[0]: one.network.kind
+            for one in self.ready(0)
+            for found in one.rows_with(given)
+            if found is not None
+        }
 
     def brought(self, rows: Iterable[Row], *, alone: bool) -> Answers:
         """The answers of `all` that hold at least one of some tuples, found from these outwards.
@@ -103,7 +144,9 @@ class Matcher:
         new = dict.fromkeys(rows)
         found: dict[tuple[Row, ...], str] = {}
         found.update([((row,), kind) for row, kind in self.alone(new).items()])
-        cut = self._sets(found, new) if self._asks_sets(alone=alone) else ""
+        cut = ""
+        if self._asks_sets(alone=alone):
+            cut = self._whole(self._sets(found, new), Slice(maxsize))
         return self._answers(found, cut)
 
     def _asks_sets(self, *, alone: bool) -> bool:
@@ -122,7 +165,9 @@ class Matcher:
             in_order(answers)
         return Answers(answers, cut, tuple(self._problems))
 
-    def _sets(self, found: dict[tuple[Row, ...], str], new: dict[Row, None] | None = None) -> str:
+    def _sets(
+        self, found: dict[tuple[Row, ...], str], new: dict[Row, None] | None = None
+    ) -> Generator[None, None, str]:
         """Add the sets that are minimal: those of one size come after all that are smaller.
 
         With `new`, only those that hold one of these; `found` then has no smaller ones of which
@@ -132,11 +177,17 @@ class Matcher:
         given = None if new is None else shaped(new)
         judged: dict[tuple[Row, ...], bool] = {}
         looked = 0
+        slice = self.facts.slice
+        at_once = _AT_ONCE if slice.left > _AT_ONCE_UNITS else _FEW_AT_ONCE
         for size in range(1, self.question.max_set + 1):
             sizes = sorted({len(rows) for rows in found if len(rows) < size})
             for one in self.ready(size):
-                every = one.rows() if given is None else one.rows_with(given)
-                while some := list(islice(every, _AT_ONCE)):
+                every: Iterator[Any] = one.rows() if given is None else one.rows_with(given)
+                while some := list(islice(every, at_once)):
+                    if slice.left < 0:
+                        some = [rows for rows in some if rows is not None]
+                        yield
+                    slice.left -= len(some) * _ROW_UNITS
                     looked += len(some)
                     if looked > ROWS_MAX:
                         return f"more than {ROWS_MAX:,} ways to join tuples were looked at"
@@ -169,6 +220,7 @@ class Matcher:
 
     def _is_answer(self, rows: tuple[Row, ...]) -> bool:
         """The last word on a set that computes; the loops themselves are right for all others."""
+        self.facts.slice.left -= _JUDGED_UNITS
         return self.assigner.least(rows, single=False) is not None
 
     # The first.
@@ -177,20 +229,26 @@ class Matcher:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids.
 
         Nothing is computed beyond it: tuples are tried in their order as the least of an answer.
+        Where very many sets have one least tuple, it is the least of the first `LOOKED_MAX`.
         """
+        return self._whole(self.first_in_slices(), Slice())
+
+    def first_in_slices(self) -> Generator[None, None, Answer | None]:
+        """The same, stopping as `all_in_slices` does."""
         self._problems.clear()
         for kind in (EXACT, SEMANTIC):
-            rows = self._least([one for one in self.ready(0) if one.network.kind == kind])
+            networks = [one for one in self.ready(0) if one.network.kind == kind]
+            rows = yield from self._least(networks)
             if rows is not None:
                 return Answer(kind, rows, self.assigner)
         if self.question.correlate != "never":
             for size in range(1, self.question.max_set + 1):
-                rows = self._least(self.ready(size))
+                rows = yield from self._least(self.ready(size))
                 if rows is not None:
                     return Answer(CORRELATION, rows, self.assigner)
         return None
 
-    def _least(self, networks: list[Ready]) -> tuple[Row, ...] | None:
+    def _least(self, networks: list[Ready]) -> Generator[None, None, tuple[Row, ...] | None]:
         """The least row of networks of one size.
 
         Where a network has few tuples at some node all its rows are made; otherwise each tuple in
@@ -201,7 +259,7 @@ class Matcher:
         for one in networks:
             start = one.start()
             if one.compiler.count(start) < _FEW:
-                best = _less(best, self._sound(one, one.rows()))
+                best = yield from self._less(best, one, one.rows())
             else:
                 starts += [(one, at) for at in range(one.network.size)]
         if not starts:
@@ -214,33 +272,58 @@ class Matcher:
             if best is not None and best[0].order < row.order:
                 return best
             for one, loops in by_form[row.form]:
-                sets = (rows for rows in loops((row,)) if rows[0] is row)
-                best = _less(best, self._sound(one, sets))
+                best = yield from self._less(best, one, loops((row,)), row)
             if best is not None and best[0] is row:
                 return best
         return best
 
-    def _sound(self, one: Ready, rows: Iterable[tuple[Row, ...]]) -> Iterator[tuple[Row, ...]]:
-        if not one.network.computations:
-            yield from rows
-            return
-        for found in rows:
-            if self._is_answer(found):
-                yield found
+    def _less(
+        self,
+        best: tuple[Row, ...] | None,
+        one: Ready,
+        every: Iterator[tuple[Row, ...] | None],
+        first: Row | None = None,
+    ) -> Generator[None, None, tuple[Row, ...] | None]:
+        """The least of rows and of the best yet; with `first`, of those that begin with it."""
+        looked = 0
+        doubted = False
+        for rows in every:
+            if rows is None:
+                yield
+                if not doubted and not looked:
+                    doubted = True
+                    if (yield from one.hopeless()):
+                        break
+                continue
+            self.facts.slice.left -= _ROW_UNITS
+            if first is not None and rows[0] is not first:
+                continue
+            if one.network.computations and not self._is_answer(rows):
+                continue
+            if best is None or _orders(rows) < _orders(best):
+                best = rows
+            looked += 1
+            if looked >= LOOKED_MAX:
+                break
+        return best
 
     # What one tuple brings.
 
-    def with_row(self, row: Row, size: int) -> Iterator[tuple[str, tuple[Row, ...]]]:
+    def with_row(self, row: Row, size: int) -> Iterator[tuple[str, tuple[Row, ...]] | None]:
         """The sets of a size, and their kinds, that satisfy the question and hold a tuple.
 
         For whoever waits: a set that was not there before the tuple must hold it. They are unsorted
-        and may repeat, and may hold a smaller one.
+        and may repeat, and may hold a smaller one. `None` among them is where the slice of the
+        facts is used up.
         """
         for one in self.ready(size):
             for at in range(one.network.size):
                 if row.form in one.compiler.forms(at):
-                    for rows in self._sound(one, one.loops(at)((row,))):
-                        yield one.network.kind, rows
+                    for rows in one.loops(at)((row,)):
+                        if rows is None:
+                            yield None
+                        elif not one.network.computations or self._is_answer(rows):
+                            yield one.network.kind, rows
 
 
 class Ready:
@@ -260,14 +343,42 @@ class Ready:
 
     def start(self) -> int:
         """The node with the fewest tuples."""
-        return min(self.network.order, key=self.compiler.count)
+        compiler = self.compiler
+        return min(
+            self.network.order, key=lambda node: (compiler.count(node), not compiler.tested(node))
+        )
 
-    def rows(self) -> Iterator[tuple[Row, ...]]:
+    def hopeless(self) -> Generator[None, None, bool]:
+        """Whether a predicate holds of no tuple that could serve: then there are no rows at all.
+
+        Joins do not see that before they have joined everything else.
+        """
+        facts = self.compiler.facts
+        for need in self.network.needs:
+            asks, node = need.asks, need.node
+            if node is None or not isinstance(asks, ClassField) or not asks.predicate:
+                continue
+            test = object_test(asks)
+            assert test is not None, "it has a predicate"
+            rows = in_turn([facts.by_form[form] for form in self.compiler.forms(node)])
+            for row in facts.paced(rows, self.compiler.price(node)):
+                if row is None:
+                    yield
+                elif any(
+                    name in need.classes and test(value)
+                    for name, value in zip(facts.shapes[row.form], row.seen, strict=True)
+                ):
+                    break
+            else:
+                return True
+        return False
+
+    def rows(self) -> Iterator[tuple[Row, ...] | None]:
         """All its rows, from the node with the fewest tuples."""
         start = self.start()
         return self.loops(start)(self.compiler.start_rows(start))
 
-    def rows_with(self, given: dict[int, list[Row]]) -> Iterator[tuple[Row, ...]]:
+    def rows_with(self, given: dict[int, list[Row]]) -> Iterator[tuple[Row, ...] | None]:
         """Its rows that hold at least one of some tuples (`shaped`), from each node in turn.
 
         One that holds several comes several times.
@@ -290,15 +401,6 @@ def _has_smaller(
     rows: tuple[Row, ...], sizes: list[int], found: dict[tuple[Row, ...], str]
 ) -> bool:
     return any(part in found for size in sizes for part in combinations(rows, size))
-
-
-def _less(
-    best: tuple[Row, ...] | None, others: Iterable[tuple[Row, ...]]
-) -> tuple[Row, ...] | None:
-    for rows in others:
-        if best is None or _orders(rows) < _orders(best):
-            best = rows
-    return best
 
 
 def _answer_orders(answer: Answer) -> tuple[int, ...]:

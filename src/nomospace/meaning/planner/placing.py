@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
 
+from nomospace.errors import LimitReached
 from nomospace.meaning.facts import Shape
 from nomospace.meaning.plan import Need
 from nomospace.meaning.planner.deriving import plain_kinds
+
+PLACEMENTS_MAX: Final = 4_000
+"""Ways to place needs in one tuple that are looked at, those that are none among them."""
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanTooDear(LimitReached):
+    """A question can be served in too many ways by one tuple for a plan to be made."""
+
+    code: ClassVar[str] = "limits.plan"
+    what: str = "the number of ways in which one tuple may serve a question"
+    limit: int = PLACEMENTS_MAX
+    advice: str = "ask for fewer objects of one class, or write tuples with fewer of them"
 
 
 class Placement(NamedTuple):
@@ -34,8 +49,9 @@ Placement(needs=(0,), hubs=(1,)), Placement(needs=(1,), hubs=(1,))]
     >>> list(placements(("Car",), [car._replace(apart=("Car",))], ["Car"]))
     []
     """
+    left = [PLACEMENTS_MAX]
     for hubs in _hubs(shape, hub_classes, ()):
-        yield from _needs(shape, needs, hubs, ())
+        yield from _needs(shape, needs, hubs, (), left)
 
 
 def _hubs(
@@ -50,8 +66,15 @@ def _hubs(
 
 
 def _needs(
-    shape: Shape, needs: Sequence[Need], hubs: tuple[int, ...], chosen: tuple[int, ...]
+    shape: Shape,
+    needs: Sequence[Need],
+    hubs: tuple[int, ...],
+    chosen: tuple[int, ...],
+    left: list[int],
 ) -> Iterator[Placement]:
+    left[0] -= 1
+    if left[0] < 0:
+        raise PlanTooDear
     if len(chosen) == len(needs):
         yield Placement(chosen, hubs)
         return
@@ -71,4 +94,4 @@ def _needs(
             continue
         if at in hubs and kind in need.apart:
             continue
-        yield from _needs(shape, needs, hubs, (*chosen, at))
+        yield from _needs(shape, needs, hubs, (*chosen, at), left)
