@@ -60,8 +60,8 @@ def postgres_programs() -> tuple[Path, str | None]:
         atexit.register(shutil.rmtree, copy, ignore_errors=True)
         # The libraries that came with it lie beside the package.
         for part in (package, *package.parent.glob(f"{package.name}.libs")):
-            subprocess.run(["cp", "-R", part, copy], check=True)
-        subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+            subprocess.run(["cp", "-R", str(part), str(copy)], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
         programs = copy / package.name / "pginstall" / "bin"
         if not _runs(programs, user):
             raise LookupError(f"PostgreSQL's programs do not run for the user {user}")
@@ -70,7 +70,7 @@ def postgres_programs() -> tuple[Path, str | None]:
 
 def _runs(programs: Path, user: str) -> bool:
     try:
-        command = [programs / "initdb", "--version"]
+        command = [str(programs / "initdb"), "--version"]
         return not subprocess.run(command, user=user, capture_output=True, check=False).returncode
     except PermissionError:
         return False
