@@ -479,8 +479,8 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
     """Stop a ruling that is too large, as a whole or in any of its terms.
 
     Encoding measures fast, but writes shared parts out; so a law that may share parts without
-    bound (`growing`) is measured by a walk first. No term weighs more than its bytes, and none is
-    deeper than it has bytes that may begin a list or a compound: most need no other look.
+    bound (`growing`) is measured by a walk first. A term is no deeper than it has bytes that may
+    begin a list or a compound: most need no other look.
     """
     if len(operations) > OPERATIONS_MAX or (growing and oversize(operations) is not None):
         raise Stop("tooLarge")
@@ -488,10 +488,10 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
         data = _encode(operations)
         if len(data) < TERM_DEPTH_MAX:
             return
-        if len(data) <= RULING_BYTES_MAX:
-            heads = len(data) - len(data.translate(None, _HEADS))
-            if heads < TERM_DEPTH_MAX:
-                return
+        if len(data) > RULING_BYTES_MAX:
+            raise Stop("tooLarge")
+        if len(data) - len(data.translate(None, _HEADS)) < TERM_DEPTH_MAX:
+            return
     except (OverflowError, RecursionError):  # huge integers, deep terms
         pass
     if oversize(operations) is not None:

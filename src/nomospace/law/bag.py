@@ -117,12 +117,12 @@ def _key(term: Term, positions: tuple[int, ...]) -> Key:
     args = term.args
     if len(positions) == 1:
         part = args[positions[0]]
-        return part if part.__class__ is str else _bytes(part)
+        return index_key(part)
     return _key_of_parts([args[position] for position in positions])
 
 
 def _key_of_parts(parts: Iterable[Term]) -> Key:
-    key = [part if part.__class__ is str else _bytes(part) for part in parts]
+    key = [index_key(part) for part in parts]
     return key[0] if len(key) == 1 else tuple(key)
 
 
@@ -137,14 +137,16 @@ def _refuse(value: object) -> NoReturn:
 _pack: Final = msgspec.msgpack.Encoder(enc_hook=_refuse).encode
 
 
-def _bytes(term: Term) -> bytes:
-    """The canonical bytes of a ground term within the limits; raises `_Holed`."""
+def index_key(part: Term) -> Key:
+    """What an index has a ground term under that is within the limits; raises `_Holed`."""
+    if part.__class__ is str:
+        return part
     try:
-        return _pack(term)
+        return _pack(part)
     except (OverflowError, RecursionError):  # huge integers, deep terms
-        if not is_ground(term):
+        if not is_ground(part):
             raise _Holed from None
-        return encode(term)
+        return encode(part)
 
 
 def key_of(term: Term) -> str:
@@ -269,7 +271,7 @@ class Bag:
         holed: list[int] = []
         for position, part in enumerate(pattern.args):
             try:
-                keys.append(part if part.__class__ is str else _bytes(part))
+                keys.append(index_key(part))
                 bound.append(position)
             except _Holed:
                 holed.append(position)

@@ -104,7 +104,22 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
                 if left.name != right.name:
                     equal = False
                     break
-                pending.append((left.args, right.args))
+                parts, others = left.args, right.args
+                if len(parts) == 1 == len(others):  # the commonest, told apart without a round
+                    left, right = parts[0], others[0]
+                    kind = left.__class__
+                    if kind is not right.__class__:
+                        equal = False
+                        break
+                    if kind is not Compound and kind is not tuple:
+                        work += 1
+                        if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
+                            work += len(left) // TEXT_FREE
+                        if left is not right and left != right:
+                            equal = False
+                            break
+                        continue
+                pending.append((parts, others))
             elif kind is tuple:
                 pending.append((left, right))
             else:
@@ -120,9 +135,14 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
     return equal
 
 
+def bulk_of(weight: int) -> int:
+    """`bulk` of a compound or a list of this weight."""
+    return 1 + weight // 16
+
+
 def bulk(term: Term) -> int:
     """How much a term is to walk, written out: in units, about. Texts count little."""
     kind = term.__class__
     if kind is Compound or kind is tuple:
-        return 1 + weight(term) // 16
+        return bulk_of(weight(term))
     return len(term) // TEXT_FREE if kind is str or kind is bytes else 0

@@ -28,11 +28,13 @@ from nomospace.law.emit import BUDGET, Builder, Code, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
 from nomospace.law.prices import INTERPRETED, priced
-from nomospace.law.tree import FindAll, Law, goals_in, nodes_of, variables_in
+from nomospace.law.tree import FindAll, Law, Sense, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 
 FRAMES_MAX: Final = 400_000
 """Python frames that a law's recursion may take: its budget ends it before they do."""
+GROWN_MAX: Final = 32
+"""How many times its largest input a term may be that a law makes without being measured first."""
 CACHE_MAX: Final = 256
 """How many compiled laws are kept."""
 
@@ -67,7 +69,8 @@ class CompiledLaw:
         self.rule_names = [rule.name for rule in tree.rules]
         self.growing = _may_grow(tree) if prepared is None else prepared.growing
         code = Builder(self.priced, hash).build() if prepared is None else prepared.code
-        self.rulers, self.compiled_rules = code.link(self._interpreted), code.compiled
+        self.rulers = code.link(self._interpreted, growing=self.growing)
+        self.compiled_rules = code.compiled
         self.interpreter.left = frozenset(
             [index for index, compiled in enumerate(self.compiled_rules) if not compiled]
         )
@@ -152,7 +155,9 @@ class CompiledLaw:
         return actors
 
     def _linked(self, acting: Code) -> dict[str, Ruler]:
-        return acting.link(self._interpreted) if acting.acts else self.rulers
+        if not acting.acts:
+            return self.rulers
+        return acting.link(self._interpreted, growing=self.growing)
 
     def _run(
         self,
@@ -231,19 +236,20 @@ class CompiledLaw:
 def _may_grow(tree: Law) -> bool:
     """Whether evaluation may build a term of many more parts than the law's text and its inputs.
 
-    Each goal can multiply a value by how often it writes a variable. Helpers can recurse, and
-    findall repeats its template.
+    Each goal can multiply a value by how often it writes a variable, and each that senses brings
+    another. Helpers can recurse, and findall repeats its template.
     """
     if tree.helpers:
         return True
     for rule in tree.rules:
-        times = 1
+        times = inputs = 1
         for goal in goals_in(rule.body):
             if isinstance(goal, FindAll):
                 return True
+            inputs += isinstance(goal, Sense)
             counts = Counter(v.name for node in nodes_of(goal) for v in variables_in(node))
             times *= max(counts.values(), default=1)
-        if times > 64:
+        if times * inputs > GROWN_MAX:
             return True
     return False
 

@@ -18,8 +18,8 @@ from nomospace.law.arithmetic import (
     number,
     read_number,
 )
-from nomospace.law.bag import INDEX_FROM, Bag, Bucket, key_of
-from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, bulk, same_for, spend
+from nomospace.law.bag import INDEX_FROM, Bag, Bucket, Key, index_key, key_of
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, bulk, bulk_of, same_for, spend
 from nomospace.law.holes import LIST, Open, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
@@ -309,6 +309,25 @@ def candidates(
         if kind is Compound or kind is tuple:
             spend(units, bulk(part))
     return bucket.places(positions, wanted)
+
+
+def candidates_by_bytes(
+    bucket: Bucket, positions: tuple[int, ...], wanted: tuple[Term, ...], units: Units
+) -> dict[int, Term]:
+    """`candidates`, at the same price, for laws that cannot make a term much larger than its input.
+
+    What is wanted may then be written out to see how much it is: that is several times as quick.
+    """
+    if len(bucket) <= INDEX_FROM:
+        return bucket
+    keys: list[Key] = []
+    for part in wanted:
+        key = index_key(part)
+        kind = part.__class__
+        if kind is Compound or kind is tuple:
+            spend(units, bulk_of(len(key)))
+        keys.append(key)
+    return bucket.under(positions, keys[0] if len(keys) == 1 else tuple(keys))
 
 
 def everything(bag: Bag, units: Units) -> list[Term]:

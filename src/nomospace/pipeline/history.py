@@ -43,6 +43,7 @@ from nomospace.wire.rulings import (
     operations_of,
     pack_operations,
     read_recorded,
+    says_the_same,
 )
 
 FIRED_MAX: Final = 10_000
@@ -386,7 +387,9 @@ class Replay:
         if count is None:
             count = rules[name] = RuleCount()
         count.now += 1
-        if self._exact:
+        if self._exact and ruling.event.args is recorded.event[1]:
+            same = says_the_same(ruling, recorded)
+        elif self._exact:
             same = encode_ruling(ruling) == body
         else:
             same = (

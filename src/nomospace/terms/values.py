@@ -23,7 +23,7 @@ import msgspec
 from nomospace.errors import CallerError
 
 TERM_BYTES_MAX: Final = 1_000_000
-"""The largest term, in bytes: its text, and a few for each part (see `oversize`)."""
+"""The largest term, in canonical bytes (`weight`)."""
 TERM_DEPTH_MAX: Final = 1_000
 """The deepest term: an atom has depth 1, `f(a)` and `[a]` have depth 2."""
 INT_BITS_MAX: Final = 4_096
@@ -417,11 +417,9 @@ def check_size(term: Term) -> None:
 def oversize(term: Term) -> tuple[str, int] | None:
     """Say which limit a term breaks, or `None`."""
     kind = term.__class__
-    if kind is str or kind is bytes:
-        size = len(term) if kind is bytes or term.isascii() else len(term.encode())
-        return ("its size in bytes", TERM_BYTES_MAX) if size + 5 > TERM_BYTES_MAX else None
     if kind is not Compound and kind is not tuple:
-        return None
+        over = weight(term) > TERM_BYTES_MAX
+        return ("its size in bytes", TERM_BYTES_MAX) if over else None
     found = measure(term)
     if found >> _WEIGHT > TERM_BYTES_MAX:
         return "its size in bytes", TERM_BYTES_MAX
@@ -431,13 +429,13 @@ def oversize(term: Term) -> tuple[str, int] | None:
 
 
 def weight(term: Term) -> int:
-    """The size of a term in bytes, as the limit counts it: its text, and a few for each part.
+    """How many canonical bytes a term has; they are not written to find it out.
 
-    Never more than its canonical bytes are. Shared parts count each time they stand in it; past
-    `WEIGHT_MAX` they are counted no further.
+    Shared parts count each time they stand in it; past `WEIGHT_MAX` they are counted no further.
+    A variable counts one.
 
     >>> weight(t.room(3)), weight(("job", 17))
-    (12, 7)
+    (12, 6)
     """
     kind = term.__class__
     if kind is Compound or kind is tuple:
@@ -475,20 +473,23 @@ def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
     looked = False
     if term.__class__ is Compound:
         parts = term.args
-        size = 7 + len(term.name)
+        name = term.name
+        size = 7 + len(name) if len(name) < 32 and name.isascii() else 6 + _weight_of_atomic(name)
         if len(parts) > _FEW:
             looked = True
             known: int | None = getattr(term, "_measure", None)
             if known is not None:
                 return known
+            if len(parts) > 15:
+                size += 2 if len(parts) < 1 << 16 else 4
     else:
         parts = term
-        size = 1
+        size = 1 if len(parts) < 16 else 3 if len(parts) < 1 << 16 else 5
     holed = depth = 0
     for part in parts:
         kind = part.__class__
         if kind is str:
-            size += 1 + (len(part) if part.isascii() else len(part.encode()))
+            size += 1 + len(part) if len(part) < 32 and part.isascii() else _weight_of_atomic(part)
         elif kind is Compound or kind is tuple:
             if not looked and term.__class__ is Compound:
                 looked = True
@@ -506,8 +507,8 @@ def _measured(term: Term, room: int, lists: dict[int, int]) -> int:
             holed |= found & _HOLED
             if found & _DEPTHS > depth:
                 depth = found & _DEPTHS
-        elif kind is int:
-            size += 1 + part.bit_length() // 8
+        elif kind is int and -32 <= part < 128:
+            size += 1
         elif kind is Var:
             holed = _HOLED
             size += 1
@@ -544,13 +545,20 @@ def _measured_deep(term: Term, lists: dict[int, int]) -> int:
 
 def _weight_of_atomic(value: Term) -> int:
     kind = value.__class__
-    if kind is str:
-        return 1 + (len(value) if value.isascii() else len(value.encode()))
-    if kind is bytes:
-        return 2 + len(value)
-    if kind is int:
-        return 1 + int(value).bit_length() // 8
-    return 9 if kind is float else 1
+    if kind is str or kind is bytes:
+        size = len(value) if kind is bytes or value.isascii() else len(value.encode())
+        if size < 32 and kind is str:
+            return 1 + size
+        return size + (2 if size < 1 << 8 else 3 if size < 1 << 16 else 5)
+    if kind is not int:
+        return 9 if kind is float else 1
+    if -32 <= value < 128:
+        return 1
+    bits = int(value).bit_length() if value >= 0 else int(~value).bit_length() + 1
+    if bits <= 64:
+        return 2 if bits <= 8 else 3 if bits <= 16 else 5 if bits <= 32 else 9
+    size = len(str(value))
+    return size + (3 if size < 1 << 8 else 4)
 
 
 class _Maker:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.control import Event
+from nomospace.control import Event, Ruling
 from nomospace.terms.values import Part, Term
 from nomospace.wire.changes import RECORD_VERSION, decode_ruling
 from nomospace.wire.packing import pack, pack_deep, reader_of, unpack
@@ -91,6 +91,19 @@ def operations_of(recorded: Recorded) -> tuple[Term, ...]:
     except (ValueError, RecursionError):  # unbound variables, deep terms, huge integers
         operations = tuple([thaw_operation(part) for part in unpack(data)])
     return operations
+
+
+def says_the_same(ruling: Ruling, recorded: Recorded) -> bool:
+    """Whether a ruling on a recorded event says what was said of it then, byte for byte."""
+    return (
+        pack_operations((ruling.operations, ruling.delta, ruling.unmet))
+        == b"\x93%b%b%b" % (recorded.operations, recorded.delta, recorded.unmet)
+        and ruling.rule == recorded.rule
+        and ruling.seq == recorded.seq
+        and ruling.at == recorded.at
+        and ruling.stopped == recorded.stopped
+        and ruling.due_at == recorded.due_at
+    )
 
 
 def pack_operations(operations: tuple[Any, ...]) -> bytes:

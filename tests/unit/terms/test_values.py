@@ -167,35 +167,37 @@ def test_the_maker_takes_any_name_and_gives_an_atom_without_arguments() -> None:
         t.__wrapped__  # noqa: B018
 
 
-def plain_measure(term: Term) -> tuple[int, int, bool]:
-    """Weight, depth and groundness, the plain way."""
-    if isinstance(term, Compound | tuple):
-        parts = term.args if isinstance(term, Compound) else term
-        found = [plain_measure(part) for part in parts]
-        own = 7 + len(term.name) if isinstance(term, Compound) else 1
-        size = own + sum(size for size, _, _ in found)
-        return size, 1 + max([d for _, d, _ in found], default=0), all(g for _, _, g in found)
-    sizes: dict[type, Callable[[Any], int]] = {
-        str: lambda text: 1 + len(text.encode()),
-        bytes: lambda data: 2 + len(data),
-        int: lambda number: 1 + number.bit_length() // 8,
-        float: lambda _: 9,
-    }
-    return sizes.get(type(term), lambda _: 1)(term), 1, not isinstance(term, Var)
+def plain_measure(term: Term) -> tuple[int, bool]:
+    """Depth and groundness, the plain way."""
+    if not isinstance(term, Compound | tuple):
+        return 1, not isinstance(term, Var)
+    found = [plain_measure(part) for part in (term.args if isinstance(term, Compound) else term)]
+    return 1 + max([depth for depth, _ in found], default=0), all(ground for _, ground in found)
 
 
 @given(TERMS)
 @settings(max_examples=60, deadline=None)
 def test_what_a_term_knows_of_itself_is_what_a_walk_finds(value: Term) -> None:
     for term in (value, t.f(value), t.f((value, Var("X")), value), ((value,), value)):
-        size, depth, ground = plain_measure(term)
+        depth, ground = plain_measure(term)
         for _ in range(2):  # found out, then remembered
-            assert weight(term) == size
             assert is_ground(term) == ground
             if isinstance(term, Compound | tuple):
                 assert values.measure(term) >> 1 & 2_047 == depth
-        if ground:
-            assert weight(term) <= len(encode(term))
+            assert not ground or weight(term) == len(encode(term))
+
+
+@pytest.mark.parametrize("bits", [4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 90, 4_096])
+def test_a_weight_is_the_length_of_the_bytes(bits: int) -> None:
+    for number in (2**bits - 1, 2**bits, -(2**bits), -(2**bits) - 1, 10**15, 10**16):
+        assert weight(number) == len(encode(number))
+        assert weight((number,)) == len(encode((number,)))
+    for size in (15, 16, 31, 32, 255, 256, 65_535, 65_536):
+        for term in ("x" * size, "é" * (size // 2), b"x" * size, (1,) * size):
+            assert weight(term) == len(encode(term))
+            assert weight((term,)) == len(encode((term,)))
+        for made in (Compound("x" * size, (1,)), Compound("é" * size, (1,)), t.f(*[1] * size)):
+            assert weight(made) == len(encode(made))
 
 
 def calls(work: Callable[[], object]) -> int:
