@@ -72,7 +72,7 @@ class Site:
 async def login_token(servers: Servers) -> str:
     """A token for one login."""
     service = next(iter(servers.values())).served.service
-    return str(service.login_token(service.own_token))
+    return str(service.logins.token_for(service.own_token))
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def test_logging_out_closes_the_sockets_of_programs_too(ward: Site) -> None:
 
 async def take_back(servers: Servers) -> None:
     """The token behind all sessions counts no more."""
-    next(iter(servers.values())).served.service.own_token = "another"
+    next(iter(servers.values())).door().token = "another"
 
 
 def test_a_session_whose_token_is_taken_back_shows_nothing_more(open_page: Open) -> None:

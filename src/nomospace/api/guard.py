@@ -6,6 +6,11 @@ that changes something, and every WebSocket, has to name it as its `Origin`. Who
 gets 401 whatever was asked for, so nobody learns without a token what there is; a browser that
 asks for a page is shown the way to the login instead.
 
+Who was let in is watched as long as its request is under way or its socket open. When its token is
+taken back, runs out or says something else, or its session ends, a request that waits is answered
+with 401, a stream of events gets a last event `ended`, and a socket is closed with `SESSION_ENDED`
+and the reason.
+
 Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
 and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. Who has shown
 no token may send `STRANGER_BYTES_MAX`.
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.responses import Response
 
+    from nomospace.api.logins import Told
     from nomospace.api.service import Service
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -64,8 +70,10 @@ LOGIN: Final = "/login"
 """The page where a person shows a token, where there are pages."""
 SESSION_ENDED: Final = 4401
 """How a WebSocket is closed whose session has ended."""
-SESSION_LOOK_S: Final = 1.0
-"""How soon that is noticed."""
+CUT_S: Final = 1.0
+"""How long a connection that is cut has to take the reason."""
+REASON_CHARS_MAX: Final = 100
+"""How much of the reason a WebSocket is told: it has 123 bytes for it."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 NOT_KEPT: Final = (*HEADERS, (b"cache-control", b"no-store"))
 """What every answer says: that it is for nobody else, besides."""
@@ -215,13 +223,46 @@ class Guard:
             else:
                 await answer(error)(scope, receive, send)
             return
-        with self._counted(scope):
+        answering = _Answering(send)
+        task = asyncio.current_task()
+        assert task is not None, "a request is a task"
+        ended: list[NotLetIn] = []
+
+        def cut(error: NotLetIn) -> None:
+            # One that logs itself out is let go on to its answer.
+            if not ended and asyncio.current_task() is not task:
+                ended.append(error)
+                task.cancel()
+
+        with self._counted(scope), self._watched(scope, cut):
             try:
                 body = await body_of(Request(scope, receive), bytes_max)
+                await self._app(scope, _again(body, receive), answering.send)
             except NomospaceError as error:
                 await answer(error)(scope, receive, send)
-                return
-            await self._app(scope, _again(body, receive), send)
+            except asyncio.CancelledError:
+                if not ended:
+                    raise
+                task.uncancel()
+                await self._end(scope, receive, answering, ended[0])
+
+    async def _end(
+        self, scope: Scope, receive: Receive, answering: _Answering, error: NotLetIn
+    ) -> None:
+        """Answer a request whose caller is let in no longer, as far as that can be done."""
+        try:
+            async with asyncio.timeout(CUT_S):
+                if not answering.begun:
+                    await answer(error)(scope, receive, answering.send)
+                elif answering.stream and not answering.over:
+                    told = bytes(problem(error, 401).body).decode()
+                    last = f"event: ended\ndata: {told}\n\n".encode()
+                    message = {"type": "http.response.body", "body": last, "more_body": False}
+                    await answering.send(message)
+        except TimeoutError:
+            pass  # it does not read
+        if not answering.over:
+            self._drop(scope, error)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -230,12 +271,15 @@ class Guard:
             await answer(error)(scope, receive, send)
             return
         socket = _Socket(receive, send)
-        watch = asyncio.get_running_loop().create_task(self._watch(scope, socket))
-        with self._counted(scope):
+        closing = asyncio.get_running_loop().create_task(self._close(scope, socket))
+        with self._counted(scope), self._watched(scope, socket.end):
             try:
                 await self._app(scope, socket.receive, socket.send)
             finally:
-                watch.cancel()
+                if socket.ended.done():
+                    await closing
+                else:
+                    closing.cancel()
 
     @contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
@@ -252,16 +296,43 @@ class Guard:
             if not self._under_way[principal.name]:
                 del self._under_way[principal.name]
 
-    async def _watch(self, scope: Scope, socket: _Socket) -> None:
-        """Close a socket whose session has ended, or whose token counts no more."""
-        key = scope["state"].get("session", "")
-        while True:
-            await asyncio.sleep(SESSION_LOOK_S)
-            try:
-                self._service.who(self._service.session(key) if key else scope["state"]["token"])
-            except NotLetIn:
-                await socket.close(SESSION_ENDED)
-                return
+    async def _close(self, scope: Scope, socket: _Socket) -> None:
+        """Close a socket whose caller is let in no longer, with the reason."""
+        error = await socket.ended
+        try:
+            async with asyncio.timeout(CUT_S):
+                await socket.close(SESSION_ENDED, error.why[:REASON_CHARS_MAX])
+        except (TimeoutError, OSError):
+            pass  # it does not read
+        # Who is told has a moment to hang up.
+        asyncio.get_running_loop().call_later(CUT_S, self._drop, scope, error)
+
+    @contextmanager
+    def _watched(self, scope: Scope, told: Told) -> Iterator[None]:
+        """Tell of the end of one who was let in, as long as this lasts."""
+        state = scope.get("state", {})
+        if "principal" not in state:
+            yield
+            return
+
+        def cut(error: NotLetIn) -> None:
+            ip = (scope.get("client") or ("", 0))[0]
+            facts = {"ip": ip, "who": state["principal"].name, "code": error.code}
+            self._service.note("client-cut", why=error.why, path=scope["path"][:200], **facts)
+            told(error)
+
+        unwatch = self._service.watch(state["principal"], state["session"], cut)
+        try:
+            yield
+        finally:
+            unwatch()
+
+    @staticmethod
+    def _drop(scope: Scope, error: NotLetIn) -> None:
+        """End the connection, if it is there still."""
+        arrival = scope.get("state", {}).get("arrival")
+        if arrival is not None:
+            arrival.refuse("client-dropped", why=error.why)
 
     def _let_in(self, scope: Scope) -> None:
         """Find out who calls. Raises `NotLetIn`, `OtherOrigin`, `TooFast`, `TooManyUnderWay`."""
@@ -294,7 +365,7 @@ class Guard:
         key = cookie_of(headers.get("cookie", ""))
         if not key:
             raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
-        token = self._service.session(key)
+        token = self._service.logins.token_of(key)
         secure = scope.get("scheme") in ("https", "wss")
         own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE
@@ -308,6 +379,27 @@ class Guard:
             raise TooFast(rate_s=self._buckets.rate_s, after_s=max(1, ceil(wait_s)))
 
 
+class _Answering:
+    """What an application has said so far in answer to a request."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+        self.over = False
+        self.stream = False
+        """Whether it is a stream of events, which may be told its end."""
+
+    async def send(self, message: Message) -> None:
+        """Pass on what the application says."""
+        if message["type"] == "http.response.start":
+            self.begun = True
+            kinds = [value for name, value in message["headers"] if name == b"content-type"]
+            self.stream = any(kind.startswith(b"text/event-stream") for kind in kinds)
+        elif message["type"] == "http.response.body":
+            self.over = not message.get("more_body", False)
+        await self._send(message)
+
+
 class _Socket:
     """A WebSocket that can be closed from aside; the application hears that it has ended."""
 
@@ -315,32 +407,35 @@ class _Socket:
         self._receive = receive
         self._send = send
         self._accepted = False
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[NotLetIn] = asyncio.get_running_loop().create_future()
 
     async def send(self, message: Message) -> None:
         """Pass on what the application says, until the socket has ended."""
         self._accepted = self._accepted or message["type"] == "websocket.accept"
-        if not self._ended.done():
+        if not self.ended.done():
             await self._send(message)
 
     async def receive(self) -> Message:
         """What comes next: from the client, or the end."""
         coming = asyncio.ensure_future(self._receive())
         try:
-            either: list[asyncio.Future[Any]] = [coming, self._ended]
+            either: list[asyncio.Future[Any]] = [coming, self.ended]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if self._ended.done():
+            if self.ended.done():
                 return {"type": "websocket.disconnect", "code": SESSION_ENDED}
             return coming.result()
         finally:
             coming.cancel()
 
-    async def close(self, code: int) -> None:
-        """End it: nothing passes any more, in either direction."""
-        if not self._ended.done():
-            self._ended.set_result(None)
-            if self._accepted:
-                await self._send({"type": "websocket.close", "code": code})
+    def end(self, error: NotLetIn) -> None:
+        """Nothing passes any more, in either direction."""
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    async def close(self, code: int, reason: str) -> None:
+        """Tell the client that it has ended."""
+        if self._accepted:
+            await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
 
 def _stranger(scope: Scope) -> str:

@@ -22,8 +22,9 @@ from nomospace.api import acting, benching, looking, matching, talking
 from nomospace.api import models as m
 from nomospace.api.guard import COOKIE, Buckets, Guard, answer, cookie_of
 from nomospace.api.live import Live
+from nomospace.api.logins import LOGIN_S, SESSION_S
 from nomospace.api.routing import PROBLEM_MODEL, PROBLEMS, Caller, TheService
-from nomospace.api.service import LOGIN_S, SESSION_S, Service
+from nomospace.api.service import Service
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.node.addresses import Address
 from nomospace.node.services.web import Web, problem
@@ -75,13 +76,13 @@ async def me(caller: Caller) -> m.Me:
 @router.post("/v1/login-tokens")
 async def login_token(request: Request, service: TheService) -> m.LoginToken:
     """A token for one login in a browser, with which one is who one is now."""
-    return m.LoginToken(token=service.login_token(request.state.token), seconds=LOGIN_S)
+    return m.LoginToken(token=service.logins.token_for(request.state.token), seconds=LOGIN_S)
 
 
 @router.post("/v1/session", status_code=204, response_class=Response)
 async def log_in(request: Request, asked: m.Login, service: TheService) -> Response:
     """Begin a session of a browser: the answer sets a cookie that no script can read."""
-    key = service.log_in(asked.token)
+    key = service.logins.log_in(asked.token)
     response = Response(status_code=204)
     response.set_cookie(
         COOKIE,
@@ -98,7 +99,7 @@ async def log_in(request: Request, asked: m.Login, service: TheService) -> Respo
 async def log_out(request: Request, service: TheService, caller: Caller) -> Response:
     """End the session of this browser."""
     del caller  # asked for, so that only those who are let in come here
-    service.log_out(cookie_of(request.headers.get("cookie", "")))
+    service.logins.log_out(cookie_of(request.headers.get("cookie", "")))
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
     return response

@@ -15,13 +15,13 @@ gone from it.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from nomospace.api.logins import End, Logins, Told
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.tuples import agent_id
 from nomospace.errors import CallerError, Unavailable
@@ -51,12 +51,6 @@ SEATS_MAX: Final = 1_000
 WAIT_S_MAX: Final = 60.0
 """The longest that one question waits: for a tuple, or for a letter."""
 LAW_CHARS_MAX: Final = 1_000_000
-LOGINS_MAX: Final = 100
-SESSIONS_MAX: Final = 1_000
-LOGIN_S: Final = 300.0
-"""How long a token for one login is good."""
-SESSION_S: Final = 12 * 3600.0
-"""How long a browser stays logged in."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -293,8 +287,7 @@ class Service:
         self._door = door
         self._seats: dict[str, Seat] = {}
         """Those used least recently first."""
-        self._logins: dict[str, tuple[str, float]] = {}
-        self._sessions: dict[str, tuple[str, float]] = {}
+        self.logins = Logins(self.who)
         self.views = Views(server)
         self.own_token = door.token if isinstance(door, OpenDoor) else ""
 
@@ -306,44 +299,30 @@ class Service:
             raise NotLetIn(why="no token was shown (Authorization: Bearer …)")
         return self._door.by_token(token)
 
-    def login_token(self, token: str) -> str:
-        """A token for one login in a browser, which is then let in as this one is.
+    def watch(self, principal: Principal, session: str, told: Told) -> End:
+        """Tell once when somebody who was let in should be no longer, or is another now.
 
-        Sessions keep the token behind them, so they end when it is taken back or runs out.
+        `session` is the key of the one behind it, or empty. Gives what ends the watching.
         """
-        return self._issue(self._logins, token, LOGIN_S, LOGINS_MAX)
 
-    def log_in(self, token: str) -> str:
-        """Begin a session with a token for one login, or with any other; gives its key."""
-        login = self._logins.pop(token, None)
-        if login is not None and login[1] > self._time():
-            token = login[0]
-        self.who(token)
-        return self._issue(self._sessions, token, SESSION_S, SESSIONS_MAX)
+        def judged(now: Principal | NotLetIn) -> None:
+            if isinstance(now, Principal):
+                now = NotLetIn(why=f"what {now.name} may do has changed; come again")
+            told(now)
 
-    def log_out(self, session: str) -> None:
-        """End a session; harmless when there is none."""
-        self._sessions.pop(session, None)
+        standing = self._server.standings.watch(principal, judged)
+        leave = self.logins.watch(session, told) if session else None
 
-    def session(self, key: str) -> str:
-        """The token behind a session; raises `NotLetIn`."""
-        found = self._sessions.get(key)
-        if found is None or found[1] <= self._time():
-            raise NotLetIn(why="this session has ended; log in again")
-        return found[0]
+        def end() -> None:
+            standing.end()
+            if leave is not None:
+                leave()
 
-    def _issue(
-        self, where: dict[str, tuple[str, float]], token: str, life_s: float, limit: int
-    ) -> str:
-        while len(where) >= limit:
-            del where[next(iter(where))]
-        key = secrets.token_urlsafe(32)
-        where[key] = (token, self._time() + life_s)
-        return key
+        return end
 
-    @staticmethod
-    def _time() -> float:
-        return asyncio.get_running_loop().time()
+    def note(self, what: str, **facts: Any) -> None:
+        """Have the host note something."""
+        self._server.note(what, **facts)
 
     def operator(self, principal: Principal) -> Views:
         """The views of the host, for an operator; raises `NotAnOperator`."""

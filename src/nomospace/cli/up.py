@@ -258,7 +258,7 @@ async def _serve(stack: AsyncExitStack, running: list[Running]) -> Serving:
 def _tell(names: list[str], served: Serving, place: Path, *, browser: bool) -> None:
     """The four lines; and a browser, if there is one."""
     service = served.service
-    url = f"{served.url}/?token={service.login_token(service.own_token)}"
+    url = f"{served.url}/?token={service.logins.token_for(service.own_token)}"
     _keep_token(place, service.own_token)
     print(f"Running  {'; '.join(DEMOS[name].words for name in names)}")
     print(f"Open     {url}")

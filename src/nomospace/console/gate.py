@@ -1,7 +1,8 @@
 """The door of the console: the login page, and what pages may load.
 
 The login page is plain HTML of this module, so that not even the console's scripts are seen without
-a token. A link with `?token=` (as `nomospace up` prints it, good for one login) logs in at once.
+a token. A link with `?token=` (as `nomospace up` prints it, good for one login) logs in at once; a
+lasting token is shown in the form alone, as addresses are kept and sent on.
 Pages load scripts and styles of this host only, are never shown in a frame of another page, and
 talk to this host only. NiceGUI compiles its templates in the browser, which needs `unsafe-eval` and
 inline scripts of its own; so nothing from outside may ever be put into a page as markup.
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from nomospace.api.guard import COOKIE, LOGIN
-from nomospace.api.service import SESSION_S
+from nomospace.api.logins import SESSION_S
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def gate(app: FastAPI, service: Service) -> None:
     async def show(request: Request) -> Response:
         to = _own_path(request.query_params.get("to", "/"))
         token = request.query_params.get("token", "") or _token_in(to)
-        return _enter(request, service, token, to) if token else _page(to, "")
+        if not token:
+            return _page(to, "")
+        return _enter(request, service, token, _without_token(to), lasting=False)
 
     async def enter(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")[:FORM_CHARS_MAX]
@@ -58,9 +61,11 @@ def gate(app: FastAPI, service: Service) -> None:
     app.add_route(LOGIN, enter, methods=["POST"])
 
 
-def _enter(request: Request, service: Service, token: str, to: str) -> Response:
+def _enter(
+    request: Request, service: Service, token: str, to: str, *, lasting: bool = True
+) -> Response:
     try:
-        key = service.log_in(token[:TOKEN_CHARS_MAX])
+        key = service.logins.log_in(token[:TOKEN_CHARS_MAX], lasting=lasting)
     except NomospaceError as error:
         return _page(to, str(error), status=401)
     response = RedirectResponse(_without_token(to), 303)

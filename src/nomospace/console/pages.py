@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import nicegui
 from nicegui import app as pages_app
-from nicegui import ui
+from nicegui import Client, ui
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.tales  # noqa: F401 (its stories register themselves)
@@ -91,6 +91,11 @@ def mount(app: FastAPI, console: Console) -> None:
         client = ui.context.client
         state = client.request.scope["state"]
         frame = Frame(console, state["principal"], state["token"])
+        # Whoever may do something else from now on needs a new page: this one does nothing more.
+        unwatch = console.service.watch(
+            state["principal"], state["session"], lambda _: _end(frame, client)
+        )
+        client.on_delete(unwatch)
         client.on_connect(frame.connected)
         # Of two sockets of a window the old one may end after the new one has begun.
         client.on_disconnect(lambda: None if client.has_socket_connection else frame.away())
@@ -129,6 +134,12 @@ def mount(app: FastAPI, console: Console) -> None:
     # What is added last is asked first.
     pages_app.add_middleware(FilesAtHand, folders=_folders(STATIC))
     pages_app.add_middleware(PageHeaders)
+
+
+def _end(frame: Frame, client: Client) -> None:
+    """Take everything off a page, so that nothing on it can be used, whoever is connected."""
+    frame.leave()
+    client.remove_all_elements()
 
 
 def places(console: Console) -> dict[str, Place]:

@@ -103,6 +103,7 @@ class OpenDoor:
 
     def __init__(self, token: str = "") -> None:
         self.token = token
+        self._seen = token
 
     def nobody(self) -> Principal:
         """Anyone, where no token is asked for."""
@@ -119,7 +120,7 @@ class OpenDoor:
             raise NotLetIn(why="this port is not encrypted, and a token must not be shown on it")
         if not compare_digest(token.encode(), self.token.encode()):
             raise NotLetIn(why="this token is not the one that the host has printed at its start")
-        return Principal("anyone", operator=True, anyone=True)
+        return Principal("anyone", operator=True, anyone=True, proof=hash(token))
 
     def by_handshake(self, certificate: bytes) -> Principal:
         """Nobody comes here with a handshake."""
@@ -132,12 +133,15 @@ class OpenDoor:
         raise NotLetIn(why="this port knows no authority")
 
     def again(self, principal: Principal) -> Principal:
-        """Who was believed is believed."""
+        """Who was believed is believed, as long as the token is the same."""
+        if principal.proof not in (None, hash(self.token)):
+            raise NotLetIn(why="this host has another token now")
         return principal
 
     def changed(self) -> bool:
-        """Nothing that it goes by could change."""
-        return False
+        """Whether it has another token."""
+        seen, self._seen = self._seen, self.token
+        return seen != self.token
 
 
 Told = Callable[[Principal | NotLetIn], None]
