@@ -33,7 +33,7 @@ def test_a_link_with_a_token_logs_in_once(ward: Site, open_page: Open) -> None:
     assert "token" not in page.url
     other = open_page(ward, "/health", token=False, errors_wanted=True)
     other.goto(link)
-    expect(other.get_by_role("alert")).to_contain_text("not the one that the host has printed")
+    expect(other.get_by_role("alert")).to_contain_text("an address logs in once")
     expect(other.get_by_label("Token")).to_be_focused()
 
 

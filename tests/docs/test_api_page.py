@@ -16,7 +16,7 @@ import httpx
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from nomospace.api import guard, live, models, service, talking
+from nomospace.api import guard, live, logins, models, service, talking
 from nomospace.errors import NomospaceError
 from nomospace.node.services import web, web_port
 from tests.docs.pages import Block, blocks
@@ -126,6 +126,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "events of a second that one viewer is told": f"{live.EVENTS_S_MAX:,}",
         "operations and reactions of one socket under way": f"{talking.UNDER_WAY_MAX:,}",
         "messages that wait for one socket": f"{talking.WAITING_MAX:,}",
-        "hours that a browser stays logged in": f"{service.SESSION_S / 3600:g}",
+        "hours that a browser stays logged in": f"{logins.SESSION_S / 3600:g}",
+        "browsers of one token that are logged in": f"{logins.SESSIONS_EACH_MAX}",
     }
-    assert f"good for {service.LOGIN_S:g} seconds" in TEXT
+    assert f"good for {logins.LOGIN_S:g} seconds" in TEXT

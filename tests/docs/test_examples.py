@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client import stdio
 
 from nomospace.cli import main
 from nomospace.law.checks import check
@@ -38,6 +39,11 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "src").symlink_to(ROOT / "src")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    if (
+        page.name == "mcp.md"
+    ):  # clients of MCP hand few variables on, and tests' hosts have their own
+        known = [*stdio.DEFAULT_INHERITED_ENV_VARS, "XDG_STATE_HOME"]
+        monkeypatch.setattr(stdio, "DEFAULT_INHERITED_ENV_VARS", known)
     names: dict[str, Any] = {"__name__": "__main__"}
     with Background(tmp_path, monkeypatch) as background:
         for block in blocks(page):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import select
 import signal
 import sys
@@ -61,7 +62,10 @@ class Model:
 def test_a_model_bids_is_refused_learns_why_and_succeeds(url: str, tmp_path: Path) -> None:
     arguments = f"-m nomospace.cli mcp --connect {url} --agent bidder --law sb".split()
     start = StdioServerParameters(
-        command=sys.executable, args=[*arguments, "--claim", "serviceProvider"], cwd=tmp_path
+        command=sys.executable,
+        args=[*arguments, "--claim", "serviceProvider"],
+        cwd=tmp_path,
+        env={"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]},  # where tests keep hosts' tokens
     )
 
     async def customer(host: RemoteHost) -> ns.Space:

@@ -5,16 +5,24 @@ pages, and those who were let in once and should not be any more.
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
+import ssl
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.asyncio import client as sockets
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect as open_socket
 
+from nomospace.api.guard import COOKIE, SESSION_ENDED
+from nomospace.api.logins import SESSIONS_EACH_MAX
 from nomospace.client.remote import connect
 from nomospace.law import load
 from nomospace.node.peering import LINK_VERSION, PREFACE, Greeting, encode_word
@@ -23,6 +31,8 @@ from nomospace.node.services.web_port import LIMITS
 from nomospace.wire.admin import Agents
 from nomospace.wire.framing import join
 from tests.real.hosts import RealHost, end, play, start
+from tests.real.trust import Trust
+from tests.unit.cli.running import command
 
 CROWD = 1_000
 ECHO = "law(echo). R1. sent(_, _, _) :- do(forward)."
@@ -170,3 +180,204 @@ def test_the_files_of_a_hosts_token_are_its_users_alone(plain: RealHost) -> None
         "0o700",
         "0o700",
     ]
+
+
+class Ward:
+    """A host with certificates, its API and its console."""
+
+    def __init__(self, folder: Path) -> None:
+        self.trust = Trust(folder / "trust")
+        self.trust.member("ward")
+        told = ("--trust", str(self.trust.folder), "--store", "memory", "--api", "127.0.0.1:0")
+        self.host = RealHost("ward", folder, *told)
+        self.chief = self.trust.token("chief@ward", operator=True)
+        start(self.host)
+        self.url: str = self.host.said["api"]
+        self.tls = ssl.create_default_context(cafile=str(self.trust.folder / "authority.pem"))
+
+    def client(self, token: str = "", **more: str) -> httpx.AsyncClient:
+        """A program over HTTP."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers | more, verify=self.tls, trust_env=False, timeout=60
+        )
+
+    def socket(self, path: str, **headers: str) -> sockets.connect:
+        """A WebSocket."""
+        url = self.url.replace("http", "ws", 1) + path
+        return sockets.connect(url, ssl=self.tls, additional_headers=headers)
+
+    async def session(self, token: str) -> str:
+        """The cookie of a browser that has logged in."""
+        async with self.client() as client:
+            answer = await client.post("/login", data={"token": token, "to": "/"})
+            assert answer.status_code == 303, answer.text
+            assert all(word in answer.headers["set-cookie"].lower() for word in COOKIE_WORDS)
+            return f"{COOKIE}={client.cookies[COOKIE]}"
+
+
+COOKIE_WORDS = ("httponly", "samesite=strict", "secure")
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    made = Ward(tmp_path_factory.mktemp("ward"))
+    try:
+        yield made
+    finally:
+        end(made.host)
+
+
+async def spaces(chief: httpx.AsyncClient) -> list[dict[str, Any]]:
+    """What an operator sees of all spaces."""
+    found: list[dict[str, Any]] = (await chief.get("/v1/spaces")).json()
+    return found
+
+
+CONSOLE = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+
+
+@pytest.mark.parametrize("how", ["taken back", "ran out", "acts as"])
+def test_token_that_ends_while_its_bearer_is_on_the_web(ward: Ward, how: str) -> None:
+    """What waits is answered, streams are told their end, sockets and console are closed."""
+    token = ward.trust.token("dora@ward", operator=True)
+
+    async def waiting(client: httpx.AsyncClient) -> str:
+        asked = {"template": ["never"], "wait": 50}
+        told = await client.post("/v1/agents/dora@ward/spaces/jobs/take", json=asked)
+        assert (told.status_code, told.json()["code"]) == (401, "node.not-let-in")
+        return str(told.json()["detail"])
+
+    async def streaming(client: httpx.AsyncClient) -> str:
+        async with client.stream("GET", "/v1/events") as stream:
+            begun.release()
+            said = [line async for line in stream.aiter_lines()]
+        assert said[-3] == "event: ended"
+        return said[-2]
+
+    async def talking(socket: sockets.connect) -> str:
+        async with socket as line:
+            begun.release()
+            with suppress(ConnectionClosedError):
+                while True:
+                    await line.recv()
+        assert line.close_code == SESSION_ENDED
+        return str(line.close_reason)
+
+    async def story() -> None:
+        cookie = await ward.session(token)
+        bearer = {"authorization": f"Bearer {token}"}
+        page = {"cookie": cookie, "origin": ward.url}
+        async with ward.client(token) as client, asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(waiting(client)),
+                group.create_task(streaming(client)),
+                group.create_task(talking(ward.socket("/v1/ws?agent=dora@ward", **bearer))),
+                group.create_task(talking(ward.socket(CONSOLE, **page))),
+            ]
+            for _ in tasks[1:]:
+                await begun.acquire()
+            async with ward.client(ward.chief) as chief:
+                while 1 not in [one["waiting"] for one in await spaces(chief)]:
+                    await asyncio.sleep(0.02)
+            if how == "taken back":
+                ward.trust.withdraw(token)
+            elif how == "ran out":
+                ward.trust.change(token, not_after=time.time_ns() // 1000 + 500_000)
+            else:  # it still counts, for something else
+                ward.trust.change(token, scopes=("agent",))
+            for task in tasks:
+                why = "has changed" if how == "acts as" else how
+                assert why in await task
+            await ward.host.noted("client-cut", "/v1/ws")
+            if how != "acts as":
+                for headers in (bearer, page):
+                    async with ward.client(**headers) as again:
+                        assert (await again.get("/v1/me")).status_code == 401
+
+    begun = asyncio.Semaphore(0)
+    play(story())
+
+
+def test_model_over_http_whose_token_is_taken_back(ward: Ward, tmp_path: Path) -> None:
+    """`nomospace mcp --http` ends with its agent, and all that listen there with it."""
+    token = ward.trust.token("bot@ward")
+    options = ["--connect", f"nomos://{ward.host.address}", "--trust", str(ward.trust.folder)]
+    options += ["--token", token, "--http", "127.0.0.1:0", "--http-token", "s" * 32, "--json"]
+    with command(tmp_path, "mcp", *options) as child:
+        url = json.loads(child.stdout.readline())["url"]
+        assert httpx.get(url, trust_env=False).status_code == 401  # it asks for its secret
+        ward.trust.withdraw(token)
+        assert child.wait(20) != 0
+    assert "was taken back" in (tmp_path / "command.log").read_text()
+
+
+def test_agent_that_is_suspended_while_it_is_on_the_web(ward: Ward) -> None:
+    """What waits ends, over HTTP and on a socket, and nothing more begins until it is resumed."""
+    token = ward.trust.token("gale@ward")
+    asked = {"template": ["never"], "wait": 50}
+    take = "/v1/agents/gale@ward/spaces/gale/take"
+
+    async def story() -> None:
+        bearer = {"authorization": f"Bearer {token}"}
+        async with (
+            ward.client(token) as client,
+            ward.client(ward.chief) as chief,
+            ward.socket("/v1/ws?agent=gale@ward", **bearer) as line,
+        ):
+            await client.post(take, json={"template": ["never"]})  # the space is there
+            waiting = asyncio.create_task(client.post(take, json=asked))
+            await line.send(json.dumps({"id": 1, "do": "take", "space": "gale", **asked}))
+            while [one["waiting"] for one in await spaces(chief) if one["name"] == "gale"] != [2]:
+                await asyncio.sleep(0.02)
+            await chief.put("/v1/suspensions/gale@ward", json={"why": "floods"})
+            told = await waiting
+            assert (told.status_code, told.json()["code"]) == (403, "host.suspended")
+            assert json.loads(await line.recv())["problem"]["code"] == "host.suspended"
+            told = await client.post(take, json={"template": ["never"]})
+            assert told.json()["code"] == "host.suspended"
+
+    play(story())
+
+
+def test_sessions_of_one_token_do_not_end_those_of_others(ward: Ward) -> None:
+    """An agent's token logs in over and over; the operator stays logged in, the first of its own
+    sessions make room.
+    """
+    token = ward.trust.token("flo@ward")
+
+    async def story() -> None:
+        operator, first = await ward.session(ward.chief), await ward.session(token)
+        for _ in range(SESSIONS_EACH_MAX):
+            await ward.session(token)
+        for cookie, status in ((operator, 200), (first, 401)):
+            async with ward.client(cookie=cookie) as client:
+                assert (await client.get("/v1/me")).status_code == status
+
+    play(story())
+
+
+def test_lasting_token_in_an_address(ward: Ward) -> None:
+    """Addresses are kept, sent on and shown: what stands in one logs in once."""
+
+    async def story() -> None:
+        async with ward.client() as client:
+            for path in ("/login", "/now"):
+                told = await client.get(
+                    path, params={"token": ward.chief}, headers={"accept": "text/html"}
+                )
+                if told.status_code == 303:
+                    assert ward.chief in told.headers["location"]  # to the login, with the page
+                    told = await client.get(told.headers["location"])
+                assert told.status_code == 401
+                assert "one login" in told.text
+                assert ward.chief not in told.text
+                assert "set-cookie" not in told.headers
+        async with ward.client(ward.chief) as client:
+            once = (await client.post("/v1/login-tokens")).json()["token"]
+        async with ward.client() as client:
+            for status in (303, 401):
+                told = await client.get("/login", params={"token": once})
+                assert told.status_code == status
+
+    play(story())

@@ -307,6 +307,8 @@ class Service:
 
         def judged(now: Principal | NotLetIn) -> None:
             if isinstance(now, Principal):
+                if (now.agents, now.operator) == (principal.agents, principal.operator):
+                    return  # it counts for longer, or not as long
                 now = NotLetIn(why=f"what {now.name} may do has changed; come again")
             told(now)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -29,6 +30,7 @@ from nomospace.cli.remote_options import (
 )
 
 if TYPE_CHECKING:
+    from nomospace.client import Agent
     from nomospace.client.laws import Law
     from nomospace.client.remote import RemoteHost
     from nomospace.terms import Term
@@ -161,7 +163,7 @@ class _Serving:
                 await serve_stdio(member, version=__version__)
             else:
                 address, port = self._http
-                await serve_http(
+                serving = serve_http(
                     member,
                     address,
                     port,
@@ -169,6 +171,27 @@ class _Serving:
                     ready=self._ready,
                     version=__version__,
                 )
+                await self._while_let_in(agent, serving)
+
+    @staticmethod
+    async def _while_let_in(agent: Agent, serving: Coroutine[Any, Any, None]) -> None:
+        """Serve as long as the host lets the agent in; raises what it is shown the door with."""
+        from nomospace.client.remote import RemoteAgent
+        from nomospace.node.principals import NotLetIn
+
+        assert isinstance(agent, RemoteAgent), "its host is another process"
+        served = asyncio.ensure_future(serving)
+        ended = asyncio.ensure_future(agent.wait_ended())
+        try:
+            await asyncio.wait([served, ended], return_when=asyncio.FIRST_COMPLETED)
+            why = None if served.done() else ended.result()
+            if isinstance(why, NotLetIn):
+                raise why
+            await served
+        finally:
+            ended.cancel()
+            served.cancel()
+            await asyncio.wait([served])  # whoever listens on a stream hears its end
 
     def _ready(self, url: str) -> None:
         if self._remote.as_json:

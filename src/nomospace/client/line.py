@@ -235,6 +235,11 @@ class Line:
         return self._error is not None
 
     @property
+    def error(self) -> NomospaceError | None:
+        """Why there will be no connection any more; `None` as long as there may be one."""
+        return self._error
+
+    @property
     def laws(self) -> tuple[tuple[str, str], ...]:
         """The laws that the agent was under when the session began: hashes and names."""
         return () if self._welcome is None else self._welcome.laws

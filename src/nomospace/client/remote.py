@@ -57,11 +57,12 @@ class LawName(msgspec.Struct, frozen=True):
 class RemoteAgent(Agent):
     """An agent on a host in another process. Made by `RemoteHost.agent`."""
 
-    __slots__ = ("_session",)
+    __slots__ = ("_over", "_session")
 
     def __init__(self, session: Session, *, listener_timeout: float) -> None:
         super().__init__(session, listener_timeout=listener_timeout)
         self._session = session
+        self._over = asyncio.Event()
         for law, name in session.laws:
             self.resume(LawName(law, name))
 
@@ -69,6 +70,16 @@ class RemoteAgent(Agent):
     def host(self) -> str:
         """The name of the host that it is at."""
         return self._session.host
+
+    def stop(self) -> None:
+        """Run no listener any more and end the inboxes: its host is gone, or it is closed."""
+        super().stop()
+        self._over.set()
+
+    async def wait_ended(self) -> NomospaceError | None:
+        """Wait until there will be no connection to its host any more; why."""
+        await self._over.wait()
+        return self._session.error
 
     async def move(self, to: str) -> None:
         """Go to another host of the group, with spaces, tuples and memberships; this code follows.

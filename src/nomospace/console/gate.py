@@ -110,7 +110,11 @@ def _without_token(to: str) -> str:
 def _page(to: str, why: str, *, status: int = 200) -> Response:
     said = f'<p role="alert">{escape(why)}</p>' if why else ""
     page = _LOGIN_PAGE.replace("{to}", escape(to, quote=True)).replace("{said}", said)
-    return HTMLResponse(page, status, {"content-security-policy": LOGIN_CSP})
+    headers = {
+        "content-security-policy": LOGIN_CSP,
+        "referrer-policy": "same-origin",  # with none at all the form would come from `null`
+    }
+    return HTMLResponse(page, status, headers)
 
 
 _LOGIN_PAGE: Final = """<!doctype html>
