@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from nomospace.api.guard import SESSION_ENDED
+from nomospace.node.principals import OpenDoor
 from tests.browser.conftest import Open
 from tests.browser.site import Servers, Site, site
 
@@ -128,7 +129,9 @@ def test_logging_out_closes_the_sockets_of_programs_too(ward: Site) -> None:
 
 async def take_back(servers: Servers) -> None:
     """The token behind all sessions counts no more."""
-    next(iter(servers.values())).door().token = "another"
+    door = next(iter(servers.values())).door()
+    assert isinstance(door, OpenDoor)
+    door.token = "another"
 
 
 def test_a_session_whose_token_is_taken_back_shows_nothing_more(open_page: Open) -> None:
