@@ -27,9 +27,8 @@ from nomospace.host.moving import MayCome, Unwelcome
 from nomospace.host.posting import Letter
 from nomospace.host.problems import NotAMember, NotOpen, OtherLaw
 from nomospace.law import load
-from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
-from nomospace.node.principals import NotLetIn
+from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing.frames import Post
 from nomospace.terms import show, term

@@ -23,9 +23,8 @@ from mcp import Client, StdioServerParameters
 from nomospace import ANY
 from nomospace.cli import main
 from nomospace.client.remote import RemoteHost, connect
-from nomospace.node.clients import NotAnOperator, NotYourAgent
 from nomospace.node.listen import Limits
-from nomospace.node.principals import NotLetIn
+from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.terms.templates import Template
 from nomospace.wire.admin import SpaceLine, Spaces, Stats, Tail
 from nomospace.wire.framing import STRANGER_BYTES_MAX, join

@@ -26,8 +26,7 @@ from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.tuples import agent_id
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law import CompiledLaw
-from nomospace.node.clients import NotAnOperator, NotYourAgent
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
 from nomospace.node.serve import check_keys
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views

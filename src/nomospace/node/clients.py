@@ -1,10 +1,8 @@
 """The connections of clients to a host: who may come in, and frames in and out.
 
-A connection begins with a `Hello`. Nobody gets further without proof of who it is, which a `Door`
-judges: the certificate shown in the TLS handshake, a certificate with a signed challenge, or a
-token; on a port without certificates (loopback only) a name is believed. From then on the
-connection speaks for one agent, the one it proved to be, and all that it says goes to the agent's
-session (`sessions`). A connection without an agent may ask an operator's questions only.
+A connection begins with a proof of who it is (`entrance`). From then on it speaks for one agent,
+the one it proved to be, and all that it says goes to the agent's session (`sessions`). One without
+an agent may ask an operator's questions only.
 
 Whoever was let in is judged again when anything about its proof changes or ends (`Standings`). One
 that no longer stands is told why, its connection is cut and its session ends, also if nobody is
@@ -12,31 +10,30 @@ connected just then: what it waits for is called off and its reactions go; mail 
 
 Limits: more than `STRANGER_BYTES_MAX` before a proof, a frame past `CALL_BYTES_MAX`, garbage, or
 more calls than the window cost the connection and nothing else; so does silence of `SILENT_S`, as
-clients give a sign of life every few seconds.
-What one read brings is answered in few writes (see `counter`); what is more than a turn's work, or
-comes after a text that is still being read, waits in a queue (see `turns`). When a client does not
-take what it is sent, its session keeps it, and calls it no longer begins (see `sessions`); the
-transport holds little.
+clients give a sign of life every few seconds. What one read brings is answered in few writes (see
+`counter`); what is more than a turn's work, or comes after a text that is still being read, waits
+in a queue (see `turns`). When a client does not take what it is sent, its session keeps it, and
+calls it no longer begins (see `sessions`); the transport holds little.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, cast
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.counter import SOME
-from nomospace.node.principals import NotLetIn, Principal, Standing, Standings
+from nomospace.node.entrance import Arrival, Entrance, TooManyClients
+from nomospace.node.principals import NotAnOperator, NotLetIn, Principal, Standing, Standings
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
 from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, Queue, Rate, Turns
-from nomospace.wire.admin import OPERATOR, Question, pack_answer
+from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import Laws, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
 from nomospace.wire.talk import (
@@ -48,14 +45,11 @@ from nomospace.wire.talk import (
     QUESTION,
     SEEK_PLAIN,
     SEEN,
-    SELF,
     VERSION,
     WINDOW,
     CallTooWide,
     Challenge,
     Frame,
-    Hello,
-    Proof,
     Request,
     Welcome,
     call_number,
@@ -68,7 +62,6 @@ from nomospace.wire.talk import (
     read_asked,
     read_batch,
     read_call,
-    unpack_entry,
     unpack_frame,
 )
 
@@ -82,70 +75,8 @@ WRITE_HIGH: Final = 1 << 20
 """From this many unsent bytes on, a connection is clogged."""
 QUESTIONS_MAX: Final = 16
 """How many questions of one operator may wait for their answers."""
-NONCE_BYTES: Final = 32
 CUT_S: Final = 1.0
 """How long a connection that is cut has to take its last frame."""
-
-
-@dataclass(eq=False, kw_only=True)
-class NotYourAgent(CallerError):
-    """A client would speak for an agent that it is not."""
-
-    code: ClassVar[str] = "node.not-your-agent"
-    agent: str
-    proved: str
-
-    def __str__(self) -> str:
-        return f"{self.proved} may not speak for {self.agent}; connect with that agent's identity"
-
-
-@dataclass(eq=False, kw_only=True)
-class NotAnOperator(CallerError):
-    """An operator's question came from someone else."""
-
-    code: ClassVar[str] = "node.not-an-operator"
-    proved: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.proved} is no operator of this host; use a token with the scope "
-            f"{OPERATOR!r} (`nomospace trust issue token`)"
-        )
-
-
-@dataclass(eq=False, kw_only=True)
-class OtherVersion(PeerError):
-    """A client and a host do not speak the same version."""
-
-    code: ClassVar[str] = "node.other-version"
-    theirs: int
-    ours: int
-
-    def __str__(self) -> str:
-        older = "the client" if self.theirs < self.ours else "the host"
-        return f"the client speaks version {self.theirs}, this host {self.ours}; upgrade {older}"
-
-
-@dataclass(eq=False, kw_only=True)
-class TooManyClients(Unavailable):
-    """A host has as many connections of clients as it bears."""
-
-    code: ClassVar[str] = "node.too-many-clients"
-    limit: int
-
-    def __str__(self) -> str:
-        return f"this host has {self.limit:,} clients and takes no more; try again later"
-
-
-class Arrival(Protocol):
-    """A connection that came in, as the port tells of it (see `listen.Arrival`)."""
-
-    @property
-    def certificate(self) -> bytes | None: ...
-    @property
-    def ip(self) -> str: ...
-    def proven(self) -> None: ...
-    def ended(self) -> None: ...
 
 
 @dataclass(eq=False, kw_only=True)
@@ -307,10 +238,9 @@ class ClientLink(asyncio.Protocol):
         "_busy",
         "_clients",
         "_clogged",
+        "_entrance",
         "_flushing",
         "_framer",
-        "_hello",
-        "_nonce",
         "_open",
         "_out",
         "_principal",
@@ -319,7 +249,6 @@ class ClientLink(asyncio.Protocol):
         "_rates",
         "_session",
         "_sessions",
-        "_strange_bytes",
         "_transport",
         "heard_at",
         "loop",
@@ -336,7 +265,6 @@ class ClientLink(asyncio.Protocol):
         self._sessions = clients.sessions
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
-        self._strange_bytes = 0
         self._queue = Queue(clients.turns, self._turn)
         self._rates: tuple[Rate, ...] = ()
         self._out: list[bytes] = []
@@ -344,8 +272,8 @@ class ClientLink(asyncio.Protocol):
         self._flushing = False
         self._clogged = False
         self._open = False
-        self._hello: Hello | None = None
-        self._nonce = b""
+        shown = None if arrival is None else arrival.certificate
+        self._entrance = Entrance(clients.door, clients.host, shown)
         self._principal: Principal | None = None
         self._session: Session | None = None
         self._questions: dict[asyncio.Task[None], None] = {}
@@ -391,11 +319,13 @@ class ClientLink(asyncio.Protocol):
         if not self._open:
             return
         session = self._session
-        ip = "" if self._arrival is None else self._arrival.ip
-        agent = "" if session is None else session.agent
-        self._clients.note(what, {"ip": ip, "agent": agent, "why": why})
+        self._note(what, "" if session is None else session.agent, why=why)
         self._open = False
         self._transport.abort()
+
+    def _note(self, what: str, agent: str, **facts: str) -> None:
+        ip = "" if self._arrival is None else self._arrival.ip
+        self._clients.note(what, {"ip": ip, "agent": agent, **facts})
 
     def judged(self, session: Session | None, now: Principal | NotLetIn) -> None:
         """Its principal was judged again: it is another now, or none, and then this is the end.
@@ -410,9 +340,7 @@ class ClientLink(asyncio.Protocol):
                 return
             what = f"speaks for {agent} no longer" if agent else "is no operator any longer"
             now = NotLetIn(why=f"{now.name} {what}")
-        ip = "" if self._arrival is None else self._arrival.ip
-        facts = {"ip": ip, "agent": agent, "who": before.name, "code": now.code, "why": str(now)}
-        self._clients.note("client-cut", facts)
+        self._note("client-cut", agent, who=before.name, code=now.code, why=str(now))
         self._clients.stand_no_more(self if session is None else session)
         if self._open:
             self._out.append(pack_refusal(now))  # past all that is clogged: it is the last
@@ -533,75 +461,31 @@ class ClientLink(asyncio.Protocol):
 
     def _hear_stranger(self, data: bytes) -> None:
         """Frames one by one, until it is known who sends them."""
-        self._strange_bytes += len(data)
-        while self._principal is None and self._open:
-            frame = self._framer.feed_one(data)
-            data = b""
-            if frame is None:
-                if self._strange_bytes > STRANGER_BYTES_MAX:
-                    why = f"more than {STRANGER_BYTES_MAX:,} bytes came before a proof"
-                    raise BadFrame(why=why)
-                return
-            self._enters(frame)
-
-    def _enters(self, data: bytes) -> None:
-        said = unpack_entry(data)
-        hello = self._hello
+        entrance = self._entrance
         try:
-            if isinstance(said, Hello) and hello is None:
-                self._hello = said
-                principal = self._judge(said)
-                if principal is not None:
-                    self._let_in(said, principal)
-            elif isinstance(said, Proof) and hello is not None:
-                clients = self._clients
-                principal = clients.door.by_signature(
-                    hello.certificate, clients.host, self._nonce, said.signature
-                )
-                self._let_in(hello, principal)
-            else:
-                raise BadFrame(why="a client says hello once, and proves itself when asked")
+            while self._principal is None and self._open:
+                heard = entrance.hear(self._framer, data)
+                data = b""
+                if heard is None:
+                    return
+                if isinstance(heard, Challenge):
+                    self.send(pack_frame(heard))
+                else:
+                    self._let_in(heard)
         except NomospaceError as error:
             if isinstance(error, BadFrame):
                 raise
-            ip = "" if self._arrival is None else self._arrival.ip
-            agent = said.agent if isinstance(said, Hello) else hello.agent if hello else ""
-            facts = {"ip": ip, "agent": agent, "code": error.code, "why": str(error)}
-            self._clients.note("client-refused", facts)
+            agent = "" if entrance.hello is None else entrance.hello.agent
+            self._note("client-refused", agent, code=error.code, why=str(error))
             self.send(pack_refusal(error))
             self.drop()
 
-    def _judge(self, hello: Hello) -> Principal | None:
-        """Who it is; `None` when it has to sign something first."""
-        door = self._clients.door
-        if hello.version != VERSION:
-            raise OtherVersion(theirs=hello.version, ours=VERSION)
-        if hello.token:
-            return door.by_token(hello.token)
-        if hello.certificate:
-            self._nonce = secrets.token_bytes(NONCE_BYTES)
-            self.send(pack_frame(Challenge(self._clients.host, self._nonce)))
-            return None
-        shown = None if self._arrival is None else self._arrival.certificate
-        return door.nobody() if shown is None else door.by_handshake(shown)
-
-    def _let_in(self, hello: Hello, principal: Principal) -> None:
-        clients = self._clients
-        agent = hello.agent
-        if agent == SELF:
-            if not principal.agents and not principal.anyone:
-                raise NotLetIn(why=f"{principal.name} acts as no agent: it has not that scope")
-            if len(principal.agents) != 1:
-                raise NotLetIn(why=f"{principal.name} is not one agent; name the one to be")
-            agent = principal.agents[0]
-        elif agent and "@" not in agent:
-            agent = f"{agent}@{clients.domain}"
+    def _let_in(self, principal: Principal) -> None:
+        clients, hello = self._clients, self._entrance.hello
+        assert hello is not None, "it has said hello"
+        agent = self._entrance.agent_for(principal, clients.domain)
         session, known = None, False
         if agent:
-            if not principal.may_be(agent):
-                raise NotYourAgent(agent=agent, proved=principal.name)
-            if not 16 <= len(hello.session) <= 64:
-                raise BadFrame(why="a session has a name of 16 to 64 characters")
             session, known = self._sessions.open(
                 f"{agent} {hello.session}",  # nobody can name the session of another agent
                 agent,
@@ -610,8 +494,6 @@ class ClientLink(asyncio.Protocol):
                 alongside=hello.alongside,
                 now=micros(self.loop.time()),
             )
-        elif not principal.operator:
-            raise NotAnOperator(proved=principal.name)
         self._principal = principal
         self._session = session
         self._rates = clients.rates(agent, principal.name)

@@ -34,6 +34,7 @@ from typing import ClassVar, Final, Protocol
 import msgspec
 
 from nomospace.errors import CallerError
+from nomospace.wire.admin import OPERATOR
 
 
 @dataclass(eq=False, kw_only=True)
@@ -47,6 +48,32 @@ class NotLetIn(CallerError):
         return (
             f"not let in: {self.why}; connect with identity=… or token=… "
             "(`nomospace trust issue` makes them)"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class NotYourAgent(CallerError):
+    """A client would speak for an agent that it is not."""
+
+    code: ClassVar[str] = "node.not-your-agent"
+    agent: str
+    proved: str
+
+    def __str__(self) -> str:
+        return f"{self.proved} may not speak for {self.agent}; connect with that agent's identity"
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAnOperator(CallerError):
+    """An operator's question came from someone else."""
+
+    code: ClassVar[str] = "node.not-an-operator"
+    proved: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.proved} is no operator of this host; use a token with the scope "
+            f"{OPERATOR!r} (`nomospace trust issue token`)"
         )
 
 

@@ -18,8 +18,7 @@ from nomospace.client.line import HostLost, MovedOn, SessionLost
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
 from nomospace.host.problems import InDoubt, NotOpen
 from nomospace.law import load
-from nomospace.node.clients import NotAnOperator, NotYourAgent
-from nomospace.node.principals import NotLetIn, OpenDoor, Principal
+from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.admin import Where, WhereLine
 from nomospace.wire.calls import StaysAtHome

@@ -12,11 +12,10 @@ import pytest
 
 from nomospace.client.dialling import AgentIdentity, BadIdentity, NotItsHost, NoTrust, Unreachable
 from nomospace.client.remote import connect
-from nomospace.node.clients import NotYourAgent
 from nomospace.node.door import TrustDoor
 from nomospace.node.identity import Identity
 from nomospace.node.listen import Listener
-from nomospace.node.principals import NotLetIn
+from nomospace.node.principals import NotLetIn, NotYourAgent
 from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.admin import Stats
 from tests.serving import ServedHost

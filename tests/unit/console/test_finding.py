@@ -17,7 +17,7 @@ from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find
 from nomospace.console.stories import Address
-from nomospace.node.clients import NotAnOperator
+from nomospace.node.principals import NotAnOperator
 
 LAW = "ab" * 32
 

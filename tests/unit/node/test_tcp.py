@@ -361,6 +361,24 @@ def test_a_certificate_that_is_revoked_or_renewed_later(tmp_path: Path) -> None:
     run_real(program())
 
 
+def test_a_link_ends_with_the_certificate_behind_it(trust: TrustFolder) -> None:
+    """It is not asked for again, but it runs out."""
+
+    async def program() -> None:
+        async with site("a", trust=trust) as a, site("b", a.address, trust=trust) as b:
+            await linked(a, b)
+            identity = a.links.identity
+            assert identity is not None
+            later = trust.now + 31 * DAY
+            identity._clock = lambda: later
+            await until(
+                lambda: any("ran out" in why for why in a.notes.whys("certificate-refused"))
+            )
+            await until(lambda: b.name not in a.links.neighbours())
+
+    run_real(program())
+
+
 def test_a_host_is_who_its_certificate_says(trust: TrustFolder) -> None:
     """With the certificate of b somebody greets as c."""
 
