@@ -10,13 +10,17 @@ from contextlib import asynccontextmanager
 from copy import copy
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nomospace.client import own_tokens
-from nomospace.host.calls import Adopt, LawText, Open, OutMany, Share, Tell
+from nomospace.host.calls import Adopt, LawText, OntologyText, Open, OutMany, Share, Tell
 from nomospace.host.shares import TooManyReceivers
+from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
+from nomospace.meaning.canon import NotAnOntology, written
+from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
@@ -156,5 +160,29 @@ def test_large_message_to_very_many(host: RealHost) -> None:
             assert isinstance(refused, TooManyReceivers)
             assert refused.code == "limits.receivers"
         assert host.rss < before + ROOM
+
+    play(program())
+
+
+def test_ontology_that_takes_long_to_read(host: RealHost) -> None:
+    """It is read by a worker and a thread; one that is not sound is told so from memory."""
+    classes = [[f"C{n}", [f"S{n}"], [f"C{n // 2}"] if n else [], {}, {}, {}] for n in range(4_000)]
+    text = msgspec.json.encode(classes).decode()
+
+    def opened(hash: str, text: str) -> Open:
+        return Open("cars", None, True, OntologyText(hash, "cars", text))
+
+    async def program() -> None:
+        async with tenant_of(host, "sybil") as tenant, steady(host, None) as work:
+            done = work.done
+            for _ in range(2):
+                refused = await tenant.call(opened("0" * 64, text))
+                assert isinstance(refused, NotAnOntology)
+            assert work.done > done + 5
+            long = await tenant.call(opened("1" * 64, "[" + "[]," * 500_000 + "[]]"))
+            assert isinstance(long, OntologyTooLong)
+            assert long.code == "limits.ontology-text"
+            good = Ontology("cars", [OntologyClass("Car", ("Automobile",))])
+            assert await tenant.call(opened(good.hash, written(good))) is None
 
     play(program())

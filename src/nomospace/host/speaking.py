@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import Bundle, OntologyText
 from nomospace.host.changes import Durable, OntologyLearnt
-from nomospace.meaning.canon import read, written
+from nomospace.meaning.canon import is_read, read, written
 from nomospace.meaning.ontology import PLAIN, Ontology
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from nomospace.host.core import Host
 
+TOLD_BYTES_MAX: Final = 1_000_000
+"""The longest text of an ontology that a host takes from a client."""
 ONTOLOGIES_MAX: Final = 1_000
 """How many ontologies a host has at hand."""
 
@@ -38,6 +40,29 @@ class OntologyUnknown(CallerError):
 
     def __str__(self) -> str:
         return f"ontology {self.hash[:12]!r} is not known to this host; give the ontology itself"
+
+
+@dataclass(eq=False, kw_only=True)
+class OntologyTooLong(LimitReached):
+    """An ontology's text is longer than a host takes from others."""
+
+    code: ClassVar[str] = "limits.ontology-text"
+
+
+def read_told(text: OntologyText) -> None:
+    """Read what a client sent as an ontology, so that the host finds it read; raises as `read`."""
+    read(text.text, text.hash, text.name)
+
+
+def is_told(text: OntologyText) -> bool:
+    """Whether that was done; raises `OntologyTooLong` for what is not even read."""
+    if len(text.text) > TOLD_BYTES_MAX:
+        raise OntologyTooLong(
+            what=f"an ontology of {len(text.text):,} characters",
+            limit=TOLD_BYTES_MAX,
+            advice="give the space the part that it needs, or let its operator load the whole",
+        )
+    return is_read(text.text, text.hash, text.name)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -77,6 +102,10 @@ class Speaking:
         """Have the ontologies that an earlier life wrote down."""
         for text in durable.ontologies.values():
             self._known[text.hash] = read(text.text, text.hash, text.name)
+
+    def knows(self, hash: str) -> bool:
+        """Whether an ontology is at hand here."""
+        return hash in self._known
 
     def get(self, hash: str) -> Ontology:
         """An ontology that is at hand here."""

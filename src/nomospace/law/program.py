@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -290,19 +291,24 @@ def prepare(tree: Law, hash: str) -> Prepared:
 
 
 _cache: dict[str, CompiledLaw] = {}
-_known: dict[Source, CompiledLaw | NomospaceError] = {}
+_known: dict[bytes, CompiledLaw | NomospaceError] = {}
 
 
 def known(source: Source) -> CompiledLaw | NomospaceError | None:
     """What became of a text, if that is known: the law, or why it is none."""
-    return _known.get(source)
+    return _known.get(_digest(source))
+
+
+def _digest(source: Source) -> bytes:
+    whole = f"{source.name}\0{source.text}"
+    return sha256(whole.encode(errors="surrogatepass")).digest()
 
 
 def remember(source: Source, became: CompiledLaw | NomospaceError) -> None:
     """Have `load` give this law for a text, or raise this error."""
     if len(_known) >= CACHE_MAX:
         del _known[next(iter(_known))]
-    _known[source] = became
+    _known[_digest(source)] = became
     if isinstance(became, CompiledLaw):
         _keep(became)
 
@@ -323,16 +329,16 @@ def load(text: str, name: str = "<law>") -> CompiledLaw:
 
 def load_source(source: Source) -> CompiledLaw:
     """`load`, from a text that knows its name."""
-    became = _known.get(source)
+    became = known(source) if _known else None
     if became is not None:
         if isinstance(became, CompiledLaw):
             return became
         raise became.with_traceback(None)  # it is raised again and again
     tree, hash, found = sound(source)
     compiled = _cache.get(hash)
-    known = None if compiled is None else compiled.tree.source
+    like = None if compiled is None else compiled.tree.source
     # The name too: messages give it, and one text may stand in several files.
-    if compiled is None or known is None or (known.text, known.name) != (source.text, source.name):
+    if compiled is None or like is None or (like.text, like.name) != (source.text, source.name):
         compiled = CompiledLaw(tree, hash, tuple(found))
         _keep(compiled)
     return compiled

@@ -13,6 +13,7 @@ and the properties that a mapping has renamed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import ClassVar, Final
 
 import msgspec
@@ -24,6 +25,10 @@ from nomospace.terms.source import Source
 
 TEXT_BYTES_MAX: Final = 32 * 1024 * 1024
 """The longest text that is read."""
+
+
+KEPT_MAX: Final = 64
+"""How many ontologies are kept that were read."""
 
 
 class _Class(msgspec.Struct, frozen=True, array_like=True):
@@ -85,6 +90,9 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
     Traceback (most recent call last):
     nomospace.meaning.canon.NotAnOntology: what came for ontology ... is not it: its hash is ...
     """
+    key = (hash, name, sha256(text.encode(errors="surrogatepass")).digest())
+    if functions is FUNCTIONS and key in _kept:
+        return _kept[key]
     # Loaded on use: a host that learns no ontology does without.
     from nomospace.meaning.reading.closing import close
     from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named, Place
@@ -121,4 +129,16 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
     made_of = close(draft, functions, Faults(), renames) if listed else PLAIN
     if made_of.hash != hash:
         raise NotAnOntology(hash=hash, why=f"its hash is {made_of.hash[:12]!r}")
+    if functions is FUNCTIONS:
+        if len(_kept) >= KEPT_MAX:
+            _kept.clear()
+        _kept[key] = made_of
     return made_of
+
+
+def is_read(text: str, hash: str, name: str) -> bool:
+    """Whether `read` gives an ontology for a text without reading it again."""
+    return (hash, name, sha256(text.encode(errors="surrogatepass")).digest()) in _kept
+
+
+_kept: dict[tuple[str, str, bytes], Ontology] = {}

@@ -50,6 +50,7 @@ from nomospace.wire.talk import (
     CallTooWide,
     Challenge,
     Frame,
+    Open,
     Request,
     Welcome,
     call_number,
@@ -97,6 +98,10 @@ Reads = Callable[[LawText | OntologyText, str], Coroutine[Any, Any, None]]
 """Has a text of an agent read, and returns when it is known what becomes of it."""
 
 
+def check_nothing(text: OntologyText) -> None:
+    """Where ontologies are read as they come."""
+
+
 async def unread(text: LawText | OntologyText, agent: str) -> None:
     """Where laws are compiled as they come, nothing is left to be read."""
     raise AssertionError(f"a text of {agent} was not ready: {text.hash}")
@@ -106,8 +111,8 @@ class Clients:
     """All connections of clients to one host.
 
     `laws` gives the laws that requests name, `laws_of` those of an agent as (hash, name), `answers`
-    what operators ask for. `read` has a text read for which `laws` was not ready. `note` is told of
-    refusals.
+    what operators ask for. `ready` raises `Unready` for an ontology that must be read first. `read`
+    has a text read for which `laws` or `ready` was not ready. `note` is told of refusals.
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class Clients:
         laws_of: Callable[[str], Iterable[tuple[str, str]]],
         note: Note,
         shares: Shares = USUAL_SHARES,
+        ready: Callable[[OntologyText], None] = check_nothing,
         read: Reads = unread,
         answers: Answers | None = None,
         domain: str | None = None,
@@ -134,6 +140,7 @@ class Clients:
         self.laws = laws
         self.laws_of = laws_of
         self.note = note
+        self.ready = ready
         self.read = read
         self.answers = answers
         self.turns = Turns()
@@ -518,6 +525,8 @@ class ClientLink(asyncio.Protocol):
         if SEEK_PLAIN <= kind <= ASK:
             try:
                 call = read_call(frame, self._clients.laws)
+                if isinstance(call[2], Open) and call[2].ontology is not None:
+                    self._clients.ready(call[2].ontology)
             except (CallerError, LawError) as error:
                 self._sessions.refuse(session, frame[1], error)
                 return

@@ -25,7 +25,7 @@ from typing import Any, Final, Protocol, cast
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.host import Host as Core
-from nomospace.host.calls import Asked, Call, Event, Heard, Loaded, Out, Seek, Tick
+from nomospace.host.calls import Asked, Call, Event, Heard, LawText, Loaded, Out, Seek, Tick
 from nomospace.host.effects import (
     Answer,
     Came,
@@ -38,7 +38,9 @@ from nomospace.host.effects import (
     Transmit,
 )
 from nomospace.host.hand import Hand
+from nomospace.host.moving import Coming, MayCome
 from nomospace.host.problems import Busy
+from nomospace.law.program import known, remember
 from nomospace.node.clock import Clock, Mark
 from nomospace.node.desk import Desk
 from nomospace.node.keeper import WAITING_MAX, Keeper
@@ -46,15 +48,20 @@ from nomospace.node.links import Links
 from nomospace.node.session import Outgoing, Served
 from nomospace.node.sessions import Sessions
 from nomospace.node.telemetry import Tracing
-from nomospace.protocols.messages import View
+from nomospace.node.working import TooManyJobs, Work
+from nomospace.protocols.courier import Parcel
+from nomospace.protocols.messages import Relay, View
 from nomospace.space import Record
 from nomospace.store.interface import Kept, Step, Store
+from nomospace.terms import Source
 
 INBOX_MAX: Final = 100_000
 """How many calls of strong listeners may wait for the end of the step they run in."""
 ASIDE_S: Final = 0.05
 ASIDE_MAX: Final = 2_000
 """Records of steps that are not durable are kept after so long, or when there are so many."""
+READING_MAX: Final = 64
+"""How many frames of other hosts may wait for the laws that they bring."""
 LOAD_ROWS: Final = 2_000
 """How many tuples of earlier lives are read at a time, between other things."""
 
@@ -119,6 +126,10 @@ class Driver(ABC):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0
         self._view: View | None = None
+        self.work: Work | None = None
+        """Who compiles the laws that agents from elsewhere bring, if not this loop."""
+        self._reading: dict[asyncio.Task[None], None] = {}
+        """Frames that wait for their laws to be read."""
         self._watchers: list[asyncio.Future[None]] = []
         """Who waits for another view of the group."""
 
@@ -390,8 +401,42 @@ class Driver(ABC):
 
     def _hear(self, neighbour: str, frame: Any) -> None:
         if self._core is not None:
+            if self.work is not None and (texts := brought(frame)):
+                unread = [text for text in texts if not self._has_read(text)]
+                if unread:
+                    self._hear_later(neighbour, frame, unread)
+                    return
             with suppress(Exception):  # it is reported, and the host has stopped
                 self._tell(Heard(neighbour, frame))
+
+    def _has_read(self, text: LawText) -> bool:
+        if self._running().governing.knows(text):
+            return True
+        return known(Source(text.text, text.name)) is not None
+
+    def _hear_later(self, neighbour: str, frame: Any, texts: list[LawText]) -> None:
+        """Hear a frame when the laws that it brings have been read, beside the loop.
+
+        What comes meanwhile is heard before it, as if it had been slower on its way. Where too many
+        wait already it is dropped: it is sent again.
+        """
+        if len(self._reading) >= READING_MAX:
+            return
+
+        async def read() -> None:
+            assert self.work is not None, "it was there"
+            for text in texts:
+                try:
+                    await self.work.law(text.text, text.name, neighbour)
+                except (Unavailable, TooManyJobs):
+                    return
+                except NomospaceError as error:  # the core says so to whoever sent it
+                    remember(Source(text.text, text.name), error)
+            self._hear(neighbour, frame)
+
+        task = self._loop.create_task(read())
+        self._reading[task] = None
+        task.add_done_callback(lambda task: self._reading.pop(task, None))
 
     def _report(self, report: Report) -> None:
         if self.on_report is None:
@@ -418,6 +463,13 @@ class Driver(ABC):
             self._loop.call_soon(self._load, more)
         else:
             self._look()
+
+
+def brought(frame: Any) -> tuple[LawText, ...]:
+    """The laws that a frame from another host brings along, with an agent that comes."""
+    parcel = frame.body if frame.__class__ is Relay else frame
+    what = parcel.what if parcel.__class__ is Parcel else None
+    return what.laws if isinstance(what, MayCome | Coming) else ()
 
 
 def _named(request: Asked) -> str:

@@ -21,8 +21,9 @@ from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
-from nomospace.errors import CallerError, NomospaceError
+from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
+from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
 from nomospace.node.addresses import Address
 from nomospace.node.clients import Clients
@@ -36,14 +37,16 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
-from nomospace.node.working import Work
+from nomospace.node.working import TooManyJobs, Work
 from nomospace.store import open_store
 from nomospace.store.journal import Tally
 from nomospace.store.private import narrow
 from nomospace.wire.admin import TAIL_MAX, Record, Tail
-from nomospace.wire.calls import LawShelf
+from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
 
+FAULTY_MAX: Final = 64
+"""Of how many ontologies it is remembered what is wrong with them."""
 POLL_S: Final = 0.5
 """How often the files of the trust folder are looked at: whoever they no longer vouch for is to be
 gone within two seconds."""
@@ -113,6 +116,8 @@ class Server:
         self.own = OwnToken(secrets.token_urlsafe(32) if config.host.insecure else "")
         """What a host without certificates lets its user's programs in by; else empty."""
         self.clock: Clock | None = None
+        self._faulty: dict[OntologyText, NomospaceError] = {}
+        """What is wrong with ontologies that came."""
         self.work = Work()
         """Who compiles the laws and reads the ontologies of others."""
         self.host: Host
@@ -172,6 +177,7 @@ class Server:
             shares=config.limits,
             on_report=self._report,
         )
+        self.host.work = self.work
         try:
             await self.host.start()
         except BaseException:
@@ -191,6 +197,7 @@ class Server:
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
             shares=config.limits,
+            ready=self._ready,
             read=lambda text, agent: self._read(shelf, text, agent),
             answers=operating.answer,
             domain=self.host.domain,
@@ -357,6 +364,24 @@ class Server:
                 await self.work.law(text.text, text.name, agent)
             except NomospaceError as error:
                 shelf.failed(text, error)
+            return
+        try:
+            await self.work.ontology(text, agent)
+        except NomospaceError as error:
+            if len(self._faulty) >= FAULTY_MAX:
+                self._faulty.clear()
+            self._faulty[text] = error
+
+    def _ready(self, text: OntologyText) -> None:
+        """Raise `Unready` for an ontology that nobody has read, or what is wrong with it."""
+        if not text.text or self.host.core.speaking.knows(text.hash) or is_told(text):
+            return
+        faulty = self._faulty.get(text)
+        if faulty is None:
+            raise Unready(text)
+        if isinstance(faulty, Unavailable | TooManyJobs):  # the next time it may be otherwise
+            del self._faulty[text]
+        raise faulty.with_traceback(None)
 
     @property
     def names(self) -> tuple[str, ...]:

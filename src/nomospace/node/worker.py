@@ -71,8 +71,17 @@ def difference(old: str, old_name: str, new: str, name: str) -> Iterator[bytes]:
     yield pickle.dumps(diff_laws(before, after).render())
 
 
+def ontology(hash: str, name: str, text: str) -> Iterator[bytes]:
+    """Whether a text is a sound ontology: nothing, or its error."""
+    from nomospace.host.calls import OntologyText
+    from nomospace.host.speaking import read_told
+
+    read_told(OntologyText(hash, name, text))
+    return iter(())
+
+
 JOBS: Final[dict[str, Callable[..., Iterator[bytes]]]] = {
-    job.__name__: job for job in (law, identity, findings, layout, difference)
+    job.__name__: job for job in (law, identity, findings, layout, difference, ontology)
 }
 
 

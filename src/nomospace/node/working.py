@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import Bug, LimitReached, NomospaceError, Unavailable
+from nomospace.host.calls import OntologyText
+from nomospace.host.speaking import read_told
 from nomospace.law import CompiledLaw
 from nomospace.law.parts import Assembly, check_length
 from nomospace.law.program import known, remember
@@ -189,6 +191,16 @@ class Work:
         what = "comparing these laws"
         return str(await self._one(who, what, "difference", *old, *new))
 
+    async def ontology(self, text: OntologyText, who: str) -> None:
+        """Have an ontology read; raises what is wrong with it.
+
+        A worker finds out whether that can be done at all, within limits. What it makes does not
+        travel, so it is made here once more, in a thread, which shares this process in turns.
+        """
+        what, given = "reading this ontology", (text.hash, text.name, text.text)
+        await self._do(who, what, _nothing, "ontology", *given)
+        await asyncio.to_thread(read_told, text)
+
     async def _one(self, who: str, what: str, job: str, *given: Any) -> Any:
         parts: list[bytes] = []
         await self._do(who, what, parts.append, job, *given)
@@ -289,6 +301,10 @@ class Work:
             raise WorkerLost(what=what, why=f"no process could be started ({error})") from None
         self.started += 1
         return _Worker(process)
+
+
+def _nothing(part: bytes) -> None:
+    raise AssertionError(f"{len(part)} bytes that nobody asked for")
 
 
 class _Over(Exception):

@@ -6,12 +6,18 @@ from typing import TypeVar
 
 import pytest
 
+from nomospace.host.calls import Event, Heard, LawText
+from nomospace.host.moving import MayCome
 from nomospace.law import load
 from nomospace.law.canon import law_hash
 from nomospace.law.parts import LAW_BYTES_MAX, LawTooLong
 from nomospace.law.program import known
 from nomospace.laws import path
+from nomospace.node import Host
+from nomospace.node.driver import brought
 from nomospace.node.working import TooManyJobs, Work, WorkerLost, WorkTooLarge
+from nomospace.protocols.courier import Parcel, Receipt
+from nomospace.protocols.messages import Relay
 from nomospace.terms import Faulty, Source
 
 T = TypeVar("T")
@@ -157,5 +163,38 @@ def test_too_many_jobs_are_refused_and_all_end_with_the_host(
         for task in tasks[:3]:
             with pytest.raises((WorkerLost, WorkTooLarge, asyncio.CancelledError)):
                 await task
+
+    run(ask)
+
+
+def test_frames_of_other_hosts_wait_for_the_laws_that_they_bring() -> None:
+    """An agent that would come is answered when its laws were read, beside the loop."""
+    good, bad = fresh("law(l). quit."), fresh("law(l). sent(X, M, Y) :- do(forwrad).")
+    told: list[str] = []
+
+    class Driven(Host):
+        def _tell(self, event: Event) -> None:
+            if isinstance(event, Heard):
+                told.append(event.frame.what.agent)
+            super()._tell(event)
+
+    def comes(agent: str, source: Source) -> Parcel:
+        return Parcel(1, MayCome(1, agent, (LawText("0" * 64, source.name, source.text),)))
+
+    async def ask(work: Work) -> None:
+        assert brought(Relay("a", "b", 1, comes("x@a", good))) == brought(comes("x@a", good))
+        assert brought(Receipt(1)) == ()
+        async with Driven("b") as host:
+            host.work = work
+            for agent, source in (("good@a", good), ("bad@a", bad), ("again@a", good)):
+                host._hear("a", comes(agent, source))
+            host._hear("a", Parcel(1, MayCome(1, "plain@a", ())))
+            assert told == ["plain@a"]
+            while len(told) < 4:
+                await asyncio.sleep(0.01)
+            assert sorted(told[1:]) == ["again@a", "bad@a", "good@a"]
+            assert known(good) is not None
+            assert isinstance(known(bad), Faulty)
+        assert work.jobs == 2
 
     run(ask)
