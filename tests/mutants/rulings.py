@@ -91,6 +91,7 @@ RULINGS: Final = (
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
+                    check_copies(message, to)
                     effects.extend([Forward(sender, message, one) for one in to])
 """,
         """            if name == "forward" or name == "multicast":
@@ -98,6 +99,7 @@ RULINGS: Final = (
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
+                    check_copies(message, to)
                     effects.extend([Forward(sender, message, one) for one in to[:1]])
 """,
         MEMBERSHIP,
@@ -187,17 +189,16 @@ RULINGS: Final = (
     Mutant(
         "rules are tried from the last",
         DISPATCH,
-        "numbers = tuple([index for index, _ in rules])",
-        "numbers = tuple([index for index, _ in reversed(rules)])",
+        "chain = _numbers(in_order(own, others))",
+        "chain = _numbers(in_order(own, others))[::-1]",
         DIFFERENTIAL,
     ),
     Mutant(
         "dispatch forgets a rule with a variable for its message",
         DISPATCH,
-        """                for branch in (*atoms.values(), *functors.values(), others):
-                    branch.append(entry)
+        """    return sorted([*own, *others], key=lambda entry: entry[0]) if others else own
 """,
-        """                others.append(entry)
+        """    return own or others
 """,
         DIFFERENTIAL,
     ),
