@@ -439,16 +439,12 @@ class ReactionHandle(Generic[S]):
 
     async def _in_thread(self, found: Found) -> None:
         """Run a plain listener in a thread. One past its limit is reported, and waited for."""
-        ended: asyncio.Future[Any] = self._loop.create_future()
+        ended: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
         run = Run(self._who, self._timeout)
 
-        def settle(result: Any, error: Exception | None) -> None:
-            if ended.done():  # its agent was closed
-                return
-            if error is None:
-                ended.set_result(result)
-            else:
-                ended.set_exception(error)
+        def settle(result: Any, raised: Exception | None) -> None:
+            if not ended.done():  # else its agent was closed
+                ended.set_result((result, raised))
 
         def work() -> None:
             LISTENER.set(run)
@@ -457,22 +453,22 @@ class ReactionHandle(Generic[S]):
                 result = self._listener(as_tuple(found), found.source, self)
             except Exception as error:
                 raised = error
-            run.active = False
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                self._loop.call_soon_threadsafe(settle, result, raised)
+            finally:
+                run.active = False
+                with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                    self._loop.call_soon_threadsafe(settle, result, raised)
 
         name, context = f"listener of {getattr(self.space, 'name', '')}", copy_context()
         thread = threading.Thread(target=context.run, args=(work,), name=name, daemon=True)
         thread.start()
         await asyncio.wait([ended], timeout=self._timeout)
-        if ended.done():
-            result = await ended
-            if inspect.isawaitable(result):
-                await self._in_time(result)
-            return
-        self._failed(ListenerOverran(limit_s=self._timeout, stack=stack_of(thread.ident)))
-        with suppress(ListenerOverran):  # an operation has told it so, too
-            await ended
+        if told := not ended.done():
+            self._failed(ListenerOverran(limit_s=self._timeout, stack=stack_of(thread.ident)))
+        result, raised = await ended
+        if raised is not None and not (told and isinstance(raised, ListenerOverran)):
+            self._failed(raised)
+        if inspect.isawaitable(result):
+            await self._in_time(result)
 
     def _go_on(self) -> None:
         if self._queue and self._task is None:
