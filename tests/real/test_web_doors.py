@@ -334,6 +334,8 @@ def test_agent_that_is_suspended_while_it_is_on_the_web(ward: Ward) -> None:
             told = await waiting
             assert (told.status_code, told.json()["code"]) == (403, "host.suspended")
             assert json.loads(await line.recv())["problem"]["code"] == "host.suspended"
+            with pytest.raises(ConnectionClosedError, match=r"4403.*floods"):
+                await line.recv()
             told = await client.post(take, json={"template": ["never"]})
             assert told.json()["code"] == "host.suspended"
 

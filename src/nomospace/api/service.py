@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from nomospace.api.logins import End, Logins, Told
 from nomospace.client import Agent, Departed, TimedOut, Tuple
 from nomospace.client.tuples import agent_id
-from nomospace.errors import CallerError, Unavailable
+from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
 from nomospace.node.serve import check_keys
@@ -159,6 +159,9 @@ class Seat:
         self._spaces: dict[str, Space] = {}
         self.busy = 0
         """How many questions are under way."""
+        self.halted = asyncio.Event()
+        self.why: NomospaceError | None = None
+        """Why its agent was suspended, once it is `halted`."""
 
     @property
     def id(self) -> str:
@@ -289,6 +292,7 @@ class Service:
         self.logins = Logins(self.who)
         self.views = Views(server)
         self.own_token = door.token if isinstance(door, OpenDoor) else ""
+        server.host.on_halted.append(self._halted)
 
     # -- who calls -----------------------------------------------------------------------------
 
@@ -356,6 +360,13 @@ class Service:
             raise TooManySeats(limit=SEATS_MAX)
         del self._seats[idle.id]
         idle.end()
+
+    def _halted(self, agent: str, error: NomospaceError) -> None:
+        """An agent was suspended: nobody acts as it any more, and its sockets end."""
+        seat = self._seats.pop(agent, None)
+        if seat is not None:
+            seat.why = error
+            seat.halted.set()
 
     def leave(self, seat: Seat) -> None:
         """An agent has left the host."""

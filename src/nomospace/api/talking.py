@@ -33,7 +33,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
-from nomospace.api.guard import RATE_S, Buckets, TooFast, answer
+from nomospace.api.guard import RATE_S, REASON_CHARS_MAX, Buckets, TooFast, answer
 from nomospace.api.service import WAIT_S_MAX, Seat, Service
 from nomospace.client import ReactionHandle, Tuple
 from nomospace.errors import CallerError, NomospaceError
@@ -43,6 +43,10 @@ UNDER_WAY_MAX: Final = 100
 WAITING_MAX: Final = 1_000
 """How many messages may wait for a client that reads slowly."""
 TOO_SLOW: Final = 1013
+SUSPENDED: Final = 4403
+"""The code with which a socket is closed whose agent was suspended."""
+HALT_S: Final = 0.5
+"""How long such a socket has to take the last answers."""
 NOT_LET_IN: Final = 1008
 
 router = APIRouter()
@@ -151,18 +155,35 @@ class Talk:
         """Talk until one side ends; then call off what is under way."""
         writing = asyncio.create_task(self._write())
         hearing = asyncio.create_task(self._hear())
+        halted = asyncio.create_task(self._halted())
         try:
-            await asyncio.wait([writing, hearing], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([writing, hearing, halted], return_when=asyncio.FIRST_COMPLETED)
+            if self._seat.why is not None:
+                await self._halt(self._seat.why)
         finally:
             for handle in self._handles.values():
                 handle.remove()
-            ending = [writing, hearing, *self._tasks.values()]
+            ending = [writing, hearing, halted, *self._tasks.values()]
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
             if self._clogged:
                 with suppress(RuntimeError):  # it may be gone by now
                     await self._socket.close(TOO_SLOW)
+
+    async def _halted(self) -> None:
+        await self._seat.halted.wait()
+
+    async def _halt(self, error: NomospaceError) -> None:
+        """Its agent is suspended: say what came of all that was under way, and end."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()), timeout=HALT_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HALT_S):
+                while not self._outgoing.empty():
+                    await asyncio.sleep(0)
+        with suppress(RuntimeError):  # it may be gone by now
+            await self._socket.close(SUSPENDED, str(error)[:REASON_CHARS_MAX])
 
     async def _hear(self) -> None:
         while True:

@@ -115,6 +115,8 @@ class Driver(ABC):
             report=self._report,
             first=secrets.randbits(30) << 32,
         )
+        self.on_halted: list[Callable[[str, NomospaceError], None]] = []
+        """Who else is told of an agent that is suspended: those who let programs act as it."""
         self._tracing = Tracing(self.name)
         self.steps = 0
         """How many steps the core has made."""
@@ -364,6 +366,8 @@ class Driver(ABC):
             elif isinstance(effect, Halted):
                 if self._sessions is not None:
                     self._sessions.halt(effect.agent, effect.error)
+                for told in self.on_halted:
+                    told(effect.agent, effect.error)
             else:
                 desk.take_in(cast("Effect", effect))
 
