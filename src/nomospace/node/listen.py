@@ -54,9 +54,9 @@ PAUSE_S: Final = 0.2
 SWEEP_S: Final = 0.25
 """How often strangers are looked after."""
 BEGUN_MAX: Final = 4
-"""How many strangers begin to be heard before others have a turn again, """
+"""How many strangers begin to be heard over TLS before others have a turn again, """
 TURN_S: Final = 0.008
-"""and after how long the next may."""
+"""and after how long the next may. Without TLS it costs little, and `ACCEPTS_MAX` may."""
 TLS_FIRST_BYTE: Final = 0x16
 
 PREFACES: Final = {
@@ -214,7 +214,8 @@ class Port:
         """Strangers that have begun to send and wait for their turn, by address; the address whose
         turn is next stands first."""
         self._next_turn: asyncio.TimerHandle | None = None
-        self._turns_left = BEGUN_MAX
+        self._turns = ACCEPTS_MAX if tls is None else BEGUN_MAX
+        self._turns_left = self._turns
         """How many may begin before the next pause."""
         self._count_from: dict[str, int] = {}
         self._known: dict[Arrival, None] = {}
@@ -385,12 +386,12 @@ class Port:
             self._proving[arrival] = None
             self._proving_from.setdefault(ip, {})[arrival] = None
             arrival.task = self._loop.create_task(self._shake_hands(arrival, sock))
-        if self._turns_left < BEGUN_MAX and self._next_turn is None:
+        if self._turns_left < self._turns and self._next_turn is None:
             self._next_turn = self._loop.call_later(TURN_S, self._turn)
 
     def _turn(self) -> None:
         self._next_turn = None
-        self._turns_left = BEGUN_MAX
+        self._turns_left = self._turns
         self._take_turns()
 
     def _has_room(self, ip: str) -> bool:

@@ -37,6 +37,8 @@ from nomospace.wire import decode_frame, encode_frame
 INCOMING_BYTES_MAX: Final = 64 << 20
 """What may wait to be read; past it the library drops messages."""
 INCOMING_MAX: Final = 65_536
+OPEN_BYTES_MAX: Final = 1 << 20
+"""The same of what is said to all, in the open: names, and nothing else."""
 RECONNECT_S: Final = 0.25
 """Between two tries to reach the server."""
 CONNECT_S: Final = 2
@@ -209,12 +211,15 @@ class NatsLinks:
             ping_interval=PING_S,
             no_echo=True,
         )
-        for subject in (subject_of(self._net, self.name), f"{self._net}.all"):
+        for subject, bytes_max in (
+            (subject_of(self._net, self.name), INCOMING_BYTES_MAX),
+            (f"{self._net}.all", OPEN_BYTES_MAX),
+        ):
             await client.subscribe(
                 subject,
                 cb=self._on_message,
                 pending_msgs_limit=INCOMING_MAX,
-                pending_bytes_limit=INCOMING_BYTES_MAX,
+                pending_bytes_limit=bytes_max,
             )
         self._away = False
         self._notes("server-reached", url=_shown(self.url))
