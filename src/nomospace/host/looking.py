@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.problems import Busy
-from nomospace.space import Search, SetSearch, Slice, Space, Unfinished
+from nomospace.space import Reaction, Search, SetSearch, Slice, Space, Unfinished
 from nomospace.space.searching import SEARCH_UNITS_MAX
 
 if TYPE_CHECKING:
@@ -31,6 +32,24 @@ PARKED_MAX: Final = 10_000
 """How many searches may be parked at a host."""
 PARKED_EACH_MAX: Final = 256
 """How many of them may be one agent's, or one peer's."""
+
+
+WATCHERS_UNITS_MAX: Final = 100_000
+"""What a tuple may cost at most for all that wait and react for one agent, if all had to test it.
+
+Those that a tuple cannot concern, by its width, its values or its classes, are not asked."""
+SETS_PRICE: Final = 2_000
+"""What counts for one who waits for several tuples together."""
+
+
+@dataclass(eq=False, kw_only=True)
+class WatchersTooDear(LimitReached):
+    """The waiting operations and reactions of an agent would make writes too dear for others."""
+
+    code: ClassVar[str] = "limits.watchers"
+    what: str = "what one tuple may cost for all that wait and react for one agent, in units,"
+    limit: int = WATCHERS_UNITS_MAX
+    advice: str = "let fewer wait at a time, or with shorter predicates and fewer ties"
 
 
 class Look:
@@ -59,6 +78,33 @@ class Look:
         return self.space.go_on(self.search, now=now, slice=slice)
 
 
+class Scan(Look):
+    """A reaction that has not yet met all that was there before it."""
+
+    __slots__ = ("_host", "_name", "reaction")
+
+    def __init__(self, host: Host, owner: str, name: str, space: Space, reaction: Reaction) -> None:
+        assert reaction.search is not None, "what is left to meet is searched for"
+        super().__init__(owner, space, reaction.search, _nothing, _nothing)
+        self.reaction = reaction
+        self._host = host
+        self._name = name
+
+    def go_on(self, now: int, slice: Slice) -> list[Any]:
+        """Let it meet some more, unless it is gone."""
+        reaction = self.reaction
+        if reaction.search is self.search:
+            told = self.space.scan(reaction, now=now, slice=slice)
+            self._host.happened(self._name, self.space, told)
+            if reaction.search is self.search:
+                raise Unfinished(search=self.search)
+        return []
+
+
+def _nothing(_: object) -> None:
+    """Whatever there is to tell has been told."""
+
+
 class Looking:
     """The searches that are parked at one host, by whom they are for."""
 
@@ -66,8 +112,27 @@ class Looking:
         self._host = host
         self._parked: dict[str, deque[Look]] = {}
         self._count = 0
+        self._watchers: dict[str, int] = {}
         self.slice = Slice()
         """What may be searched until the next tick."""
+
+    def watch(self, agent: str, price: int, *, check: bool = True) -> None:
+        """Let one more wait or react for an agent; raises `WatchersTooDear` past its share.
+
+        Every tuple that comes may have to be tested for all of them, in the step that brings it.
+        """
+        price += self._watchers.get(agent, 0)
+        if check and price > WATCHERS_UNITS_MAX:
+            raise WatchersTooDear
+        self._watchers[agent] = price
+
+    def unwatch(self, agent: str, price: int) -> None:
+        """One of them is over."""
+        left = self._watchers[agent] - price
+        if left:
+            self._watchers[agent] = left
+        else:
+            del self._watchers[agent]
 
     @contextmanager
     def uncut(self) -> Iterator[None]:
@@ -81,7 +146,8 @@ class Looking:
     def park(self, look: Look) -> Look:
         """Go on with a search in later slices; raises `Busy` where there are too many."""
         queue = self._parked.get(look.owner)
-        if self._count >= PARKED_MAX or (queue is not None and len(queue) >= PARKED_EACH_MAX):
+        full = self._count >= PARKED_MAX or (queue is not None and len(queue) >= PARKED_EACH_MAX)
+        if full and not isinstance(look, Scan):  # of those there are no more than reactions
             look.space.give_up(look.search)
             limit = PARKED_MAX if self._count >= PARKED_MAX else PARKED_EACH_MAX
             raise Busy(what="long searches that go on at once", limit=limit)

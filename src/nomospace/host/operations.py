@@ -39,6 +39,7 @@ class Op:
         "number",
         "offers",
         "op",
+        "price",
         "seek",
         "sites",
     )
@@ -56,6 +57,8 @@ class Op:
         self.offers: deque[tuple[str, Id]] = deque()
         self.claim: tuple[str, Id] | None = None
         self.asked = ""
+        self.price = 0
+        """What counts for it as long as it waits (`looking`)."""
         self.look: Look | None = None
         """The search at this host that goes on for it, if one does."""
 

@@ -40,6 +40,7 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Fire, Found
 from nomospace.host.holding import Interface, Resident, record_of, row_of
 from nomospace.host.index import Index
+from nomospace.host.looking import Scan
 from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
 from nomospace.host.shares import TooManyReactions
 from nomospace.host.system import SYSTEM
@@ -194,6 +195,8 @@ class Reacting:
                 limit=share,
                 advice="remove some, or let one with a wider template do the work of many",
             )
+        host.looking.watch(resident.id, request.template.price)
+        host.looking.unwatch(resident.id, request.template.price)  # it may; `_add` counts it
         id = f"{resident.id}#{host.name}.{host.life}.{self._next}"
         self._next += 1
         one = Registered(id, resident.id, law, request, message)
@@ -202,6 +205,7 @@ class Reacting:
         self._spread(one)
 
     def _add(self, one: Registered) -> None:
+        self._host.looking.watch(one.agent, one.request.template.price, check=False)
         self._registered[one.id] = one
         self._of_agent.add(one.agent, one.id, one)
         self._on_space.add(one.request.space, one.id, one)
@@ -269,7 +273,8 @@ class Reacting:
 
     def drop(self, one: Registered) -> None:
         """Forget a reaction, here and everywhere."""
-        self._registered.pop(one.id, None)
+        if self._registered.pop(one.id, None) is not None:
+            self._host.looking.unwatch(one.agent, one.request.template.price)
         self._of_agent.drop(one.agent, one.id)
         self._on_space.drop(one.request.space, one.id)
         self._at_agent.drop(one.request.at, one.id)
@@ -369,7 +374,10 @@ class Reacting:
                     listener=self._listener(one) if request.strength == STRONG else None,
                     seen=one.seen,
                 )
-                host.happened(request.space, home, home.react(reaction, now=host.now))
+                told = home.react(reaction, now=host.now, slice=host.looking.slice)
+                host.happened(request.space, home, told)
+                if reaction.search is not None:
+                    host.looking.park(Scan(host, one.agent, request.space, home, reaction))
                 if self._registered.get(one.id) is not one or not one.enabled:
                     return
         peers = self._peers(one)
@@ -495,7 +503,10 @@ class Reacting:
             dest=body.dest or None,
             seen=Seen(spans),
         )
-        host.happened(body.space, level.space, level.space.react(reaction, now=host.now))
+        told = level.space.react(reaction, now=host.now, slice=host.looking.slice)
+        host.happened(body.space, level.space, told)
+        if reaction.search is not None:
+            host.looking.park(Scan(host, peer, body.space, level.space, reaction))
 
     def hear_unreact(self, peer: str, body: UnreactWatch) -> None:
         """Keep a watchdog no longer."""

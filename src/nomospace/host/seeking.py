@@ -26,7 +26,7 @@ from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
 from nomospace.host.effects import TAKEN, Found
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.index import Index
-from nomospace.host.looking import Look
+from nomospace.host.looking import SETS_PRICE, Look
 from nomospace.host.operations import (
     Op,
     agent_at,
@@ -318,6 +318,10 @@ class Seeking:
                 limit=share,
                 advice="wait for answers, or give timeouts, before you ask for more",
             )
+        if one.waits:
+            price = one.seek.template.price + (0 if one.seek.sets is None else SETS_PRICE)
+            self._host.looking.watch(one.agent, price)
+            one.price = price
         self._ops[one.number] = one
         self._of_agent.add(one.agent, one.number, one)
         if one.spreads:
@@ -532,6 +536,9 @@ class Seeking:
         self._at_agent.drop(one.seek.at, one.number)
         self._by_call.pop((one.agent, one.op), None)
         self._unpark(one)
+        if one.price:
+            self._host.looking.unwatch(one.agent, one.price)
+            one.price = 0
         for site in list(one.sites):
             self._leave(one, site)
         if one.seek.sets is not None:

@@ -47,12 +47,12 @@ from nomospace.space.outcomes import (
 )
 from nomospace.space.reactions import ONCE, Reaction
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import FACT_UNITS, Searches, SetSearch, Unfinished
+from nomospace.space.searching import FACT_UNITS, Search, Searches, SetSearch, Unfinished
 from nomospace.space.store import Looker, Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
-from nomospace.terms.budget import Slice
+from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Space(Searches):
 
     __slots__ = (
         "_agenda",
+        "_budget",
         "_expiries",
         "_firings",
         "_fresh",
@@ -192,6 +193,7 @@ class Space(Searches):
         self._agenda: deque[tuple[Record | Reaction, bool]] = deque()
         self._fresh: list[Record] = []
         self._told: list[Outcome] = []
+        self._budget = Budget()
         self._overran: list[tuple[Waiter, LimitReached]] = []
         self._tally: dict[Reaction, int] = {}
         self._firings = 0
@@ -492,10 +494,11 @@ class Space(Searches):
 
     # -- reactions ---------------------------------------------------------------------------
 
-    def react(self, reaction: Reaction, *, now: int) -> list[Outcome]:
+    def react(self, reaction: Reaction, *, now: int, slice: Slice | None = None) -> list[Outcome]:
         """Register a reaction and let it meet what is there, as one step.
 
-        What its `seen` holds it does not meet. One that is not enabled is only registered.
+        What its `seen` holds it does not meet. One that is not enabled is only registered. Where
+        more is there than a slice has time for, the rest is met by `scan`.
         """
         if reaction.id in self._reactions:
             raise NameTaken(space=self.name, what=f"reaction {reaction.id!r}")
@@ -507,9 +510,36 @@ class Space(Searches):
         self._next_order += 1
         self._reactions[reaction.id] = reaction
         if reaction.enabled:
+            reaction.slice = slice
             self._reacting.add(reaction)
             self._agenda.append((reaction, self._inside))
         return self._step(now)
+
+    def scan(self, reaction: Reaction, *, now: int, slice: Slice) -> list[Outcome]:
+        """Let a reaction meet more of what was there when it was registered, as one step.
+
+        `Reaction.search` is gone when it has met all of it.
+        """
+        reaction.slice = slice
+        self._agenda.append((reaction, self._inside))
+        return self._step(now)
+
+    def _scan(self, reaction: Reaction, now: int) -> list[Record]:
+        """What is there for a reaction, as far as its slice goes."""
+        search = reaction.search or Search(
+            reaction.template, reaction.at, reaction.dest, every=True
+        )
+        slice, reaction.slice, reaction.search = reaction.slice, None, None
+        try:
+            return self.go_on(search, now=now, slice=slice)
+        except Unfinished:
+            reaction.search = search
+            found, search.found = search.found, {}
+            return list(found.values())
+        except LimitReached as error:
+            self.disable(reaction.id)
+            self._told.append(Dear(reaction, error))
+            return []
 
     def enable(self, id: Hashable, *, now: int) -> list[Outcome]:
         """Let a disabled reaction run again, on what is there too: it forgets what it has met."""
@@ -525,15 +555,22 @@ class Space(Searches):
     def disable(self, id: Hashable) -> None:
         """Let a reaction rest; it stays registered."""
         reaction = self._reaction(id)
+        self._stop_scan(reaction)
         if reaction.enabled:
             reaction.enabled = False
             self._reacting.drop(reaction)
+
+    def _stop_scan(self, reaction: Reaction) -> None:
+        if reaction.search is not None:
+            self.give_up(reaction.search)
+            reaction.search = None
 
     def unreact(self, id: Hashable) -> bool:
         """Remove a reaction. False when there is none of that id, or no more."""
         reaction = self._reactions.pop(id, None)
         if reaction is None:
             return False
+        self._stop_scan(reaction)
         if reaction.enabled:
             self._reacting.drop(reaction)
         return True
@@ -630,12 +667,14 @@ class Space(Searches):
         while agenda:
             thing, inner = agenda.popleft()
             if isinstance(thing, Record):
+                self._budget.renew()
                 # One that looks elsewhere has its turn when a listener has moved the tuple there.
                 here = (None, thing.cur)
                 for reaction in [one for one in self._reacting.of(thing) if one.at in here]:
                     self._meet(reaction, thing, inner, now)
             elif self._is_on(thing):
-                for record in self.find_all(thing.template, at=thing.at, dest=thing.dest, now=now):
+                for record in self._scan(thing, now):
+                    self._budget.renew()
                     self._meet(thing, record, inner, now)
         self._tally.clear()
         self._firings = self._runaways = 0
@@ -653,7 +692,7 @@ class Space(Searches):
         ):
             return
         try:
-            if not watches(reaction, record):
+            if not watches(reaction, record, self._budget):
                 return
         except LimitReached as error:
             self.disable(reaction.id)
@@ -702,6 +741,7 @@ class Space(Searches):
                 self._dismiss_overran()
             if record.order <= 0 or 0 < record.expires <= now:
                 continue
+            self._budget.renew()
             for waiter in [one for one in self._reads.of(record) if self._suits(one, record)]:
                 self._dismiss(waiter)
                 self._told.append(Woken(waiter.ticket, record))
@@ -726,7 +766,7 @@ class Space(Searches):
         It is the waiter's template that is too dear: whoever wrote the tuple is not harmed.
         """
         try:
-            return watches(waiter, record)
+            return watches(waiter, record, self._budget)
         except LimitReached as error:
             self._overran.append((waiter, error))
             return False

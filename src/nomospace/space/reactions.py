@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable
 from typing import Final, Literal, TypeAlias
 
 from nomospace.space.records import Record
+from nomospace.space.searching import Search
 from nomospace.space.seen import Seen
+from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
 
 ONCE: Final = "once"
@@ -32,7 +34,9 @@ class Reaction:
         "listener",
         "mode",
         "order",
+        "search",
         "seen",
+        "slice",
         "template",
     )
 
@@ -57,6 +61,9 @@ class Reaction:
         self.enabled = enabled
         self.seen = Seen() if seen is None else seen
         self.fired = 0
+        self.search: Search | None = None
+        """How far it has met what was there before it, if not all of that."""
+        self.slice: Slice | None = None
         self.order = 0  # its turn among the reactions of its space, set by it
 
     def __repr__(self) -> str:

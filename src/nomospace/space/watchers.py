@@ -23,6 +23,7 @@ from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.slots import Slots
 from nomospace.terms import Term, is_object, key_of
+from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, TestTooDear
 from nomospace.terms.templates import MISSING, Path, Template, feature
 from nomospace.terms.values import ATOMIC
 
@@ -71,13 +72,25 @@ _BY_VALUE: Final = "value"
 _Name: TypeAlias = tuple[tuple[Path, ...], bool, bool]
 
 
-def watches(watcher: Watcher, record: Record) -> bool:
-    """Whether a record is one that a watcher looks for."""
-    return (
-        (watcher.at is None or watcher.at == record.cur)
-        and (watcher.dest is None or watcher.dest == record.dest)
-        and watcher.template.matches(record.fields)
-    )
+def watches(watcher: Watcher, record: Record, budget: Budget) -> bool:
+    """Whether a record is one that a watcher looks for; `TestTooDear` past `WATCH_UNITS_MAX`.
+
+    The budget is one for all who look at the record.
+    """
+    if (watcher.at is not None and watcher.at != record.cur) or (
+        watcher.dest is not None and watcher.dest != record.dest
+    ):
+        return False
+    template = watcher.template
+    if template.plain:
+        return template.matches(record.fields)
+    budget.share()
+    try:
+        return template.matches(record.fields, budget)
+    except TestTooDear:
+        raise TestTooDear(
+            what="the test of one tuple for one who waits, in units,", limit=WATCH_UNITS_MAX
+        ) from None
 
 
 class _Shape(Generic[W]):

@@ -16,6 +16,8 @@ from nomospace.terms.values import Compound, Term
 
 TEST_UNITS_MAX: Final = 20_000
 """What the test of one tuple may cost: about five milliseconds."""
+WATCH_UNITS_MAX: Final = 2_000
+"""What it may cost for one who waits, or a reaction: half a millisecond, as there may be many."""
 SLICE_UNITS: Final = 16_000
 """What is searched before others have their turn: about four milliseconds."""
 COMPARED_FREE: Final = 2_048
@@ -60,6 +62,10 @@ them values
         """What a test has cost so far that began with all units."""
         return TEST_UNITS_MAX - self.left
 
+    def share(self) -> None:
+        """Have units for another template and the same tuple: what is known of it is kept."""
+        self.left = WATCH_UNITS_MAX
+
     def renew(self) -> None:
         """Have all units again, for the test of another tuple."""
         self.left = TEST_UNITS_MAX
@@ -96,6 +102,10 @@ class Slice:
 
     def __init__(self, left: int | None = None) -> None:
         self.left = SLICE_UNITS if left is None else left
+
+    def share(self) -> None:
+        """Have units for another template and the same tuple: what is known of it is kept."""
+        self.left = WATCH_UNITS_MAX
 
     def renew(self) -> None:
         """Begin the next slice."""

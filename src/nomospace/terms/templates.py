@@ -29,7 +29,7 @@ import msgspec
 
 from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
-from nomospace.terms.budget import Budget
+from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
 from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
@@ -47,7 +47,7 @@ from nomospace.terms.formals import (
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
 from nomospace.terms.objects import MISSING, OBJECT, is_object, obj
-from nomospace.terms.predicate import PREDICATE_CHARS_MAX
+from nomospace.terms.predicate import PREDICATE_CHARS_MAX, price_of
 from nomospace.terms.text import show
 from nomospace.terms.values import (
     ATOMIC,
@@ -111,6 +111,8 @@ _LIGHT: Final = 20_000
 """Fields that weigh no more together are far from every limit."""
 _LIGHT_LEVELS: Final = 8
 _HEAVY: Final = 10**9
+_TIED: Final = 500
+"""What fields that are tied may cost more, in a price: they may be large."""
 _SMALL_INT: Final = 2**63
 _AT: Final[tuple[Path, ...]] = tuple((pos,) for pos in range(WIDTH_MAX))
 
@@ -242,6 +244,20 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Whether a field names a class: then a tuple's width and order do not count, and there are
     none of the hints above."""
     _rest: Test | None = None
+    _price: int = 0
+
+    @property
+    def price(self) -> int:
+        """About what the test of a tuple may cost one who waits, in units (`terms.budget`).
+
+        >>> Template.of(("job", ANY)).price, Template.of(("job", where("> 5 and < 9"))).price
+        (1, 5)
+        """
+        if self.plain:
+            return 1
+        if not self._price:
+            msgspec.structs.force_setattr(self, "_price", min(_price(self), WATCH_UNITS_MAX))
+        return self._price
 
     @classmethod
     def of(cls, patterns: Sequence[object]) -> Template:
@@ -474,6 +490,21 @@ def _read(frozen: Fields) -> Template:
     if meant:
         return Template(tuple(fields), len(fields), False, (), (), (), True)
     return Template(tuple(fields), len(fields), plain, tuple(equal), tuple(features), tuple(ranges))
+
+
+def _price(template: Template) -> int:
+    formals = [read_formal(one) for field in template.term for one, _ in formals_in(field)]
+    price = len(template.term) + len(formals)
+    for formal in formals:
+        if formal.predicate is not None:
+            price += price_of(formal.predicate, field=formal.class_name is None)
+    names = [formal.same for formal in formals if formal.same is not None]
+    tied = len(set(names)) < len(names)
+    if not template.meant:
+        return price + _TIED * tied
+    if tied or sum(map(names_class, template.term)) > 1:
+        return WATCH_UNITS_MAX  # how tuples serve it has to be searched for
+    return WIDTH_MAX + 8 * price
 
 
 def _check_price(patterns: Fields) -> None:

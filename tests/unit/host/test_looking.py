@@ -9,8 +9,20 @@ from typing import Any
 
 import pytest
 
-from nomospace.host import Cancel, Depart, Out, Seek, Settle, Share, Template, Tick
-from nomospace.host.looking import PARKED_EACH_MAX
+from nomospace.host import (
+    Adjust,
+    Cancel,
+    Depart,
+    Out,
+    React,
+    Reactions,
+    Seek,
+    Settle,
+    Share,
+    Template,
+    Tick,
+)
+from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
 from nomospace.host.problems import AgentLeft, Busy, Cancelled
 from nomospace.space import SearchTooLong
 from nomospace.terms import ANY, obj, same_as, where
@@ -260,3 +272,76 @@ class TestBetweenHosts:
         assert op not in net.answers
         assert net.hosts["a"].looking.next_deadline() is None
         assert len(net.held(ANN, "job", ANY)) == 100
+
+
+class TestReactions:
+    """What was there before a reaction is met in slices, each tuple once."""
+
+    def fired(self, net: Hosts) -> list[int]:
+        return [one.found.fields[1] for one in net.fired]
+
+    def test_what_was_there_is_met_slice_by_slice(self, net: Hosts) -> None:
+        net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+        net.tell("a", Tick())
+        assert len(self.fired(net)) < 19
+        net.do(ANN, Out("jobs", ("job", 300)))
+        net.do(ANN, Seek("jobs", "take_nowait", Template.of(("job", 99))))
+        tick(net)
+        assert sorted(self.fired(net)) == [*range(81, 99), 300]
+
+    def test_one_that_is_removed_or_disabled_meets_no_more(self, net: Hosts) -> None:
+        for what in ("remove", "disable"):
+            id = net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+            net.do(BOB, Adjust(id, what))
+            assert tick(net) <= 1
+        assert self.fired(net) == []
+
+    def test_one_that_fires_once_is_over_then(self, net: Hosts) -> None:
+        net.do(BOB, React("jobs", LATE, mode="once"))
+        tick(net)
+        assert self.fired(net) == [81]
+        assert net.do(BOB, Reactions()) == ()
+
+    def test_its_agent_leaves_meanwhile(self, net: Hosts) -> None:
+        net.do(BOB, React("jobs", LATE, mode="once-per-tuple"))
+        net.tell("a", Depart(BOB))
+        assert tick(net) <= 1
+        assert self.fired(net) == []
+
+    def test_a_watchdog_at_another_host_meets_in_slices_too(self) -> None:
+        net = Hosts("ab")
+        net.agent(ANN, "jobs")
+        net.agent("cat@b", "jobs")
+        net.settle()
+        for number in range(100):
+            net.do(ANN, Out("jobs", ("job", number)))
+        net.do("cat@b", React("jobs", LATE, mode="once-per-tuple"))
+        net.settle()
+        assert sorted(self.fired(net)) == [*range(81, 100)]
+
+
+class TestThoseWhoWait:
+    """A write pays for those who wait; so what they may cost is bounded when they begin."""
+
+    def test_only_so_much_may_wait_for_one_agent(
+        self, net: Hosts, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("nomospace.host.looking.WATCHERS_UNITS_MAX", 5_000)
+        first = net.call(BOB, Seek("jobs", "take", DEAR))
+        net.do(BOB, React("jobs", DEAR))
+        refused = net.call(BOB, Seek("jobs", "take", DEAR))
+        assert isinstance(net.answers[refused].error, WatchersTooDear)
+        with pytest.raises(WatchersTooDear, match="fewer ties"):
+            net.do(BOB, React("jobs", DEAR))
+        other = net.call(ANN, Seek("jobs", "take", DEAR))
+        assert other not in net.answers  # it is bob's share that is used up
+        net.do(BOB, Cancel(first))
+        again = net.call(BOB, Seek("jobs", "take", DEAR))
+        assert again not in net.answers
+
+    def test_a_reaction_whose_test_is_too_dear_is_disabled_and_noted(self, net: Hosts) -> None:
+        net.do(BOB, React("jobs", DEAR))
+        net.do(ANN, Out("jobs", (*GRAPH, obj("Edge", 8, to=7))))
+        [listed] = net.do(BOB, Reactions())
+        assert not listed.enabled
+        assert [note.what for _, note in net.notes] == ["reaction-too-dear"]
