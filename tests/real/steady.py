@@ -28,6 +28,7 @@ async def steady(host: RealHost, trust: Trust | None) -> AsyncIterator[Steady]:
     async with caller(host, trust, token=token) as client:
         agent = await client.agent("steady")
         space = await agent.space("steady", shared=True)
+        await space.take_all("job", int)  # what one before it was cut off from taking
         loop = asyncio.get_running_loop()
 
         async def go_on() -> None:

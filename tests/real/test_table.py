@@ -11,6 +11,7 @@ FILES = (
     "test_attacks.py",
     "test_doors.py",
     "test_insiders.py",
+    "test_searches.py",
     "test_suspending.py",
     "test_tenants.py",
     "test_web_doors.py",

@@ -509,8 +509,8 @@ class Space(Searches):
         reaction.order = self._next_order
         self._next_order += 1
         self._reactions[reaction.id] = reaction
+        reaction.slice = slice
         if reaction.enabled:
-            reaction.slice = slice
             self._reacting.add(reaction)
             self._agenda.append((reaction, self._inside))
         return self._step(now)

@@ -379,7 +379,7 @@ class _Search:
             return self._begin_plain()
         position = self.template.classes[nth].position
         for pos in self._choices[nth]:
-            self.budget.spend(2)
+            self.budget.spend(4)
             if pos in self._chosen or not self._goes(position, pos):
                 continue
             new = self._bind(position, pos)
@@ -404,7 +404,7 @@ class _Search:
                 name in names for name, _ in self.template.tied.get(position, ())
             ):
                 continue
-            self.budget.spend(1 + len(found))
+            self.budget.spend(2 + 3 * len(found))
             rest.append(
                 [pos for pos in found if pos not in self._chosen and self._goes(position, pos)]
             )
@@ -527,7 +527,7 @@ def _augment(
     for pos in choices[nth]:
         if pos in visited:
             continue
-        budget.spend(1)
+        budget.spend(2)
         visited[pos] = None
         if pos not in owner or _augment(owner[pos], choices, owner, visited, budget):
             owner[pos] = nth

@@ -39,9 +39,10 @@ from nomospace.terms import (
     term,
     where,
 )
+from nomospace.terms.budget import WATCH_UNITS_MAX
 from nomospace.terms.features import EAGER_ARGS_MAX
 from nomospace.terms.hints import FEATURES_PER_FIELD_MAX
-from nomospace.terms.templates import PATTERN_DEPTH_MAX
+from nomospace.terms.templates import PATTERN_DEPTH_MAX, PROPERTIES_MAX, TemplateTooDear
 from tests.unit.terms.strategies import deep
 
 SAMPLES: tuple[Term, ...] = (
@@ -500,3 +501,35 @@ def test_the_deepest_formal() -> None:
     assert template.matches((deep(PATTERN_DEPTH_MAX, core=1),))
     assert not template.matches((deep(PATTERN_DEPTH_MAX, core=1.0),))
     assert not template.matches((deep(PATTERN_DEPTH_MAX - 1, core=1),))
+
+
+def test_a_template_that_is_dear_to_read_is_refused() -> None:
+    long = a("Car", " or ".join(["price = 1"] * 300))
+    with pytest.raises(TemplateTooDear, match="predicates together"):
+        Template.from_term((long, long, long))
+    with pytest.raises(TemplateTooDear, match="parts"):
+        Template.from_term((tuple(range(9_999)), (1, 2)))
+
+
+def test_an_object_has_only_so_many_properties() -> None:
+    many = tuple([t[f"p{n}"](n) for n in range(PROPERTIES_MAX + 1)])
+    with pytest.raises(TooLarge, match="properties"):
+        freeze_tuple(("car", t.object("Car", None, many)))
+    assert freeze_tuple(("car", t.object("Car", None, many[1:])))
+
+
+def test_what_one_who_waits_may_cost() -> None:
+    prices = [
+        Template.of(one).price
+        for one in (
+            ("job", ANY),
+            ("job", int),
+            (a("Car"),),
+            (a("Car", "price > 5"),),
+            (a("Car"), a("Car")),
+            (a("Car"), same_as("x"), same_as("x")),
+        )
+    ]
+    assert prices == sorted(prices)
+    assert prices[:2] == [1, 3]
+    assert prices[-1] == WATCH_UNITS_MAX
