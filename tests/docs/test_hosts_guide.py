@@ -11,7 +11,7 @@ import pytest
 from nomospace.client import dialling, line
 from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
-from nomospace.node import book, clients, config, framed, journaling, keeper, outputs, sessions
+from nomospace.node import book, clients, config, framed, journaling, keeper, sessions
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
 from nomospace.node.listen import Limits
@@ -30,13 +30,12 @@ FILES = {block.file: block.text for block in blocks(PAGE) if block.language == "
 LIMITS = {
     "connections to a port": Limits().connections_max,
     "of them from one address": Limits().per_address_max,
-    "of them that have not said who they are": Limits().strangers_max,
     "seconds for a stranger to say it": int(Limits().stranger_s),
     "clients of a host": clients.CLIENTS_MAX,
     "sessions of a host": sessions.SESSIONS_MAX,
     "seconds that a session waits for its client": sessions.GRACE_US // 1_000_000,
     "calls of one client under way": WINDOW,
-    "firings and letters that wait for a client": outputs.PUSHES_MAX,
+    "firings and letters that wait for a client": Shares().agent_letters,
     "a frame, in bytes": FRAME_BYTES_MAX,
     "an agent that moves with all that it has, or what `take_all` gets from another host, "
     "in bytes": PARCEL_BYTES_MAX,

@@ -9,8 +9,8 @@ import pytest
 from nomospace.client.line import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
+from nomospace.host.shares import Shares
 from nomospace.node.counter import OUTBOX_BYTES_MAX
-from nomospace.node.outputs import PUSHES_MAX
 from nomospace.node.sessions import GRACE_US, SESSIONS_MAX
 from nomospace.wire.talk import (
     BATCH_PARTS_MAX,
@@ -29,7 +29,7 @@ LIMITS = {
     "a call, in bytes": CALL_BYTES_MAX,
     "lists, strings and numbers in one call": CALL_PARTS_MAX,
     "the same in one `out_many`": BATCH_PARTS_MAX,
-    "firings and letters that wait for a client": PUSHES_MAX,
+    "firings and letters that wait for a client": Shares().agent_letters,
     "bytes that wait for a client before new calls are put off": OUTBOX_BYTES_MAX,
     "sessions of a host": SESSIONS_MAX,
     "agents and hosts whose presence a client follows": WATCHED_MAX,
@@ -40,6 +40,7 @@ RAISING = (
     "client.session",
     "client.watching",
     "node.clients",
+    "node.entrance",
     "node.outputs",
     "node.principals",
     "node.session",

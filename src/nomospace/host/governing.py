@@ -48,7 +48,7 @@ from nomospace.host.effects import Mail, Ruled
 from nomospace.host.index import Index
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
-from nomospace.host.shares import TooManyMemberships, check_receivers
+from nomospace.host.shares import TooManyLaws, TooManyMemberships, check_receivers
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
@@ -145,8 +145,17 @@ class Governing:
         return tell(self._members[agent, law.hash], ruling)
 
     def _check_shares(self, agent: str, law: CompiledLaw) -> None:
-        """Raise `TooManyMemberships` for an agent, or a community, that has its share."""
+        """Raise `TooManyMemberships` for an agent, or a community, that has its share.
+
+        Raises `TooManyLaws` when the law would be one too many here.
+        """
         shares = self._host.shares
+        if law.hash not in self._laws and len(self._laws) >= shares.laws:
+            raise TooManyLaws(
+                what="the number of laws at this host",
+                limit=shares.laws,
+                advice="adopt one that it has, or join at another host",
+            )
         if self._of.count(agent) >= shares.agent_memberships:
             raise TooManyMemberships(
                 what=f"the number of communities of {agent}",

@@ -37,10 +37,16 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Operations of one agent that wait."""
     agent_reactions: int = 10_000
     """Reactions of one agent."""
-    agent_memberships: int = 1_000
+    agent_letters: int = 20_000
+    """Letters, and firings of reactions, that wait for one agent's program."""
+    agent_letter_bytes: int = 1 << 26
+    """How many bytes they may have."""
+    agent_memberships: int = 256
     """Communities that one agent is a member of."""
     law_members: int = 100_000
     """Members of one community at this host."""
+    laws: int = 4_096
+    """Laws that the host has at hand, of all agents together."""
     receivers: int = 10_000
     """Receivers of one message."""
     message_bytes: int = 16_777_216
@@ -76,6 +82,13 @@ class TooManyMemberships(LimitReached):
     """An agent is a member of as many communities as it may be, or a community is full."""
 
     code: ClassVar[str] = "limits.memberships"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyLaws(LimitReached):
+    """A host has as many laws at hand as it may."""
+
+    code: ClassVar[str] = "limits.laws"
 
 
 @dataclass(eq=False, kw_only=True)

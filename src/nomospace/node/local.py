@@ -230,7 +230,9 @@ class Host(Grouped):
         )
         if self._store is not None:
             self._load(0)
-        self._sessions = Sessions(HostGate(self), life=life, first=secrets.randbits(30) << 32)
+        self._sessions = Sessions(
+            HostGate(self), life=life, first=secrets.randbits(30) << 32, shares=self.shares
+        )
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
         self._view = self._core.view
         self._tell(Tick())

@@ -25,6 +25,7 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
+from nomospace.host.shares import USUAL_SHARES
 from nomospace.node.session import Gate, Outgoing, Push, Session, Taken
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
@@ -39,8 +40,6 @@ from nomospace.wire.talk import (
     renumbered_mail,
 )
 
-PUSHES_MAX: Final = 20_000
-"""How many firings and letters may wait in an outbox: of more, the newest are dropped."""
 TRIM_EVERY: Final = 64
 """A busy client's pushes are forgotten on disk in lots of so many."""
 LETTERS: Final = " letters"
@@ -60,6 +59,9 @@ class Outputs:
         self._ops: dict[int, tuple[Session, int, Asked]] = {}
         self._of: dict[str, dict[str, Session]] = {}
         self._reacting: dict[tuple[str, str], Session] = {}
+        self.letters_max = USUAL_SHARES.agent_letters
+        self.letter_bytes_max = USUAL_SHARES.agent_letter_bytes
+        """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
         self.dropped = 0
         """How many firings and letters found an outbox full."""
 
@@ -195,7 +197,8 @@ class Outputs:
                 speakers = {"": self._box(effect.agent)}
             for session in speakers.values():
                 if self._full(session):
-                    facts = {"agent": effect.agent, "law": effect.law, "limit": PUSHES_MAX}
+                    limit = self.letters_max
+                    facts = {"agent": effect.agent, "law": effect.law, "limit": limit}
                     self._gate.note("mail-lost", facts)
                 else:
                     self._push(out, session, pack_mail, effect.law, effect.sender, effect.message)
@@ -221,7 +224,7 @@ class Outputs:
             self._inside(session, Adjust(fire.reaction, "remove"))
             del self._reacting[session.agent, fire.reaction]
             del session.reactions[fire.reaction]
-            error = Busy(what="firings that wait for a client", limit=PUSHES_MAX)
+            error = Busy(what="firings that wait for a client", limit=self.letters_max)
             self._push(out, session, pack_gone, fire.reaction, error)
             return
         if session.reactions[fire.reaction] == ONCE:
@@ -230,7 +233,8 @@ class Outputs:
         self._push(out, session, pack_fired, fire.reaction, fire.tuple)
 
     def _full(self, session: Session) -> bool:
-        if len(session.outbox) - session.answers < PUSHES_MAX:
+        waiting = len(session.outbox) - session.answers
+        if waiting < self.letters_max and session.weight < self.letter_bytes_max:
             return False
         self.dropped += 1
         return True

@@ -49,6 +49,7 @@ from nomospace.host.calls import (
     Save,
     Seek,
 )
+from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.node.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
 from nomospace.node.session import Gate, Link, Opened, Push, Session
 from nomospace.store.interface import Kept
@@ -122,9 +123,12 @@ class Sessions(Counter):
         first: int,
         grace_us: int = GRACE_US,
         sessions_max: int = SESSIONS_MAX,
+        shares: Shares = USUAL_SHARES,
     ) -> None:
         self._base = life << LIFE_BITS
         super().__init__(gate, first=first, base=self._base)
+        self.letters_max = shares.agent_letters
+        self.letter_bytes_max = shares.agent_letter_bytes
         self._grace_us = grace_us
         self._max = sessions_max
         self._all: dict[str, Session] = {}

@@ -10,6 +10,7 @@ from nomospace.host.effects import Answer
 from nomospace.host.shares import (
     CHECK_EVERY,
     Shares,
+    TooManyLaws,
     TooManyMemberships,
     TooManyReactions,
     TooManyReceivers,
@@ -96,6 +97,13 @@ def test_communities_of_an_agent_and_members_of_a_community() -> None:
     assert isinstance(full, TooManyMemberships)
     assert "members of l0" in str(full)
     assert not isinstance(host.ask("bob@a", Adopt(LAWS[2])), Exception)
+
+
+def test_laws_of_a_host() -> None:
+    host = Shared(laws=2)
+    told = [host.ask("ann@a", Adopt(law)) for law in LAWS]
+    assert isinstance(told[2], TooManyLaws)
+    assert not isinstance(host.ask("bob@a", Adopt(LAWS[1])), Exception)
 
 
 def test_receivers_of_a_message() -> None:

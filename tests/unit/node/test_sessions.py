@@ -337,9 +337,11 @@ def test_reactions_fire_at_the_session_that_has_them() -> None:
     assert desk.gate.requests == [Adjust("r2", "remove")]
 
 
-def test_who_does_not_keep_up_loses_a_reaction_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outputs_module, "PUSHES_MAX", 2)
+@pytest.mark.parametrize("limit", ["letters_max", "letter_bytes_max"])
+def test_who_does_not_keep_up_loses_a_reaction_and_is_told(limit: str) -> None:
     desk = Desk()
+    fired = len(talk.pack_fired(1, "r", FOUND))
+    setattr(desk.sessions, limit, 2 if limit == "letters_max" else 2 * fired)
     session, wire = desk.open()
     desk.sessions.ask(session, 1, React("jobs", TAKE.template))
     desk.step(Answer(desk.op(), "r"))
