@@ -2,12 +2,15 @@
 
 The story is not kept with the ruling: laws are pure, so it is told again on request, by the
 interpreter, over the state as it was. That is why every ruling can say why at almost no cost.
+
+Telling it is bounded by itself, since the interpreter is slow: in units (`TOLD_UNITS`), and in what
+is printed. A ruling that took longer has its verdict, and the story as far as it goes.
 """
 
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +19,7 @@ from nomospace.control.membership import Membership
 from nomospace.law.budget import Stop
 from nomospace.law.holes import close
 from nomospace.law.interpret import Trace
+from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.render import show_goal
 from nomospace.law.tree import (
     Clock,
@@ -31,6 +35,17 @@ from nomospace.law.tree import (
 from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
+TOLD_UNITS: Final = 2_000
+"""The budget of an explanation, in units of the interpreter: some twenty milliseconds."""
+TOLD_CHARS: Final = 1_000
+"""How many characters of an event, an operation or a goal are told."""
+TEXT_CHARS: Final = 50_000
+"""How long the text of a whole story may be."""
+VALUE_CHARS: Final = 200
+"""How many characters of a variable's value are told."""
+TOLD_MAX: Final = 100
+"""How many rules, how many goals of one, and how many operations are told."""
+TOO_LONG: Final = "the reasons take too long to tell"
 
 
 class GoalStory(msgspec.Struct, frozen=True):
@@ -66,7 +81,7 @@ class Explanation(msgspec.Struct, frozen=True):
         for story in self.rules:
             if story.outcome != NO_MATCH:
                 lines.extend(_rule_lines(story))
-        others = [story.rule for story in self.rules if story.outcome == NO_MATCH]
+        others = [story.rule for story in self.rules if story.outcome == NO_MATCH][:TOLD_MAX]
         if others:
             whose = "its head does" if len(others) == 1 else "their heads do"
             lines.append(f"  {', '.join(others)}: {whose} not match the event")
@@ -75,7 +90,8 @@ class Explanation(msgspec.Struct, frozen=True):
             for index, operation in enumerate(self.operations):
                 note = "   (found nothing to change)" if index in self.unmet else ""
                 lines.append(f"    {operation}{note}")
-        return "\n".join(lines)
+        whole = "\n".join(lines)
+        return whole if len(whole) <= TEXT_CHARS else whole[: TEXT_CHARS - 1] + "…"
 
     def __str__(self) -> str:
         return self.text
@@ -104,23 +120,37 @@ def explain(member: Membership, ruling: Ruling, *, disclose: str | None = None) 
     level = disclose or member.law.tree.disclose
     event = ruling.event
     verdict = verdict_on(ruling, level)
+    told = _told(event.term)
     if level == "none":
-        return Explanation(show(event.term), verdict, (), (), ())
+        return Explanation(told, verdict, (), (), ())
     state, obligations = member.before(ruling.seq)
     traces: list[Trace] = []
+    args = event.kind, ruling.home, event.args, state, obligations, ruling.at
     try:
-        member.law.interpreter.rule(
-            event.kind, ruling.home, event.args, state, obligations, ruling.at, [0], traces
-        )
+        member.law.interpreter.rule(*args, [UNITS_MAX - TOLD_UNITS], traces, rate=1)
     except Stop as stop:
-        verdict = f"{verdict} ({stop.reason})" if stop.reason not in verdict else verdict
+        if stop.reason == "budget" and ruling.stopped != "budget":
+            verdict = f"{verdict} ({TOO_LONG})"
+        elif stop.reason not in verdict:
+            verdict = f"{verdict} ({stop.reason})"
     tell_facts = level == "all"
-    stories = tuple(_story(trace, ruling, tell_facts) for trace in traces)
-    if not tell_facts:  # an operation on the state shows what is in the state
-        shown = tuple(map(show, disclosed(ruling, level)))
-        return Explanation(show(event.term), verdict, stories, shown, ())
-    operations = tuple(map(show, ruling.operations))
-    return Explanation(show(event.term), verdict, stories, operations, ruling.unmet)
+    matched = [trace for trace in traces if trace.matched]
+    missed = [trace for trace in traces if not trace.matched]
+    shown = {id(trace) for trace in (*matched[-TOLD_MAX:], *missed[:TOLD_MAX])}
+    stories = tuple([_story(t, ruling, tell_facts) for t in traces if id(t) in shown])
+    # An operation on the state shows what is in the state.
+    operations = disclosed(ruling, level)
+    unmet = ruling.unmet if tell_facts else ()
+    return Explanation(told, verdict, stories, tuple(map(_told, operations[:TOLD_MAX])), unmet)
+
+
+def _told(term: Term) -> str:
+    return show(term, limit=TOLD_CHARS)
+
+
+def _told_goal(goal: Goal) -> str:
+    text = show_goal(goal)
+    return text if len(text) <= TOLD_CHARS else text[: TOLD_CHARS - 1] + "…"
 
 
 _TELLABLE = ("forward", "multicast", "deliver", "release", "quit")
@@ -166,11 +196,12 @@ def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
     if not trace.matched:
         return RuleStory(name, NO_MATCH)
     if ruling.rule == name and ruling.stopped is None:
-        held = tuple(
-            _goal_story(goal, env, tell_facts)
+        goals = [
+            (goal, env)
             for goal, env in trace.held
             if id(goal) in trace.visible and not isinstance(goal, Do | TrueGoal)
-        )
+        ]
+        held = tuple([_goal_story(goal, env, tell_facts) for goal, env in goals[:TOLD_MAX]])
         return RuleStory(name, "fired", trace.rule.comment, held)
     if trace.furthest is None:
         return RuleStory(name, "did not fire", trace.rule.comment)
@@ -181,12 +212,14 @@ def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
 def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
     from_state = isinstance(goal, Sense | Not | Clock)
     if not tell_facts and from_state:
-        return GoalStory(show_goal(goal), "")
+        return GoalStory(_told_goal(goal), "")
     values = []
     nodes = [node for inner in goals_in(goal) for node in nodes_of(inner)]
     for name in dict.fromkeys(variable.name for variable in variables_in(*nodes)):
         if name in env and name != "_":
-            value = show(close(env[name]))
+            value = show(close(env[name]), limit=VALUE_CHARS)
             if value != "_":
-                values.append(f"{name} = {value[:200]}")
-    return GoalStory(show_goal(goal), ", ".join(values) if tell_facts else "")
+                values.append(f"{name} = {value}")
+        if sum(map(len, values)) >= TOLD_CHARS:
+            break
+    return GoalStory(_told_goal(goal), ", ".join(values) if tell_facts else "")

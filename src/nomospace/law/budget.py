@@ -26,7 +26,9 @@ TEXT_FREE: Final = 2_000
 """Characters that one comparison of texts may look at for nothing; each as many more cost a unit.
 A text that differs in length is told apart at once."""
 COPIED_A_UNIT: Final = 100
-"""Items of a list, or characters of a text, that are copied for one unit."""
+"""Items of a list that is taken apart, or characters of a text, that are copied for one unit."""
+KEPT_A_UNIT: Final = 16
+"""Items of a list that a built-in puts together for one unit."""
 
 
 class Stop(Exception):

@@ -19,7 +19,16 @@ from nomospace.law.arithmetic import (
     read_number,
 )
 from nomospace.law.bag import INDEX_FROM, Bag, Bucket, Key, index_key, key_of
-from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, bulk, bulk_of, same_for, spend
+from nomospace.law.budget import (
+    COPIED_A_UNIT,
+    KEPT_A_UNIT,
+    Stop,
+    Units,
+    bulk,
+    bulk_of,
+    same_for,
+    spend,
+)
 from nomospace.law.holes import LIST, Open, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
@@ -58,6 +67,11 @@ def _spend_copy(units: Units, size: int) -> None:
     spend(units, 1 + size // COPIED_A_UNIT)
 
 
+def _spend_items(units: Units, count: int) -> None:
+    """Charge for a new list of so many items, which may be kept."""
+    spend(units, 1 + count // KEPT_A_UNIT)
+
+
 def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     wanted, items = args
     if items.__class__ is tuple:
@@ -71,7 +85,7 @@ def _append(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     first, second, whole = args
     if first is not UNSET and second is not UNSET:
         if first.__class__ is tuple and second.__class__ is tuple:
-            _spend_copy(units, len(first) + len(second))
+            _spend_items(units, len(first) + len(second))
             yield first, second, first + second
         return
     if whole.__class__ is not tuple:
@@ -106,7 +120,7 @@ def _nth0(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
 
 def _reverse(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     if args[0].__class__ is tuple:
-        _spend_copy(units, len(args[0]))
+        _spend_items(units, len(args[0]))
         yield args[0], args[0][::-1]
 
 
