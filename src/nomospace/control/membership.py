@@ -32,11 +32,11 @@ from nomospace.control.events import (
     Signal,
     Tick,
 )
-from nomospace.errors import CallerError
+from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
-from nomospace.law.budget import Stop
+from nomospace.law.budget import Stop, Units, spend
 from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
@@ -44,6 +44,12 @@ from nomospace.terms.values import weight
 
 HISTORY_MAX: Final = 256
 """How many of its last rulings a membership can explain from memory."""
+COPIED_MAX: Final = 20_000
+"""The most terms and obligations that are copied to explain a ruling after which they changed."""
+REORDERED_A_UNIT: Final = 32
+"""Terms of a state that one unit puts in order again, where one of them takes an old place."""
+OPERATIONS_FREE: Final = 8
+"""Rulings of no more operations carry them out for nothing; others pay two units for each."""
 STATE_MAX: Final = 1_000_000
 """The most terms, and the most pending obligations, that a membership holds."""
 
@@ -57,6 +63,13 @@ class ReservedRole(CallerError):
 
     def __str__(self) -> str:
         return f"{self.role} is given to a space's manager by its host; leave it out"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooMuchState(LimitReached):
+    """A control state cannot be copied to go back in time with it."""
+
+    code: ClassVar[str] = "limits.state-copied"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -232,16 +245,19 @@ class Membership:
         delta: list[Change] = []
         unmet: list[int] = []
         try:
-            outcome = law.act(event.kind, home, event.args, self.state, self.obligations, now, [0])
+            units = [0]
+            outcome = law.act(
+                event.kind, home, event.args, self.state, self.obligations, now, units
+            )
             if outcome is not None:
                 rule = law.rule_names[outcome[0]]
                 operations = outcome[1]
                 if len(outcome) == 3:  # the state has changed already; messages are left
                     delta.append(outcome[2])
-                    self._pass_on(operations, effects)
+                    self._pass_on(operations, effects, units)
                 elif operations:
                     check_ruling(operations, law.growing)
-                    self._carry_out(operations, now, delta, unmet, effects)
+                    self._carry_out(operations, now, delta, unmet, effects, units)
         except Stop as stop:
             self._revert(delta)
             del effects[at + 1 :]
@@ -272,7 +288,7 @@ class Membership:
     # -- carrying out ----------------------------------------------------------------------
 
     @staticmethod
-    def _pass_on(operations: tuple[Term, ...], effects: list[Effect]) -> None:
+    def _pass_on(operations: tuple[Term, ...], effects: list[Effect], units: Units) -> None:
         """The messages of a ruling, as effects."""
         for operation in operations:
             if operation.name == "forward":
@@ -281,6 +297,7 @@ class Membership:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to)
+                    spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
             elif operation.name == "deliver":
                 effects.append(Deliver(operation.args[0], operation.args[1]))
@@ -292,7 +309,10 @@ class Membership:
         delta: list[Change],
         unmet: list[int],
         effects: list[Effect],
+        units: Units,
     ) -> None:
+        if len(operations) > OPERATIONS_FREE:
+            spend(units, 2 * len(operations))
         for index, operation in enumerate(operations):
             if operation.__class__ is str:  # quit
                 self.ended = True
@@ -306,6 +326,7 @@ class Membership:
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to)
+                    spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
             elif name == "deliver":
                 effects.append(Deliver(args[0], args[1]))
@@ -315,7 +336,7 @@ class Membership:
                 small = amount.__class__ is int and -1_000_000 < amount < 1_000_000
                 after = amount * unit if small else micros(amount, unit)
                 self._impose(args[0], now + after, delta)
-            elif not self._change(name, args, delta, effects):
+            elif not self._change(name, args, delta, effects, units):
                 unmet.append(index)
 
     def _change(
@@ -324,6 +345,7 @@ class Membership:
         args: tuple[Any, ...],
         delta: list[Change],
         effects: list[Effect],
+        units: Units,
     ) -> bool:
         """A change of state; whether it found something to change."""
         state = self.state
@@ -336,29 +358,31 @@ class Membership:
                 raise Stop("tooLarge")
             delta.append(("+", state.add(term), term, None))
         elif name == "-":
-            found = state.find(args[0])
+            found = state.find(args[0], units)
             if found is None:
                 return False
             state.drop(*found)
             delta.append(("-", *found, None))
         elif name == "<-":
-            found = state.find(args[0])
+            found = state.find(args[0], units)
             if found is None:
                 return False
+            spend(units, state.disorder(found[0], args[1]) // REORDERED_A_UNIT)
             state.swap(*found, args[1])
             delta.append(("<-", *found, args[1]))
         elif name == "incr" or name == "dcr":
-            found = state.find(args[0])
+            found = state.find(args[0], units)
             if found is None:
                 return False
             place, old = found
             new = Compound(
-                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1], [0]),)
+                old.name, (arith2("+" if name == "incr" else "-", old.args[0], args[1], units),)
             )
+            spend(units, state.disorder(place, new) // REORDERED_A_UNIT)
             state.swap(place, old, new)
             delta.append(("<-", place, old, new))
         elif name == "repealObligation":
-            gone = self.obligations.find_all(args[0])
+            gone = self.obligations.find_all(args[0], units)
             for place, term in gone:
                 self.obligations.drop(place, term)
                 delta.append(("undue", place, term, self._due.pop(place)[0]))
@@ -397,17 +421,32 @@ class Membership:
         return list(self._history)
 
     def before(self, seq: int) -> tuple[Bag, Bag]:
-        """Control state and obligations as they were when ruling `seq` was made."""
+        """Control state and obligations as they were when ruling `seq` was made; to look at only.
+
+        Raises `TooOld`, or `TooMuchState` when that would take a copy of very many terms.
+        """
         oldest = self._history[0].seq if self._history else self.seq + 1
         if seq < oldest:
             raise TooOld(seq=seq, oldest=oldest)
-        state, obligations, due = self.state.copy(), self.obligations.copy(), dict(self._due)
+        deltas = []
         for ruling in reversed(self._history):
             if ruling.seq < seq:
                 break
             delta = ruling.delta
             if ruling.seq == seq and ruling.due_at is not None:
                 delta = delta[1:]  # a due obligation is gone before its event is ruled on
+            if delta:
+                deltas.append(delta)
+        if not deltas:  # nothing has changed since: no need of a copy to look at
+            return self.state, self.obligations
+        if self.state.size + self.obligations.size > COPIED_MAX:
+            raise TooMuchState(
+                what=f"the state of {self.home}",
+                limit=COPIED_MAX,
+                advice="read the ruling in the journal",
+            )
+        state, obligations, due = self.state.copy(), self.obligations.copy(), dict(self._due)
+        for delta in deltas:
             revert(state, obligations, due, delta)
         return state, obligations
 
@@ -449,18 +488,24 @@ class Membership:
 
 def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
     """Undo changes, last first."""
+    _revert(state, obligations, due, delta)
+    state.reorder()
+    obligations.reorder()
+
+
+def _revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
     for kind, place, old, new in reversed(tuple(delta)):
         if kind == "+":
             state.drop(place, old)
         elif kind == "-":
-            state.put(place, old)
+            state.put_back(place, old)
         elif kind == "<-":
-            state.swap(place, new, old)
+            state.put_back(place, old, new)
         elif kind == "due":
             obligations.drop(place, old)
             del due[place]
         elif kind == "undue":
-            obligations.put(place, old)
+            obligations.put_back(place, old)
             due[place] = (new, old)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from nomospace.control.events import Ruling
 from nomospace.control.explain import disclosed, explain, verdict_on
-from nomospace.control.membership import Membership, TooOld
+from nomospace.control.membership import Membership, TooMuchState, TooOld
 from nomospace.terms import Term, show
 
 STANDING_MAX: Final = 1_000
@@ -116,7 +116,7 @@ def tell(member: Membership, ruling: Ruling, *, brief: bool = False) -> Told:
     elif refused or held or ruling.stopped is not None:
         try:
             story = explain(member, ruling).text
-        except TooOld:  # thousands of rulings came of this one message
+        except (TooOld, TooMuchState):  # thousands of rulings came of this, or it is a giant's
             story = verdict_on(ruling, level)
     return Told(
         ruling.seq,

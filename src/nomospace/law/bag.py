@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
 
+from nomospace.law.budget import Units, bulk, spend
 from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
 from nomospace.terms.values import Var
 
@@ -76,12 +77,19 @@ class Bucket(dict[int, Term]):
         self[place] = term  # a dictionary keeps the place of a key that it has
         for positions, index in self.indexes.items():
             before, after = _key(old, positions), _key(term, positions)
+            if before == after:
+                index[before][place] = term
+                continue
             del index[before][place]
             if not index[before]:
                 del index[before]
-            index[after] = dict(
-                sorted([*index.get(after, _EMPTY).items(), (place, term)], key=_place)
-            )
+            found = index.get(after)
+            if found is None:
+                index[after] = {place: term}
+            elif place > next(reversed(found)):
+                found[place] = term
+            else:
+                index[after] = dict(sorted([*found.items(), (place, term)], key=_place))
 
     def drop(self, place: int) -> None:
         term = self.pop(place)
@@ -167,10 +175,11 @@ def key_of(term: Term) -> str:
 class Bag:
     """An ordered bag. `places` given out never repeat, so a change can be told and taken back."""
 
-    __slots__ = ("buckets", "next_place", "size")
+    __slots__ = ("buckets", "loose", "next_place", "size")
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.buckets: dict[str, Bucket] = {}
+        self.loose: dict[str, None] = {}  # buckets that are out of order: see `put_back`
         self.next_place = 0
         self.size = 0
         for term in terms:
@@ -244,17 +253,58 @@ class Bag:
         self.drop(place, old)
         self.put(place, new)
 
-    def find(self, pattern: Term) -> tuple[int, Term] | None:
+    def put_back(self, place: int, old: Term, new: Term | None = None) -> None:
+        """Undo a change: `old` stands at a place again, where `new` stands or nothing does.
+
+        One that was amid others comes to its place when `reorder` is called, once for all of them.
+        """
+        key = key_of(old)
+        if new is not None and key_of(new) != key:
+            self.drop(place, new)
+        bucket = self.buckets.get(key)
+        if bucket is None:
+            bucket = self.buckets[key] = Bucket()
+        if place not in bucket:
+            self.size += 1
+            if bucket and place < next(reversed(bucket)):
+                self.loose[key] = None
+        bucket.indexes = _NO_INDEXES
+        bucket[place] = old
+
+    def reorder(self) -> None:
+        """Bring what was put back to its places."""
+        for key in self.loose:
+            bucket = self.buckets.get(key)
+            if bucket is not None:
+                terms = sorted(bucket.items(), key=_place)
+                bucket.clear()
+                bucket.update(terms)
+        self.loose = {}
+
+    def disorder(self, place: int, new: Term) -> int:
+        """How many terms may have to be put in order again when `new` takes an old one's place.
+
+        By what is in the bag alone: whether there is an index depends on what was sensed before.
+        """
+        bucket = self.buckets.get(key_of(new))
+        return len(bucket) if bucket and place < next(reversed(bucket)) else 0
+
+    def find(self, pattern: Term, units: Units) -> tuple[int, Term] | None:
         """The oldest term that matches a pattern, with its place."""
-        return next(self._fitting(pattern), None)
+        return next(self._fitting(pattern, units), None)
 
-    def find_all(self, pattern: Term) -> list[tuple[int, Term]]:
+    def find_all(self, pattern: Term, units: Units) -> list[tuple[int, Term]]:
         """All terms that match a pattern, with their places, oldest first."""
-        return list(self._fitting(pattern))
+        return list(self._fitting(pattern, units))
 
-    def _fitting(self, pattern: Term) -> Iterator[tuple[int, Term]]:
-        """The terms that match a pattern, which is part of a ruling, so within the limits."""
+    def _fitting(self, pattern: Term, units: Units) -> Iterator[tuple[int, Term]]:
+        """The terms that match a pattern, which is part of a ruling, so within the limits.
+
+        Each that is looked at is paid for: by its weight, and four times that of the pattern's
+        parts with variables in them.
+        """
         if pattern.__class__ is Var:
+            spend(units, self.size)
             yield from self.items()
             return
         bucket = self.buckets.get(key_of(pattern))
@@ -262,10 +312,13 @@ class Bag:
             return
         if pattern.__class__ is not Compound:
             ground = is_ground(pattern)
+            price = 1 + 4 * bulk(pattern)
             for place, term in bucket.items():
+                spend(units, price)
                 if same(pattern, term) if ground else match(pattern, term):
                     yield place, term
             return
+        spend(units, bulk(pattern) // 4)
         bound: list[int] = []
         keys: list[Key] = []
         holed: list[int] = []
@@ -280,9 +333,13 @@ class Bag:
         if bound and len(bucket) > INDEX_FROM:
             found = bucket.under(positions, key)
         rest = tuple([pattern.args[position] for position in holed])
+        price = 1 + 4 * bulk(rest) if holed else 1
         for place, term in found.items():
-            if found is bucket and bound and _key(term, positions) != key:
-                continue
+            spend(units, price)
+            if found is bucket and bound:
+                spend(units, bulk(term) // 4)
+                if _key(term, positions) != key:
+                    continue
             if holed and not match(rest, tuple([term.args[position] for position in holed])):
                 continue
             yield place, term

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from nomospace.control import TooOld
+from nomospace.control import TooMuchState, TooOld
 from nomospace.control.explain import Explanation, explain, verdict_on
 from nomospace.errors import CallerError
 from nomospace.node.operating import Operating
@@ -360,11 +360,11 @@ class Views:
             raise NotSeen(what="ruling with the record", name=str(record), mend=mend)
         view, ruling = _ruling(record, found), found.ruling
         member = self._core.governing.find(ruling.home, ruling.law)
-        late: TooOld | None = None
+        late: TooOld | TooMuchState | None = None
         if member is not None:
             try:
                 return _why(view, explain(member, ruling, disclose="all"))
-            except TooOld as error:
+            except (TooOld, TooMuchState) as error:
                 late = error
         law, past = self._server.host.law(ruling.law), None
         if law is not None and keeper is not None:

@@ -463,6 +463,8 @@ def _as_on_disk(member: Membership, seq: int) -> MemberState:
     state, obligations = member.before(seq + 1)
     # `before` gives the state that ruling saw; an obligation that it fired was still pending.
     fired = [r for r in member.history() if r.seq == seq + 1 and r.due_at is not None]
+    if fired:
+        obligations = obligations.copy()
     for ruling in fired:
         _, place, term, _ = ruling.delta[0]
         obligations.put(place, term)

@@ -84,7 +84,7 @@ class Model:
                 rule, operations = self.law.rule_name(outcome[0]), outcome[1]
         except Stop as stop:
             stopped = stop.reason
-        if stopped is None and ruling.stopped in ("typeError", "tooLarge"):
+        if stopped is None and ruling.stopped in ("typeError", "tooLarge", "budget"):
             return None  # the ruling could not be carried out: then it has no effect at all
         if stopped != ruling.stopped:
             return f"stopped by {ruling.stopped}, not by {stopped}"
