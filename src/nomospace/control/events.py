@@ -65,7 +65,9 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
     """What the law said of one event, and what became of it: the journal's record.
 
     `seq` counts a membership's rulings from 1. `stopped` says why the ruling is empty although
-    a rule might have held. `unmet` lists operations that found nothing to change.
+    a rule might have held. `unmet` lists operations that found nothing to change. `prices` is the
+    version of the prices (`law.budget.PRICES`) under which its evaluation was bounded; records from
+    before prices had a version are of the first.
     """
 
     seq: int
@@ -79,6 +81,7 @@ class Ruling(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruling
     unmet: tuple[int, ...] = ()
     stopped: str | None = None
     due_at: int | None = None
+    prices: int = 1
 
     @property
     def forwards(self) -> bool:

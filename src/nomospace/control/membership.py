@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -36,8 +36,8 @@ from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
-from nomospace.law.budget import Stop, Units, spend
-from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX
+from nomospace.law.budget import PRICES, Stop, Units, spend
+from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
 from nomospace.terms.values import weight
@@ -50,6 +50,8 @@ REORDERED_A_UNIT: Final = 32
 """Terms of a state that one unit puts in order again, where one of them takes an old place."""
 OPERATIONS_FREE: Final = 8
 """Rulings of no more operations carry them out for nothing; others pay two units for each."""
+UNBOUNDED: Final = 10**15
+"""More units than any evaluation takes that other prices have let end."""
 STATE_MAX: Final = 1_000_000
 """The most terms, and the most pending obligations, that a membership holds."""
 
@@ -91,6 +93,27 @@ _LEAVE: Final = Leave()
 
 Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
+
+
+class Bounded(NamedTuple):
+    """How the evaluation of a recorded event was bounded: under which prices, and what ended it.
+
+    Prices say nothing but where an evaluation ends for want of units. A record tells that too. So
+    an old list of prices need not be kept to rule again as was ruled under it: what ended then ends
+    now, for the same reason, and what did not has no bound now. Of the exception that follows one
+    the record is not at hand yet; it has ten times what an event has.
+    """
+
+    prices: int
+    stopped: str | None
+
+    def units(self, event: Event) -> list[int]:
+        """The units to begin with; raises what ended the evaluation then."""
+        if self.prices == PRICES:
+            return [0]
+        if self.stopped in ("budget", "tooLarge"):
+            raise Stop(self.stopped)
+        return [-9 * UNITS_MAX if event.kind == "exception" else -UNBOUNDED]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -208,19 +231,22 @@ class Membership:
         for entry in later:
             heappush(self._heap, entry)
 
-    def rule_on(self, event: Event, *, now: int) -> list[Effect]:
-        """`handle` without what is due first: for one who keeps the order among members."""
+    def rule_on(self, event: Event, *, now: int, then: Bounded | None = None) -> list[Effect]:
+        """`handle` without what is due first: for one who keeps the order among members.
+
+        A replay says how the event was bounded `then`.
+        """
         effects: list[Effect] = []
-        self._rule(event, now, effects, None, ())
+        self._rule(event, now, effects, None, (), then)
         return effects
 
-    def fire(self, place: int, *, now: int) -> list[Effect]:
+    def fire(self, place: int, *, now: int, then: Bounded | None = None) -> list[Effect]:
         """Let one pending obligation, named by its place, come due, and no other."""
         due, term = self._due.pop(place)
         self.obligations.drop(place, term)
         effects: list[Effect] = []
         gone = ("undue", place, term, due)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
         return effects
 
     def owes(self, place: int) -> bool:
@@ -234,6 +260,7 @@ class Membership:
         effects: list[Effect],
         due_at: int | None,
         before: tuple[Change, ...],
+        then: Bounded | None = None,
     ) -> None:
         self.seq = seq = self.seq + 1
         at = len(effects)
@@ -245,7 +272,7 @@ class Membership:
         delta: list[Change] = []
         unmet: list[int] = []
         try:
-            units = [0]
+            units = [0] if then is None else then.units(event)
             outcome = law.act(
                 event.kind, home, event.args, self.state, self.obligations, now, units
             )
@@ -276,6 +303,7 @@ class Membership:
             tuple(unmet) if unmet else (),
             None if stopped is None else stopped.reason,
             due_at,
+            PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
         effects[at] = Record(ruling)
@@ -283,7 +311,9 @@ class Membership:
             what = stopped.operation
             if what is None or oversize(what) is not None:  # an event is recorded: it has a limit
                 what = Compound("ruling", (event.term,))
-            self._rule(Event("exception", (what, stopped.reason)), now, effects, None, ())
+            follows = Event("exception", (what, stopped.reason))
+            also = None if then is None else Bounded(then.prices, None)
+            self._rule(follows, now, effects, None, (), also)
 
     # -- carrying out ----------------------------------------------------------------------
 

@@ -31,7 +31,9 @@ import msgspec
 from nomospace.control import Explanation, Membership, Record, Ruling, Snapshot, explain
 from nomospace.control.events import goes_out
 from nomospace.control.explain import verdict_on
+from nomospace.control.membership import Bounded
 from nomospace.law import CompiledLaw
+from nomospace.law.budget import PRICES
 from nomospace.terms import Compound, Term, show
 from nomospace.terms.values import same
 from nomospace.wire.changes import BadRecord, decode_ruling, decode_snapshot, encode_ruling
@@ -256,12 +258,18 @@ class Replay:
             self._without(recorded, body, "ended")
             return
         self._now = recorded.at
-        effects = member.rule_on(event_of(recorded), now=recorded.at)
+        effects = member.rule_on(event_of(recorded), now=recorded.at, then=self._then(recorded))
         first = effects[0]
         assert isinstance(first, Record)
         self._compare(recorded, body, first.ruling)
         if first.ruling.stopped is not None:
             self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
+
+    def _then(self, recorded: Recorded) -> Bounded | None:
+        """How an event was bounded, where today's prices are others; another law has today's."""
+        if self._exact and recorded.prices != PRICES:
+            return Bounded(recorded.prices, recorded.stopped)
+        return None
 
     def _follow(self, recorded: Recorded, body: bytes) -> None:
         """An exception that followed of a ruling, and perhaps follows now."""
@@ -357,7 +365,9 @@ class Replay:
     def _fire(
         self, member: Membership, place: int, now: int, recorded: Recorded | None, body: bytes
     ) -> None:
-        rulings = [e.ruling for e in member.fire(place, now=now) if isinstance(e, Record)]
+        then = None if recorded is None else self._then(recorded)
+        effects = member.fire(place, now=now, then=then)
+        rulings = [e.ruling for e in effects if isinstance(e, Record)]
         if recorded is None:
             self._arise(rulings[0])
         else:
@@ -391,6 +401,8 @@ class Replay:
             same = says_the_same(ruling, recorded)
         elif self._exact:
             same = encode_ruling(ruling) == body
+            if not same and recorded.prices == 1:  # from before prices had a version
+                same = encode_ruling(ruling) == encode_ruling(decode_ruling(body))
         else:
             same = (
                 pack_operations(operations) == bytes(recorded.operations)

@@ -35,6 +35,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ruli
     unmet: msgspec.Raw
     stopped: str | None
     due_at: int | None
+    prices: int = 1
 
 
 _read: Final = reader_of(Recorded)
@@ -69,6 +70,7 @@ def read_recorded(body: bytes) -> Recorded:
         msgspec.Raw(pack(ruling.unmet)),
         ruling.stopped,
         ruling.due_at,
+        ruling.prices,
     )
 
 
