@@ -68,6 +68,8 @@ OPEN: Final = frozenset({"/health", "/v1/openapi.json", "/v1/session"})
 """What needs no token; a session is begun with one in its body."""
 LOGIN: Final = "/login"
 """The page where a person shows a token, where there are pages."""
+LOGINS: Final = frozenset({LOGIN, "/v1/session"})
+"""Where those come who have a token, though their request shows none."""
 SESSION_ENDED: Final = 4401
 """How a WebSocket is closed whose session has ended."""
 CUT_S: Final = 1.0
@@ -215,7 +217,8 @@ class Guard:
                 self._let_in(scope)
                 bytes_max = BODY_BYTES_MAX
             else:
-                self._count(_stranger(scope))
+                if scope["path"] not in LOGINS:  # a neighbour's haste must not lock others out
+                    self._count(_stranger(scope))
                 bytes_max = STRANGER_BYTES_MAX
         except NomospaceError as error:
             if self._pages and isinstance(error, NotLetIn) and _wants_page(scope):

@@ -281,7 +281,8 @@ def connect(
     `identity` is the folder with an agent's certificate and key, or `token` a token, as `nomospace
     trust issue` makes them; `trust` is the authority that the host must be certified by (its file,
     or the trust folder; by default the one that the identity's folder lies in). A host on the same
-    machine that was started without certificates is `nomos+plain://127.0.0.1:port`.
+    machine that the same user has started without certificates is `nomos+plain://127.0.0.1:port`;
+    its own token is found (`own_tokens`).
 
     A connection that breaks is made again, and nothing is lost or done twice by that; what waits
     goes on waiting. After `reconnect_s` without the host, what is under way raises `HostLost`.

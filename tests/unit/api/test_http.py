@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from nomospace import t
+from nomospace.api import guard
 from nomospace.api.guard import BODY_BYTES_MAX, Buckets
 from nomospace.api.http import application
 from nomospace.api.service import Service, TooManySeats
@@ -521,5 +522,33 @@ def test_operators_suspend_and_resume() -> None:
         assert (await web("POST", jobs, {"fields": ["job", 2]})).json() == {"written": 1}
         unknown = await web("PUT", "/v1/suspensions/nosuch", {}, token="ops")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "node.not-suspendable")
+
+    on_the_web(work)
+
+
+def test_one_token_has_so_much_under_way_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "UNDER_WAY_MAX", 2)
+    waits = {"template": ["never"], "wait": 20}
+
+    async def work(web: Web) -> None:
+        take = f"{AGENT}/spaces/jobs/take"
+        waiting = [asyncio.ensure_future(web("POST", take, waits)) for _ in range(2)]
+        while sum(one.waiting for one in web.service.views.spaces()) < 2:
+            await asyncio.sleep(0.01)
+        told = await web("GET", "/v1/me")
+        assert (told.status_code, told.json()["code"]) == (429, "limits.under-way")
+        assert (await web("GET", "/v1/me", token="ops")).status_code == 200
+        for one in waiting:
+            one.cancel()
+        await asyncio.wait(waiting)
+        assert (await web("GET", "/v1/me")).status_code == 200
+
+    on_the_web(work)
+
+
+def test_who_shows_no_token_sends_little() -> None:
+    async def work(web: Web) -> None:
+        told = await web("POST", "/v1/session", {"token": "x" * 70_000}, token="")
+        assert (told.status_code, told.json()["code"]) == (413, "services.body-too-large")
 
     on_the_web(work)

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 import nomospace as ns
 from nomospace import laws
@@ -417,6 +420,28 @@ def test_a_server_that_is_not_one(monkeypatch: pytest.MonkeyPatch) -> None:
         run(program())
     with pytest.raises(BadAddress):
         fetch_blocking("http:///nowhere")
+
+
+def test_a_token_does_not_follow_a_redirect_to_another_service() -> None:
+    seen: list[str] = []
+
+    async def here(request: Request) -> Response:
+        seen.append(request.headers.get("authorization", "none"))
+        return Response("here")
+
+    async def program() -> None:
+        async with Web(application([Route("/", here)])) as other:
+
+            async def on(request: Request) -> Response:
+                return RedirectResponse(other.url if request.url.path == "/on" else "/again", 302)
+
+            routes = [Route("/on", on), Route("/self", on), Route("/again", here)]
+            async with Web(application(routes)) as one:
+                await fetch(f"{one.url}/self", token="s3cret")
+                await fetch(f"{one.url}/on", token="s3cret")
+
+    run(program())
+    assert seen == ["Bearer s3cret", "none"]
 
 
 def test_all_services_behind_one_address_with_tokens_of_the_trust_folder(tmp_path: Path) -> None:
