@@ -74,7 +74,7 @@ SESSION_ENDED: Final = 4401
 """How a WebSocket is closed whose session has ended."""
 CUT_S: Final = 1.0
 """How long a connection that is cut has to take the reason."""
-REASON_CHARS_MAX: Final = 100
+REASON_BYTES_MAX: Final = 120
 """How much of the reason a WebSocket is told: it has 123 bytes for it."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 NOT_KEPT: Final = (*HEADERS, (b"cache-control", b"no-store"))
@@ -304,7 +304,7 @@ class Guard:
         error = await socket.ended
         try:
             async with asyncio.timeout(CUT_S):
-                await socket.close(SESSION_ENDED, error.why[:REASON_CHARS_MAX])
+                await socket.close(SESSION_ENDED, reason_of(error.why))
         except (TimeoutError, OSError):
             pass  # it does not read
         # Who is told has a moment to hang up.
@@ -439,6 +439,15 @@ class _Socket:
         """Tell the client that it has ended."""
         if self._accepted:
             await self._send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+def reason_of(text: str) -> str:
+    """As much of a text as fits into the end of a WebSocket.
+
+    >>> len(reason_of("é" * 100))
+    60
+    """
+    return text.encode()[:REASON_BYTES_MAX].decode("utf-8", "ignore")
 
 
 def _stranger(scope: Scope) -> str:

@@ -33,7 +33,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
-from nomospace.api.guard import RATE_S, REASON_CHARS_MAX, Buckets, TooFast, answer
+from nomospace.api.guard import RATE_S, Buckets, TooFast, answer, reason_of
 from nomospace.api.service import WAIT_S_MAX, Seat, Service
 from nomospace.client import ReactionHandle, Tuple
 from nomospace.errors import CallerError, NomospaceError
@@ -183,7 +183,7 @@ class Talk:
                 while not self._outgoing.empty():
                     await asyncio.sleep(0)
         with suppress(RuntimeError):  # it may be gone by now
-            await self._socket.close(SUSPENDED, str(error)[:REASON_CHARS_MAX])
+            await self._socket.close(SUSPENDED, reason_of(str(error)))
 
     async def _hear(self) -> None:
         while True:

@@ -37,7 +37,7 @@ async def until_end(reader: asyncio.StreamReader) -> None:
 def test_who_has_shown_a_token_and_rests_makes_room_for_who_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(web_port.WebPort.__init__.__kwdefaults__, "limits", SMALL)
+    monkeypatch.setattr(web_port, "LIMITS", SMALL)
 
     async def program() -> None:
         async with Web(application([Route("/", who)])) as served:
@@ -60,7 +60,7 @@ def test_who_has_shown_a_token_and_rests_makes_room_for_who_comes(
 
 
 def test_a_request_that_is_under_way_is_nobodys_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(web_port.WebPort.__init__.__kwdefaults__, "limits", SMALL)
+    monkeypatch.setattr(web_port, "LIMITS", SMALL)
     go_on = asyncio.Event()
 
     async def slow(request: Request) -> Response:

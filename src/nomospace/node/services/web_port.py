@@ -141,11 +141,10 @@ class WebPort(Port):
         server: Server,
         *,
         on_note: OnNote | None = None,
-        limits: Limits = LIMITS,
     ) -> None:
         tls = config.ssl
         super().__init__(
-            address, tls=None if tls is None else lambda: tls, on_note=on_note, limits=limits
+            address, tls=None if tls is None else lambda: tls, on_note=on_note, limits=LIMITS
         )
         self._config = config
         self._server = server
