@@ -134,7 +134,7 @@ def test_frames_that_take_long_to_read(host: RealHost) -> None:
 
 def test_large_batch_is_read_in_slices(host: RealHost) -> None:
     """It is written as one all the same, and what is asked for after it comes after it."""
-    rows = tuple([("row", n, f"number {n}") for n in range(8_000)])
+    rows = tuple([("row", n, f"number {n}") for n in range(6_000)])
 
     async def program() -> None:
         async with tenant_of(host, "walter") as tenant, steady(host, None):

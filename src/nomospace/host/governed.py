@@ -24,6 +24,7 @@ from nomospace.host.effects import Found
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.linda import read, show
 from nomospace.host.problems import AgentLeft, Busy
+from nomospace.host.shares import TooManyRulings
 from nomospace.terms import Compound, Term
 from nomospace.terms.values import same
 
@@ -79,6 +80,13 @@ class Governed:
         if isinstance(request, Out):
             self._write(op, resident, interface, request)
             return
+        share = self._host.shares.batch_rows
+        if len(request.rows) > share:
+            raise TooManyRulings(
+                what=f"the number of tuples in one call to {request.space!r}, which has a law,",
+                limit=share,
+                advice="write them in several calls: a law rules on each tuple alone anyway",
+            )
         if not request.rows:
             self._host.answer(op)
         for place, fields in enumerate(request.rows, 1):

@@ -47,7 +47,9 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Members of one community at this host."""
     laws: int = 4_096
     """Laws that the host has at hand, of all agents together."""
-    receivers: int = 10_000
+    batch_rows: int = 1_000
+    """Tuples of one `out_many` into a governed space: each is ruled on."""
+    receivers: int = 1_000
     """Receivers of one message."""
     message_bytes: int = 16_777_216
     """Bytes of one message, taken as often as it has receivers."""
@@ -92,6 +94,13 @@ class TooManyLaws(LimitReached):
 
 
 @dataclass(eq=False, kw_only=True)
+class TooManyRulings(LimitReached):
+    """One call would have a law rule on more tuples than one may."""
+
+    code: ClassVar[str] = "limits.rows"
+
+
+@dataclass(eq=False, kw_only=True)
 class TooManyReceivers(LimitReached):
     """A message has more receivers, or more bytes for all of them, than one may have."""
 
@@ -101,9 +110,9 @@ class TooManyReceivers(LimitReached):
 def check_receivers(shares: Shares, count: int, size: int) -> None:
     """Raise `TooManyReceivers` for a message of so many bytes to so many.
 
-    >>> check_receivers(USUAL_SHARES, 2_000, 200_000)
+    >>> check_receivers(USUAL_SHARES, 100, 200_000)
     Traceback (most recent call last):
-    nomospace.host.shares.TooManyReceivers: a message of 200,000 bytes to 2,000 receivers goes past
+    nomospace.host.shares.TooManyReceivers: a message of 200,000 bytes to 100 receivers goes past
     the limit of 16,777,216; send less, to fewer, or put it into a space where all read it
     """
     advice = "send less, to fewer, or put it into a space where all read it"

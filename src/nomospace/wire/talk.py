@@ -110,7 +110,7 @@ CALL_BYTES_MAX: Final = 4 << 20
 """The largest frame that a client sends: a term has a quarter of it at most."""
 CALL_PARTS_MAX: Final = 20_000
 """How many lists, strings and numbers a call may hold."""
-BATCH_PARTS_MAX: Final = 50_000
+BATCH_PARTS_MAX: Final = 25_000
 """How many a call may hold that writes several tuples: they are read a slice at a time."""
 SLICE_ROWS: Final = 64
 """How many tuples of a batch are read in one slice."""

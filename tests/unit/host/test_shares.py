@@ -14,6 +14,7 @@ from nomospace.host.shares import (
     TooManyMemberships,
     TooManyReactions,
     TooManyReceivers,
+    TooManyRulings,
     TooManyTuples,
     TooManyWaiting,
 )
@@ -104,6 +105,18 @@ def test_laws_of_a_host() -> None:
     told = [host.ask("ann@a", Adopt(law)) for law in LAWS]
     assert isinstance(told[2], TooManyLaws)
     assert not isinstance(host.ask("bob@a", Adopt(LAWS[1])), Exception)
+
+
+def test_tuples_that_a_law_rules_on_in_one_call() -> None:
+    host = Shared(batch_rows=3)
+    host.ask("ann@a", Adopt(LAWS[0]))
+    host.ask("ann@a", Open("ruled", LAWS[0]))
+    rows = tuple([("job", n) for n in range(4)])
+    refused = host.ask("ann@a", OutMany("ruled", rows))
+    assert isinstance(refused, TooManyRulings)
+    assert refused.code == "limits.rows"
+    assert host.ask("ann@a", OutMany("ruled", rows[:3])) is None
+    assert host.ask("ann@a", OutMany("jobs", rows)) is None
 
 
 def test_receivers_of_a_message() -> None:
