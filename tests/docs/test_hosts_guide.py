@@ -19,6 +19,7 @@ from nomospace.node.metrics import KNOWN
 from nomospace.protocols import pace
 from nomospace.wire.admin import TAIL_MAX
 from nomospace.wire.frames import FRAME_BYTES_MAX, PARCEL_BYTES_MAX
+from nomospace.wire.framing import STRANGER_BYTES_MAX
 from nomospace.wire.talk import WINDOW
 from tests.docs.pages import blocks
 from tests.repo.rooms import ROOT
@@ -29,8 +30,15 @@ SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
 FILES = {block.file: block.text for block in blocks(PAGE) if block.language == "toml"}
 LIMITS = {
     "connections to a port": Limits().connections_max,
-    "of them from one address": Limits().per_address_max,
+    "connections from one address": Limits().per_address_max,
+    "strangers: connections that have not said who they are": Limits().strangers_max,
+    "of them from one address": Limits().strangers_per_address_max,
+    "of them that are heard at once; others wait": Limits().proving_max,
+    "of these from one address": Limits().proving_per_address_max,
+    "bytes that a stranger may send": STRANGER_BYTES_MAX,
+    "that all of them may send": STRANGER_BYTES_MAX * Limits().proving_max,
     "seconds for a stranger to say it": int(Limits().stranger_s),
+    "seconds for it while others wait": int(Limits().hurry_s),
     "clients of a host": clients.CLIENTS_MAX,
     "sessions of a host": sessions.SESSIONS_MAX,
     "seconds that a session waits for its client": sessions.GRACE_US // 1_000_000,

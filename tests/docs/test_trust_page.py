@@ -15,6 +15,7 @@ SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
 MODULES = (
     "authority",
     "certificates",
+    "channels",
     "keys",
     "presented",
     "proof",
