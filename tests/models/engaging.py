@@ -225,7 +225,7 @@ class Node:
             return
         for peer in list(self.sending):
             self.do(self.core.relay(peer, ("exchange", exchange.view.id)))
-        self.later(AGAIN, lambda: self.send() if self.exchange is exchange else None)
+        self.later(self.world.again, lambda: self.send() if self.exchange is exchange else None)
 
     def receive(self, src: str, body: Any) -> None:
         kind, view_id = body
@@ -268,6 +268,7 @@ class World:
         self.loss = 0.0
         self.repeats = 0.0
         self.delay_max = 30_000
+        self.again = AGAIN
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._count = 0
         self.nodes = {name: Node(name, self) for name in names}

@@ -3,23 +3,27 @@
 The worlds of `engaging`, with hosts by the thousand: a mesh of random links, a star, a ring, and
 two halves that were groups before and merge. All start within a second. `python -m
 tests.models.many --hosts 1000` tells frames, bytes, time in the world and time of the processor.
+With `--whole` they are whole hosts, as programs have them, each with an agent that shares a space.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from time import process_time
 from typing import Any
 
 import msgspec
 
+from nomospace.node import Host, Network
 from nomospace.protocols import Transmit
 from nomospace.protocols.messages import Relay
+from nomospace.testing.loop import run
 from tests.models.engaging import SECOND, World
 
 LINKS_EACH = 4
@@ -83,6 +87,7 @@ class Many(World):
     def __init__(self, names: list[str], rng: Random) -> None:
         super().__init__(names, rng)
         self.cost = Cost(len(names))
+        self.again = 10 * SECOND  # ways are long, and nothing gets lost
         self.near: dict[str, list[str]] = {name: [] for name in names}
         self._sizes: dict[int, tuple[Any, int]] = {}
 
@@ -170,6 +175,70 @@ def meet(shape: str, count: int, seed: int = 0, *, loss: float = 0.0) -> Cost:
     return cost
 
 
+class Counted(Network):
+    """A network that counts what goes over its links."""
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__(delay=0.015)
+        self._cost = cost
+        self._near: dict[str, int] = {}
+
+    def connect(self, a: str, b: str, **how: Any) -> None:
+        super().connect(a, b, **how)
+        self._cost.links += 1
+        for name in (a, b):
+            self._near[name] = self._near.get(name, 0) + 1
+
+    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+        what = frame.body if isinstance(frame, Relay) else frame
+        kind = type(what).__name__
+        sent = 1 if to is not None else self._near.get(sender, 0)
+        self._cost.frames[kind] = self._cost.frames.get(kind, 0) + sent
+        super().transmit(sender, to, frame)
+
+
+def meet_whole(shape: str, count: int, seed: int = 0) -> Cost:
+    """The same with whole hosts, until all are in one group, for which an agent of each waits."""
+    rng = Random(seed)
+    names = names_of(count, rng)
+    cost = Cost(count, views=1)
+    net = Counted(cost)
+    half = count // 2
+    parts = [names[:half], names[half:]] if shape == "halves" else [names]
+    for part in parts:
+        drawn = SHAPES.get(shape, mesh)(part, rng)
+        for a, b in dict.fromkeys((min(pair), max(pair)) for pair in drawn):
+            if a != b:
+                net.connect(a, b)
+
+    async def one_group(hosts: list[Host], size: int) -> None:
+        while any(len(host.view.members) < size for host in hosts):
+            await asyncio.sleep(0.1)
+
+    async def program() -> None:
+        loop = asyncio.get_running_loop()
+        hosts = [Host(name, network=net) for name in names]
+        begun, start = process_time(), loop.time()
+        for host in hosts:
+            await host.start()
+            await (await host.agent("ann")).space("jobs", shared=True)
+        if shape == "halves":
+            await one_group(hosts, half)
+            await asyncio.sleep(5)
+            cost.frames.clear()
+            begun, start = process_time(), loop.time()
+            net.connect(names[0], names[-1])
+        await one_group(hosts, count)
+        cost.world_s, cost.processor_s = loop.time() - start, process_time() - begun
+        met.append(replace(cost, frames=dict(cost.frames)))
+        for host in hosts:
+            await host.close()
+
+    met: list[Cost] = []
+    run(program())
+    return met[0]
+
+
 def _apart(world: Many, names: list[str]) -> bool:
     """Whether the halves are not one group each."""
     half = len(names) // 2
@@ -191,13 +260,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("shapes", nargs="*", default=["mesh", "star", "ring", "halves"])
     given = parser.parse_args()
     print(
         f"{'':7} hosts  links    frames  a link      bytes  views  frozen s  world s  processor s"
     )
     for shape in given.shapes:
-        cost = meet(shape, given.hosts, given.seed)
+        cost = (meet_whole if given.whole else meet)(shape, given.hosts, given.seed)
         print(
             f"{shape:7} {cost.hosts:5} {cost.links:6} {cost.total:9,} "
             f"{cost.total / cost.links:7.0f} {cost.bytes / 1e6:7,.0f} MB {cost.views:6} "

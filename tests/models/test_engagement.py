@@ -11,7 +11,7 @@ import pytest
 from nomospace.protocols import Effect, Moved, Pace, Position
 from nomospace.protocols.pace import USUAL
 from tests.models.engaging import SECOND, Crash, Node, World, play
-from tests.models.many import meet
+from tests.models.many import meet, meet_whole
 
 WORLDS = 140
 MERGE_AT = 8 * SECOND
@@ -175,3 +175,11 @@ def test_many_that_meet_at_once_are_one_group_and_work_grows_as_their_links(shap
 
 def test_many_are_one_group_although_frames_are_lost() -> None:
     assert meet("mesh", 60, loss=0.1).views <= 4
+
+
+@pytest.mark.parametrize(("shape", "count"), [("full", 32), ("mesh", 40), ("halves", 40)])
+def test_whole_hosts_by_the_dozen_are_one_group(shape: str, count: int) -> None:
+    """None of them has tuples for another, so nothing but the directory passes among them."""
+    cost = meet_whole(shape, count)
+    assert "Data" not in cost.frames
+    assert cost.world_s < 10

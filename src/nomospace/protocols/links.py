@@ -19,7 +19,8 @@ Work is paced by its size, so that a meeting of many does not drown in its own n
 come while a host has just passed others on wait for the next frame, and the graph is drawn anew
 after a pause that grows with it. A host that knows `FEW` others or less waits for neither.
 
-Bounds. A neighbour that falls silent is unlisted after its loss. A change is known `d` links away
+Bounds. A neighbour that falls silent is unlisted after its loss, or a heartbeat later if it was
+this host that did not get to run. A change is known `d` links away
 after `d` delays, or with lost frames `d` heartbeats for each loss in a row. A host keeps at most
 `HOSTS_MAX` adverts; in a larger group newcomers are not seen. Adverts of hosts that are out of
 reach are forgotten after `FORGET`. At most `HOSTS_MAX` neighbours are heard.
@@ -52,10 +53,14 @@ HOPS_SPARE: Final = 4
 """A relayed body may take this many hops more than there are members, while ways change."""
 FLOOD_US: Final = 20_000
 """The least pause between two floods of a host that knows many."""
-NAME_US: Final = 1
-"""How much longer it is for each name that was passed on, up to a quarter of a heartbeat."""
+FRAME_US: Final = 4_000
+"""How much time a host takes for each frame of a flood, before it sends more than `BURST`."""
+BURST: Final = 32
+"""So many frames of floods go out at once; half a heartbeat is the longest pause."""
 DRAW_US: Final = 500
-"""The pause between two drawings of the graph, for each host in it past the first `FEW`."""
+"""The pause between two drawings of the graph, for each host past the first `FEW`."""
+EDGE_US: Final = 50
+"""What each link of each of those adds to it."""
 _MASK: Final = (1 << 63) - 1
 
 
@@ -100,10 +105,12 @@ class Links:
     """
 
     __slots__ = (
+        "_asked_at",
         "_beat",
         "_digest",
         "_draw_at",
         "_flood_at",
+        "_flooded_until",
         "_heard",
         "_hello_at",
         "_news",
@@ -111,6 +118,7 @@ class Links:
         "_relinked",
         "_silent_at",
         "_stale",
+        "_ticked_at",
         "_unreached",
         "_vector",
         "_ways",
@@ -158,8 +166,11 @@ class Links:
         self._silent_at = now + LOSS_MAX
         self._relinked = False
         self._news: dict[str, str] = {}  # whose advert must be passed on, and who said it
-        self._news_at = now
+        self._news_at = now - pace.settle
+        self._asked_at = now - pace.settle
         self._flood_at = now
+        self._flooded_until = now
+        self._ticked_at = now
         self._stale = False
         self._draw_at = now
 
@@ -200,13 +211,15 @@ class Links:
     def _would_ask(self, one: Neighbour, now: int) -> bool:
         """Whether it is time to say what is known, to one who knows something else.
 
-        While news still comes, differences mostly mend themselves.
+        While news still comes, differences mostly mend themselves; and one answer mends many.
         """
-        return one.linked and (
-            len(self.adverts) <= FEW
-            or now >= self._news_at + self.pace.settle
-            or now >= one.asked_at + self.pace.loss
-        )
+        if self._knows_few() or not one.linked:
+            return one.linked
+        quiet_at = min(self._news_at + self.pace.settle, one.asked_at + self.pace.loss)
+        return now >= max(quiet_at, self._asked_at + self.pace.settle)
+
+    def _knows_few(self) -> bool:
+        return len(self.adverts) <= FEW and len(self.neighbours) <= FEW
 
     def _take_in(self, name: str, hello: Hello, now: int, effects: list[Effect]) -> bool:
         if name == self.host or hello.host != name:
@@ -231,9 +244,9 @@ class Links:
         changed = self._judge(one)
         if first or changed:  # it need not wait for the next heartbeat to know
             effects.append(Transmit(name, self._hello()))
-        joined = self._link(one)
-        if hello.digest != self._digest and (joined or self._would_ask(one, now)):
-            one.asked_at = now
+        self._link(one)
+        if hello.digest != self._digest and self._would_ask(one, now):
+            self._asked_at = one.asked_at = now
             effects.append(Transmit(name, Known(self._known())))
         self._spread(now, effects)
         return True
@@ -247,14 +260,11 @@ class Links:
         self._heard = None
         return True
 
-    def _link(self, one: Neighbour) -> bool:
-        """Take up or give up a link, as both ends would have it; whether it was taken up."""
+    def _link(self, one: Neighbour) -> None:
+        """Take up or give up a link, as both ends would have it."""
         linked = one.accepted and one.hears_me
-        if linked is one.linked:
-            return False
+        self._relinked |= linked is not one.linked
         one.linked = linked
-        self._relinked = True
-        return linked
 
     def announce(self, willing: bool, now: int, effects: list[Effect]) -> None:
         """Take up links from now on, or give up all there are."""
@@ -368,54 +378,72 @@ class Links:
         if (self._relinked or self._news) and now >= self._flood_at:
             if self._relinked:
                 self._advertise(self.adverts[self.host].view, now)
-            self._flood_at = now + self._flood(effects)
+            self._flood_at = self._rest_after(self._flood(effects), now)
         if self._stale and now >= self._draw_at:
-            self._draw()
-            self._draw_at = now + DRAW_US * max(len(self.adverts) - FEW, 0)
+            self._draw_at = now + self._draw()
 
     def _flood(self, effects: list[Effect]) -> int:
-        """Tell every link the news that it is not told by others; the pause until the next."""
+        """Tell every link the news that it is not told by others; how many frames it took.
+
+        Whoever an advert is about tells it to all its links, and whoever brought it to all others.
+        """
         adverts = self.adverts
-        news: list[tuple[Advert, str, Collection[str]]] = []
-        near: dict[str, Collection[str]] = {"": ()}
+        news: list[tuple[Advert, Collection[str]]] = []
+        near: dict[str, Collection[str]] = {}
         for host, source in self._news.items():
-            if source not in near:
-                near[source] = frozenset(adverts[source].neighbours) if source in adverts else ()
-            news.append((adverts[host], source, near[source]))
+            spared: Collection[str] = ()
+            if source:
+                if source not in near:
+                    known = adverts.get(source)
+                    near[source] = {source, *(known.neighbours if known is not None else ())}
+                spared = near[source]
+            news.append((adverts[host], spared))
         self._news.clear()
-        names = 0
+        frames = 0
         for name, one in self.neighbours.items():
             if one.linked:
                 told = [
                     advert
-                    for advert, source, spared in news
-                    if name != source and name not in spared and name != advert.host
+                    for advert, spared in news
+                    if not spared or (name not in spared and name not in advert.neighbours)
                 ]
-                names += self._tell(name, told, effects)
-        if len(adverts) <= FEW:
-            return 0
-        return min(FLOOD_US + names * NAME_US, self.pace.heartbeat // 4)
+                frames += self._tell(name, told, effects)
+        return frames
+
+    def _rest_after(self, frames: int, now: int) -> int:
+        """When a host that has sent so many frames of a flood may begin the next."""
+        soon = now if self._knows_few() else now + FLOOD_US
+        self._flooded_until = max(self._flooded_until, now) + frames * FRAME_US
+        rested = max(soon, self._flooded_until - BURST * FRAME_US)
+        return min(rested, now + self.pace.heartbeat // 2)
 
     def _tell(self, name: str, told: list[Advert], effects: list[Effect]) -> int:
-        """Send adverts, in as many frames as it takes; how many names are in them."""
-        effects += [
+        """Send adverts, in as many frames as it takes."""
+        frames = [
             Transmit(name, Adverts(tuple(told[at : at + ADVERTS_MAX])))
             for at in range(0, len(told), ADVERTS_MAX)
         ]
-        return sum([len(advert.neighbours) for advert in told]) + len(told)
+        effects += frames
+        return len(frames)
 
     # -- the graph -------------------------------------------------------------------------
 
-    def _draw(self) -> None:
-        """Find the component and the ways through it, breadth first and by name."""
+    def _draw(self) -> int:
+        """Find the component and the ways through it, breadth first and by name.
+
+        The pause until it may be drawn again.
+        """
         adverts = self.adverts
         ways: dict[str, str] = {}
         level = [self.host]
+        edges = 0
         while level:
             further = []
             for host in level:
                 way = ways.get(host)
-                for name in adverts[host].neighbours:
+                near = adverts[host].neighbours
+                edges += len(near)
+                for name in near:
                     if name in ways or name == self.host:
                         continue
                     other = adverts.get(name)
@@ -430,6 +458,8 @@ class Links:
         marks = [_mark(name, adverts[name].version) for name in component]
         self._digest = sum(marks) & _MASK
         self._stale = False
+        more = max(len(adverts) - FEW, 0)
+        return more * DRAW_US + (edges * EDGE_US if more else 0)
 
     def tree(self) -> tuple[tuple[int, ...], int]:
         """For each member of the component the place of its parent in it, and how deep that goes.
@@ -498,12 +528,9 @@ class Links:
 
     def tick(self, now: int, effects: list[Effect]) -> None:
         """Let go of who fell silent, say hello when it is time, and do what waited."""
+        stood, self._ticked_at = now - self._ticked_at, now
         if now >= self._silent_at:
-            for name in [n for n, one in self.neighbours.items() if one.at + one.loss <= now]:
-                self._relinked |= self.neighbours.pop(name).linked
-                self._heard = None
-            ends = [one.at + one.loss for one in self.neighbours.values()]
-            self._silent_at = min(ends, default=now + LOSS_MAX)
+            self._let_go(now, stood > 2 * self.pace.heartbeat)
         if self._hello_at <= now:
             self._hello_at = now + self.pace.heartbeat
             effects.append(Transmit(None, self._hello()))
@@ -511,6 +538,18 @@ class Links:
             for name in [n for n, since in self._unreached.items() if since + FORGET <= now]:
                 self._drop(name)
         self._spread(now, effects)
+
+    def _let_go(self, now: int, stood: bool) -> None:
+        """Drop those who fell silent; unless this host itself stood, and has yet to hear them."""
+        silent = [name for name, one in self.neighbours.items() if one.at + one.loss <= now]
+        if silent and stood:
+            self._silent_at = now + self.pace.heartbeat
+            return
+        for name in silent:
+            self._relinked |= self.neighbours.pop(name).linked
+            self._heard = None
+        ends = [one.at + one.loss for one in self.neighbours.values()]
+        self._silent_at = min(ends, default=now + LOSS_MAX)
 
     def deadline(self) -> int:
         """When `tick` is next wanted; there is always a next hello."""

@@ -5,6 +5,7 @@ import pytest
 from nomospace.protocols.events import Effect, Transmit
 from nomospace.protocols.links import (
     ADVERTS_MAX,
+    BURST,
     DRAW_US,
     FLOOD_US,
     FORGET,
@@ -217,15 +218,37 @@ def test_among_many_news_waits_for_the_next_flood_and_goes_in_one_frame() -> Non
     adverts(links, "bob", *[says(name) for name in names])
     first, second, third = (says(name, version=6) for name in names[:3])
     assert adverts(links, "bob", first, now=5) == []
-    assert adverts(links, "bob", second, now=FLOOD_US) == []
-    at = links.deadline()
-    assert FLOOD_US < at <= HEARTBEAT // 4
+    assert adverts(links, "bob", second, now=FLOOD_US - 1) == []
+    assert links.deadline() == FLOOD_US
     effects: list[Effect] = []
-    links.tick(at, effects)
+    links.tick(FLOOD_US, effects)
     assert effects == [Transmit("cat", Adverts((first, second)))]
     assert adverts(links, "bob", third, now=HEARTBEAT // 2) == [
         Transmit("cat", Adverts((third,)))
     ], "what comes in a quiet time goes on at once"
+
+
+def test_who_has_many_links_rests_after_a_flood() -> None:
+    """A quarter of a heartbeat at most, and never among a few."""
+    links = start()
+    for number in range(2 * BURST):
+        hello(links, f"n{number:03}")
+    hello(links, "new")
+    rest = links.deadline()
+    assert 0 < rest <= HEARTBEAT // 4
+    assert len(listed(links)) < 2 * BURST
+    links.tick(rest, [])
+    assert len(listed(links)) == 2 * BURST + 1
+
+
+def test_who_stood_still_itself_hears_the_others_before_it_takes_them_for_gone() -> None:
+    links = start()
+    hello(links, now=100)
+    links.tick(LOSS + 100, [])
+    assert listed(links) == ("bob",)
+    assert links.deadline() <= LOSS + 100 + HEARTBEAT
+    links.tick(LOSS + 100 + HEARTBEAT, [])
+    assert listed(links) == ()
 
 
 def test_the_graph_of_many_is_drawn_after_a_pause() -> None:
