@@ -224,8 +224,8 @@ SPACES: Final = (
     Mutant(
         "a view is installed before all have met",
         GROUP,
-        "if all(self._met.get(peer) == view.id for peer in self._awaited):",
-        "if any(self._met.get(peer) == view.id for peer in self._awaited) or not self._awaited:",
+        "if self._joining is not None and not self._awaited:",
+        "if self._joining is not None:",
         FEDERATION,
     ),
     Mutant(
@@ -245,10 +245,10 @@ SPACES: Final = (
     Mutant(
         "transfers under way are not sent again when hosts meet",
         GROUP,
-        """                self._streams.open(peer, view.id)
-                self.retell(peer)
+        """            self.retell(peer)
+            if mine.has_for(peer, entries[peer]):
 """,
-        """                self._streams.open(peer, view.id)
+        """            if mine.has_for(peer, entries[peer]):
 """,
         FEDERATION,
     ),
@@ -276,7 +276,7 @@ SPACES: Final = (
     Mutant(
         "peers are not told who comes and goes",
         GROUP,
-        """        for peer in self._streams.sessions():
+        """        for peer in self._streams:
             self.tell(peer, news)
 """,
         "",

@@ -12,8 +12,7 @@ leaders that die), along a tree of shortest ways that the leader draws:
    views. Each exchanges with the peers that come from another view than itself, and goes on
    (`Installed`) when all of that has come.
 
-Each step is acknowledged by the next host in the tree (`Got`) and sent again until it is.
-
+Each step is sent again until the next host in the tree has said that it has it (`Got`).
 A proposal is superseded by a greater id at any time before it is installed. Nobody is ever made
 to go back: a view that was committed and then superseded was never seen by the agents of the host
 that did not install it, and its next `Ready` still names the view that they saw last. Those who
@@ -399,6 +398,7 @@ class Engagement:
         if joining is None or joining.id != view_id or not self._move(Cause.EXCHANGED):
             return
         assert self._round is not None
+        self._run_a_little(now)
         self.view = joining
         self._origin = (*view_id, self._round.life)
         self._joining = None
@@ -408,14 +408,17 @@ class Engagement:
     def _thaw(self, cause: Cause, now: int, effects: list[Effect]) -> None:
         """Go on in the old view, and let those below know that nothing will come from here."""
         if self._move(cause):
-            # Whatever was held goes on before this host stops itself again.
-            self._pause_until = max(self._pause_until, now + self._pace.settle)
+            self._run_a_little(now)
             self._joining = None
             round, self._round = self._round, None
             if round is not None and round.commit is None:
                 for child in round.children:
                     self._say(child, Abort(round.id), effects)
             effects.append(Thaw(self.promised))
+
+    def _run_a_little(self, now: int) -> None:
+        """Whatever was held goes on before this host stops itself again."""
+        self._pause_until = max(self._pause_until, now + self._pace.settle)
 
     def _press_again(self, round: Round, wait: int, now: int) -> None:
         round.wait = wait
@@ -462,8 +465,7 @@ class Engagement:
         self._number = max(self._number, self.promised[0], *[one.view[0] for one in adverts]) + 1
         self._restless_since = None
         parents, hops = self._links.tree()
-        id = (self._number, self.host)
-        prepare = Prepare(id, self._life, self._component, parents, hops)
+        prepare = Prepare((self._number, self.host), self._life, self._component, parents, hops)
         self._prepare(self.host, prepare, now, effects)
 
     def _give_up(self, now: int, effects: list[Effect]) -> None:
@@ -584,8 +586,7 @@ class Engagement:
             round.broken = not all(self.reaches(host) for host in round.members)
 
     def _frozen_until(self) -> int:
-        assert self._round is not None
-        room = self._round.room
+        room = self._round.room if self._round is not None else 0
         until = self._frozen_at + self._pace.frozen_max + 6 * room
         if self.phase is PREPARED:
             return min(until, self._prepared_at + self._pace.prepared_max + 2 * room)
