@@ -183,10 +183,10 @@ class Counted(Network):
         self._cost = cost
         self._near: dict[str, int] = {}
 
-    def connect(self, a: str, b: str, **how: Any) -> None:
-        super().connect(a, b, **how)
+    def connect(self, a: object, b: object) -> None:
+        super().connect(a, b)
         self._cost.links += 1
-        for name in (a, b):
+        for name in (str(a), str(b)):
             self._near[name] = self._near.get(name, 0) + 1
 
     def transmit(self, sender: str, to: str | None, frame: Any) -> None:
