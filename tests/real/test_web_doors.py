@@ -154,6 +154,8 @@ def test_another_user_of_the_machine(
         async with connect(f"nomos+plain://{plain.address}") as own:
             await own.ask(Agents())
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        async with connect(f"nomos+plain://{plain.address}", token=plain.said["token"]) as told:
+            await told.ask(Agents())  # who was given the token
         for token in ("", "guess"):
             async with connect(f"nomos+plain://{plain.address}", token=token) as far:
                 with pytest.raises(NotLetIn):

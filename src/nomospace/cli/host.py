@@ -124,6 +124,8 @@ def run(
                 "url": f"{scheme}://{address}",
                 "life": server.host.life,
             }
+            if server.own.token:  # for programs of its user this is found by itself
+                line["token"] = server.own.token
             if server.services is not None:
                 line["http"] = server.services.url
             if server.served is not None:

@@ -45,6 +45,8 @@ LOCAL: Final = "nomos+plain://127.0.0.1:7420"
 """The host that is spoken with where none is named."""
 AGENT: Final = "cli"
 """Whom commands speak for on a host without certificates, where `--as` names nobody."""
+TOKENS_BEGIN: Final = "ns1."
+"""How tokens begin that `nomospace trust issue token` makes; an insecure host's own does not."""
 TIMEOUT_S: Final = 10.0
 URLS: Final = "nomos://machine:port, or nomos+plain:// for one without certificates."
 
@@ -111,7 +113,7 @@ class Remote:
         from nomospace.client.dialling import Url
         from nomospace.client.remote import connect
 
-        if self.token and not Url(self.url).secure:
+        if self.token.startswith(TOKENS_BEGIN) and not Url(self.url).secure:
             why = (
                 f"{self.url} is not encrypted, and a token must not be shown there; leave it "
                 "away (is NOMOSPACE_TOKEN set?), or use nomos://…"
@@ -147,7 +149,8 @@ class Remote:
         """Whom to speak for: the one named, the bearer, or on an open host one of our own."""
         if name:
             return name
-        return None if self.token or self.identity else AGENT
+        proved = self.identity or self.token.startswith(TOKENS_BEGIN)
+        return None if proved else AGENT
 
 
 def _report(report: Report) -> None:
