@@ -232,7 +232,6 @@ def test_strangers_that_send_without_end(ward: Ward) -> None:
     """`python -m tests.real.strangers --connections 256` is the long form of this."""
     outcome = play(fill(ward.host, ward.trust, STRANGERS, seconds=STRANGERS_S))
     most = STRANGERS * (STRANGER_BYTES_MAX + TLS_BYTES)
-    assert outcome.sent > most, "they have tried"
     assert outcome.rss_most - outcome.rss_before < most + SLACK_BYTES
     play(ward.host.noted("bad-frame", "over the limit of 65,536"))
 
