@@ -39,7 +39,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, Stop, Units, spend
 from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
-from nomospace.terms import TERM_DEPTH_MAX, Compound, Term, oversize
+from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
 from nomospace.terms.values import weight
 
 HISTORY_MAX: Final = 256
@@ -283,7 +283,8 @@ class Membership:
                     delta.append(outcome[2])
                     self._pass_on(operations, effects, units)
                 elif operations:
-                    check_ruling(operations, law.growing)
+                    if len(operations) != 1 or not passes_on(operations[0], event):
+                        check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects, units)
         except Stop as stop:
             self._revert(delta)
@@ -546,7 +547,7 @@ _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 
 def check_copies(message: Term, to: tuple[Term, ...]) -> None:
     """Raise `Stop` for a message that would be too much for all its receivers together."""
-    if len(to) > 1 and len(to) * weight(message) > COPIES_BYTES_MAX:
+    if len(to) * TERM_BYTES_MAX > COPIES_BYTES_MAX and len(to) * weight(message) > COPIES_BYTES_MAX:
         raise Stop("tooLarge")
 
 
@@ -571,6 +572,14 @@ def check_ruling(operations: tuple[Term, ...], growing: bool) -> None:
         pass
     if oversize(operations) is not None:
         raise Stop("tooLarge")
+
+
+def passes_on(operation: Term, event: Event) -> bool:
+    """Whether an operation is about the event's very message: it is no larger than the event."""
+    if operation.__class__ is not Compound or len(event.args) != 3:
+        return False
+    args = operation.args
+    return len(args) == 3 and args[1] is event.args[1] and args[2] is event.args[2]
 
 
 def first_state(

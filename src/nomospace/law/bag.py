@@ -17,7 +17,7 @@ import msgspec
 
 from nomospace.law.budget import Units, bulk, spend
 from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
-from nomospace.terms.values import Var
+from nomospace.terms.values import PARTIAL, UNBOUND, Var
 
 INDEX_FROM: Final = 12
 """Buckets up to this many terms are walked; larger ones are indexed when sensed."""
@@ -172,6 +172,45 @@ def key_of(term: Term) -> str:
     return f"#{term.__class__.__name__}"
 
 
+def _has_variable(parts: tuple[Term, ...]) -> bool:
+    for part in parts:
+        if part.__class__ is Var:
+            return True
+    return False
+
+
+_Form: TypeAlias = tuple[str, int] | None
+
+
+def _forms(parts: tuple[Term, ...]) -> list[_Form] | None:
+    """The functors of patterns that ask for nothing else: `_`, or `med(_)`. `None` for others."""
+    seen: set[int] = set()
+    forms: list[_Form] = []
+    for part in parts:
+        if part.__class__ is Var:
+            holes: tuple[Term, ...] = (part,)
+            forms.append(None)
+        elif part.__class__ is Compound and part.name != PARTIAL:
+            holes = part.args
+            forms.append((part.name, len(holes)))
+        else:
+            return None
+        for hole in holes:
+            if hole.__class__ is not Var or hole.ref is not UNBOUND or id(hole) in seen:
+                return None
+            seen.add(id(hole))
+    return forms
+
+
+def _have_forms(parts: tuple[Term, ...], forms: list[_Form]) -> bool:
+    for part, form in zip(parts, forms, strict=True):
+        if form is not None and (
+            part.__class__ is not Compound or part.name != form[0] or len(part.args) != form[1]
+        ):
+            return False
+    return True
+
+
 class Bag:
     """An ordered bag. `places` given out never repeat, so a change can be told and taken back."""
 
@@ -318,30 +357,41 @@ class Bag:
                 if same(pattern, term) if ground else match(pattern, term):
                     yield place, term
             return
-        spend(units, bulk(pattern) // 4)
         bound: list[int] = []
         keys: list[Key] = []
         holed: list[int] = []
+        size = 0
         for position, part in enumerate(pattern.args):
+            if part.__class__ is Var or (part.__class__ is Compound and _has_variable(part.args)):
+                holed.append(position)
+                continue
             try:
-                keys.append(index_key(part))
-                bound.append(position)
+                key = index_key(part)
             except _Holed:
                 holed.append(position)
+                continue
+            size += len(key)
+            keys.append(key)
+            bound.append(position)
+        spend(units, size // 64)
         positions, key = tuple(bound), keys[0] if len(keys) == 1 else tuple(keys)
         found: dict[int, Term] = bucket
         if bound and len(bucket) > INDEX_FROM:
             found = bucket.under(positions, key)
         rest = tuple([pattern.args[position] for position in holed])
-        price = 1 + 4 * bulk(rest) if holed else 1
+        forms = _forms(rest)
+        price = 1 if forms is not None else 1 + 4 * bulk(rest)
         for place, term in found.items():
             spend(units, price)
             if found is bucket and bound:
-                spend(units, bulk(term) // 4)
-                if _key(term, positions) != key:
+                other = _key(term, positions)
+                spend(units, (sum(map(len, other)) if len(bound) > 1 else len(other)) // 64)
+                if other != key:
                     continue
-            if holed and not match(rest, tuple([term.args[position] for position in holed])):
-                continue
+            if holed:
+                parts = tuple([term.args[position] for position in holed])
+                if not (match(rest, parts) if forms is None else _have_forms(parts, forms)):
+                    continue
             yield place, term
 
     def copy(self) -> Bag:

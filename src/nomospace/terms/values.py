@@ -214,7 +214,16 @@ def weigh(a: Term, b: Term) -> tuple[bool, int]:
             if kind is Compound:
                 if left.name != right.name:
                     return False, work
-                pending.append((left.args, right.args))
+                parts, others = left.args, right.args
+                if len(parts) == 1 == len(others):  # the commonest, told apart without a round
+                    left, right = parts[0], others[0]
+                    kind = left.__class__
+                    if kind is not Compound and kind is not tuple:
+                        work += 1
+                        if left is not right and (kind is not right.__class__ or left != right):
+                            return False, work
+                        continue
+                pending.append((parts, others))
             elif kind is tuple:
                 pending.append((left, right))
             elif left != right:

@@ -53,7 +53,7 @@ def read_recorded(body: bytes) -> Recorded:
     """
     try:
         if body[0] == RECORD_VERSION:
-            recorded: Recorded = _read(memoryview(body)[1:])
+            recorded: Recorded = _read(body[1:] if len(body) < 4_096 else memoryview(body)[1:])
             return recorded
     except (ValueError, IndexError, RecursionError):  # damage, or a term that is deep
         pass
