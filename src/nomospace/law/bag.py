@@ -19,7 +19,7 @@ from nomospace.law.budget import Units, bulk, spend
 from nomospace.terms import Compound, Term, encode, is_ground, match, oversize, same
 from nomospace.terms.values import PARTIAL, UNBOUND, Var
 
-INDEX_FROM: Final = 12
+INDEX_FROM: Final = 6
 """Buckets up to this many terms are walked; larger ones are indexed when sensed."""
 
 _KEYS: dict[tuple[str, int], str] = {}
@@ -170,13 +170,6 @@ def key_of(term: Term) -> str:
     if term.__class__ is str:
         return f"{term}/0"
     return f"#{term.__class__.__name__}"
-
-
-def _has_variable(parts: tuple[Term, ...]) -> bool:
-    for part in parts:
-        if part.__class__ is Var:
-            return True
-    return False
 
 
 _Form: TypeAlias = tuple[str, int] | None
@@ -362,7 +355,9 @@ class Bag:
         holed: list[int] = []
         size = 0
         for position, part in enumerate(pattern.args):
-            if part.__class__ is Var or (part.__class__ is Compound and _has_variable(part.args)):
+            if part.__class__ is Var or (
+                part.__class__ is Compound and Var in map(type, part.args)
+            ):
                 holed.append(position)
                 continue
             try:

@@ -124,7 +124,10 @@ class CompiledLaw:
 
         Raises `Stop` when the evaluation goes past a bound or an operation cannot be.
         """
-        outcome: Outcome = self._run(self.rulers, event, home, args, state, obligations, now, units)
+        ruler = self.rulers.get(event)
+        if ruler is None:
+            return None
+        outcome: Outcome = self._run(ruler, event, home, args, state, obligations, now, units)
         return outcome
 
     def act(
@@ -144,7 +147,18 @@ class CompiledLaw:
         actors = self._actors
         if actors is None:
             actors = self.actors
-        return self._run(actors, event, home, args, state, obligations, now, units)
+        ruler = actors.get(event)
+        if ruler is None:
+            return None
+        if self._recursive or len(args) != 3:
+            return self._run(ruler, event, home, args, state, obligations, now, units)
+        x, y, z = args
+        spent = units[0]
+        try:
+            return ruler(home, x, y, z, state, obligations, now, units)
+        except Retreat:
+            units[0] = spent
+            return self._retreat(event, home, args, state, obligations, now, units)
 
     @property
     def actors(self) -> dict[str, Ruler]:
@@ -162,7 +176,7 @@ class CompiledLaw:
 
     def _run(
         self,
-        rulers: dict[str, Ruler],
+        ruler: Ruler,
         event: str,
         home: str,
         args: tuple[Term, ...],
@@ -171,9 +185,6 @@ class CompiledLaw:
         now: int,
         units: Units,
     ) -> Any:
-        ruler = rulers.get(event)
-        if ruler is None:
-            return None
         if len(args) == 3:
             x, y, z = args
         else:
@@ -185,14 +196,27 @@ class CompiledLaw:
             with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
-            self.retreats += 1
             units[0] = spent
-            return self.interpreter.rule(
-                event, home, args, state, obligations, now, units, rate=INTERPRETED
-            )
+            return self._retreat(event, home, args, state, obligations, now, units)
         if outcome is BUDGET:
             raise Stop("budget")
         return outcome
+
+    def _retreat(
+        self,
+        event: str,
+        home: str,
+        args: tuple[Term, ...],
+        state: Bag,
+        obligations: Bag,
+        now: int,
+        units: Units,
+    ) -> Outcome:
+        """The ruling on an event that compiled code was not made for."""
+        self.retreats += 1
+        return self.interpreter.rule(
+            event, home, args, state, obligations, now, units, rate=INTERPRETED
+        )
 
     def _interpreted(self, index: int) -> Ruler:
         """A rule that the interpreter carries out, in the form of a compiled one."""

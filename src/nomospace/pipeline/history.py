@@ -270,16 +270,18 @@ class Replay:
 
     def _tell(self, member: Membership, recorded: Recorded, body: bytes) -> None:
         """An event from outside."""
-        self._later.clear()
+        if self._later:
+            self._later.clear()
         if member.ended:
             self._without(recorded, body, "ended")
             return
-        self._now = recorded.at
-        effects = member.rule_on(event_of(recorded), now=recorded.at, then=self._then(recorded))
+        self._now = at = recorded.at
+        then = self._then(recorded) if recorded.prices != PRICES else None
+        effects = member.rule_on(event_of(recorded), now=at, then=then)
         first = effects[0]
         assert isinstance(first, Record)
         self._compare(recorded, body, first.ruling)
-        if first.ruling.stopped is not None:
+        if len(effects) > 1 and first.ruling.stopped is not None:
             self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
 
     def _then(self, recorded: Recorded) -> Bounded | None:
