@@ -118,6 +118,10 @@ class Raw:
         assert frame[0] in (WELCOME, CHALLENGE), frame
         return frame
 
+    def skip(self, calls: int) -> None:
+        """So many calls were made in another way: the next number is that much higher."""
+        self._seq += calls
+
     async def call(self, request: Request, *, texts: bool = False) -> NomospaceError | None:
         """Make a call; the error it is answered with, if it is."""
         self._seq += 1

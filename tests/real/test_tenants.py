@@ -14,18 +14,29 @@ import msgspec
 import pytest
 
 from nomospace.client import own_tokens
-from nomospace.host.calls import Adopt, LawText, OntologyText, Open, OutMany, Share, Tell
+from nomospace.host.calls import (
+    TAKE_NOWAIT,
+    Adopt,
+    LawText,
+    OntologyText,
+    Open,
+    OutMany,
+    Seek,
+    Share,
+    Tell,
+)
 from nomospace.host.shares import TooManyReceivers
 from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
+from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
-from nomospace.wire.talk import ASK, FAILURE, OUT, CallTooWide, read_error
+from nomospace.wire.talk import ASK, FAILURE, OUT, CallTooWide, pack_ask, read_error
 from tests.real.hosts import RealHost, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady
@@ -140,7 +151,16 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
         async with tenant_of(host, "walter") as tenant, steady(host, None):
             assert await tenant.call(Open("rows")) is None
             assert await tenant.call(Share(("rows",), True)) is None
-            assert await tenant.call(OutMany("rows", rows)) is None
+            last = Seek("rows", TAKE_NOWAIT, Template.of(rows[-1]))
+            both = [pack_ask(3, 0, OutMany("rows", rows)), pack_ask(4, 0, last)]
+            tenant.send(join(both))  # in one piece: what follows a batch must wait for it
+            answers = [await tenant.frame() for _ in both]
+            assert [(frame[0] == FAILURE, frame[2]) for frame in answers] == [
+                (False, 3),
+                (False, 4),
+            ]
+            assert rows[-1][2] in repr(answers[1])
+            tenant.skip(2)
             refused = await tenant.call(OutMany("rows", rows * 3))
             assert isinstance(refused, CallTooWide)
 

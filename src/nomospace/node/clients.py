@@ -436,6 +436,9 @@ class ClientLink(asyncio.Protocol):
                 else:
                     self._asks(unpack_frame(frames[at]))
                 at += 1
+                if self._queue.held:  # a batch is being read, and what follows it waits
+                    self._queue.hold(frames[at:])
+                    break
         except PeerError as error:
             self.refuse("bad-frame", str(error))
         except Unready as early:

@@ -11,9 +11,11 @@ import math
 import os
 import pickle
 import resource
+import signal
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 LENGTH: Final = struct.Struct(">IB")
@@ -89,7 +91,9 @@ def main() -> None:
     """Work until there is nobody to work for."""
     jobs, results = sys.stdin.buffer, sys.stdout.buffer
     memory, cpu_s = int(sys.argv[1]), int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the host, which ends this one
+    with suppress(ValueError, OSError):  # not every system bounds addresses
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)  # who waits for a host goes first
     while head := jobs.read(4):
