@@ -28,6 +28,8 @@ TUPLES_MAX: Final = 200
 """How many tuples one question is asked over."""
 SET_MAX: Final = 4
 """How many tuples may answer together."""
+UNITS_MAX: Final = 4_000_000
+"""What one question may cost: about a second in a thread (`terms.budget`)."""
 ANSWERS_MAX: Final = 1_000
 ONTOLOGY_CHARS_MAX: Final = 200_000
 
@@ -84,7 +86,7 @@ def _matched(asked: MatchAsked) -> MatchAnswers:
         limit=ANSWERS_MAX,
     )
     lines = [json.dumps(one) for one in asked.tuples]
-    found = Matcher(question, Facts.of(read_facts(lines, "tuples"), ontology)).all()
+    found = Matcher(question, Facts.of(read_facts(lines, "tuples"), ontology)).all(UNITS_MAX)
     return MatchAnswers(
         answers=[one.to_data() for one in found.items],
         cut=found.cut,

@@ -33,6 +33,8 @@ CLASSES_MAX: Final = 1_000
 """How many classes are shown; `OntologyView.count` says how many there are."""
 TEXT_CHARS_MAX: Final = 200_000
 """The longest ontology, and the longest text of tuples."""
+UNITS_MAX: Final = 4_000_000
+"""What one question may cost: about a second in a thread (`terms.budget`)."""
 ANSWERS_MAX: Final = 100
 KnownOntology: TypeAlias = Ontology
 """An ontology that was read: pages keep it between questions, and look at its view."""
@@ -246,7 +248,7 @@ def played(ontology: Ontology, tuples: str, template: str, correlate: str = "aut
     facts = list(read_facts(tuples.split("\n"), "tuples"))
     if len(facts) > TUPLES_MAX:
         raise TooMuchToPlay(what="tuples", limit=TUPLES_MAX)
-    found = Matcher(question, Facts.of(facts, ontology)).all()
+    found = Matcher(question, Facts.of(facts, ontology)).all(UNITS_MAX)
     return PlayedView(
         tuple([_answer(one) for one in found.items]), found.cut, tuple(found.problems)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nomospace.host.calls import TAKING, WAITING, Seek
 from nomospace.host.effects import Found, Member
@@ -20,6 +20,12 @@ from nomospace.terms import Term
 
 if TYPE_CHECKING:
     from nomospace.host.looking import Look
+
+
+READ_MAX: Final = 20_000
+"""Tuples that one `read_all` gives: they are shown in one step."""
+TAKEN_MAX: Final = 5_000
+"""Tuples that one `take_all` takes: they leave in one step, all or none."""
 
 
 class Op:

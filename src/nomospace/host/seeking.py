@@ -28,6 +28,8 @@ from nomospace.host.holding import Interface, Resident
 from nomospace.host.index import Index
 from nomospace.host.looking import SETS_PRICE, Look
 from nomospace.host.operations import (
+    READ_MAX,
+    TAKEN_MAX,
     Op,
     agent_at,
     ask_of,
@@ -152,8 +154,7 @@ class Seeking:
             sets = self._gather(one, space, records)
         except Unfinished as cut:
             one.number = self._number()
-            self.open(one)
-            self._park(one, space, cut.search, records)
+            self._open_for(one, space, cut.search, records)
         else:
             self._answer(one, space, records, sets)
 
@@ -162,7 +163,8 @@ class Seeking:
         seek, now, slice = one.seek, self._host.now, self._host.looking.slice
         at, dest = agent_at(seek.at), seek.dest or None
         if seek.how in BULK:
-            return space.find_all(seek.template, at=at, dest=dest, now=now, slice=slice)
+            most = TAKEN_MAX if one.takes else READ_MAX
+            return space.find_all(seek.template, at=at, dest=dest, now=now, slice=slice, most=most)
         record = space.find(seek.template, at=at, dest=dest, now=now, slice=slice)
         return [] if record is None else [record]
 
@@ -181,6 +183,17 @@ class Seeking:
         if found is None:
             self._note_cut(seek, space)
         return [] if found is None else [found]
+
+    def _open_for(
+        self, one: Op, space: Space, search: Search | SetSearch, records: list[Record]
+    ) -> None:
+        """Open an operation whose search goes on."""
+        try:
+            self.open(one)
+        except NomospaceError:
+            space.give_up(search)
+            raise
+        self._park(one, space, search, records)
 
     def _park(
         self, one: Op, space: Space, search: Search | SetSearch, records: list[Record]
@@ -342,8 +355,7 @@ class Seeking:
                 records = self._find(one, space)
                 sets = self._gather(one, space, records)
             except Unfinished as cut:
-                self.open(one)
-                self._park(one, space, cut.search, records)
+                self._open_for(one, space, cut.search, records)
             else:
                 if self._answered(one, space, records, sets):
                     return

@@ -14,7 +14,7 @@ from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
 from nomospace.host.holding import row_of
 from nomospace.host.looking import Look
-from nomospace.host.operations import chosen, found_of
+from nomospace.host.operations import READ_MAX, TAKEN_MAX, chosen, found_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
@@ -215,7 +215,8 @@ class Serving:
         template = Template.from_term(tuple(body.pattern))
         found = partial(self._answer, ticket, body, template)
         failed = partial(self._fail, ticket)
-        search = Search(template, body.at or None, body.dest or None, every=body.all)
+        most = TAKEN_MAX if body.takes else READ_MAX
+        search = Search(template, body.at or None, body.dest or None, every=body.all, most=most)
         try:
             found(level.space.go_on(search, now=host.now, slice=host.looking.slice))
         except Unfinished:

@@ -23,6 +23,7 @@ from nomospace.host.effects import TAKEN, WRITTEN
 from nomospace.host.hand import Hand
 from nomospace.node.outputs import Outputs
 from nomospace.node.session import Served, Session, Taken
+from nomospace.space import Slice, Unfinished
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
 from nomospace.terms.templates import Template, freeze_tuple
@@ -42,6 +43,8 @@ from nomospace.wire.values import thaw_all
 
 SOME: Final = 16
 """How many answers go out together."""
+SEARCHED_MAX: Final = 4_000
+"""What some calls together may search, in units (`terms.budget`); more goes the long way."""
 OUTBOX_BYTES_MAX: Final = 64 << 20
 """While an outbox holds more than this, new calls of its client are not begun."""
 CALLS_MAX: Final = 4 * WINDOW
@@ -92,6 +95,7 @@ class Counter(Outputs):
         pushes, changes, kept = served.pushes, served.changes, served.kept
         outbox, number, high = session.outbox, session.number, session.high
         hand: Hand | None = None
+        slice = Slice(SEARCHED_MAX)
         try:
             for data in frames:
                 if data[:2] not in _HEADS or len(data) > CALL_PARTS_MAX:
@@ -112,7 +116,7 @@ class Counter(Outputs):
                 if frame[0] == OUT:
                     body, taken = _write(served, hand, frame, number + 1), None
                 else:
-                    body, taken = _seek(served, hand, frame, number + 1)
+                    body, taken = _seek(served, hand, frame, number + 1, slice)
                 if not body:
                     break
                 if outbox and outbox[0][0] <= seen:
@@ -145,7 +149,9 @@ def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
     return pack_done(number, frame[1])
 
 
-def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes, Taken | None]:
+def _seek(
+    served: Served, hand: Hand, frame: Frame, number: int, slice: Slice
+) -> tuple[bytes, Taken | None]:
     """Read or take a tuple; the answer, as `_write` gives it, and what was taken."""
     way, space, now = frame[4], hand.space, served.now
     takes = _TAKES.get(way) if way.__class__ is int else None
@@ -154,7 +160,11 @@ def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes,
     record = space.only(frame, _PLACES, now=now) if frame[0] == SEEK_PLAIN else None
     if record is None:
         template = _plain(frame)
-        record = None if template is None else space.find(template, now=now)
+        if template is not None:
+            try:
+                record = space.find(template, now=now, slice=slice)
+            except Unfinished as cut:  # the long way has time for it
+                space.give_up(cut.search)
     if record is None:
         return b"", None
     body = pack_found(

@@ -24,9 +24,12 @@ from nomospace.node.viewed import (
     TupleView,
     WaiterView,
 )
+from nomospace.space import Slice, Unfinished
 from nomospace.space.asking import Ask
+from nomospace.space.searching import CorrelationTooDear
 from nomospace.store.journal import TupleRecord, decode_record
 from nomospace.terms import show
+from nomospace.terms.budget import SLICE_UNITS
 from nomospace.terms.templates import Template
 from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
@@ -221,7 +224,10 @@ class Within:
 def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
     if not asked.meant or len(space) > SETS_TUPLES_MAX:
         return ()
-    found = space.gather_all(Ask(asked, max_set=SET_SIZE_MAX), now=now)
+    try:
+        found = space.gather_all(Ask(asked, max_set=SET_SIZE_MAX), now=now, slice=Slice())
+    except Unfinished:
+        raise CorrelationTooDear(limit=SLICE_UNITS) from None
     return tuple(
         [
             SetView(

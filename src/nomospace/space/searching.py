@@ -58,6 +58,15 @@ class SearchTooLong(LimitReached):
 
 
 @dataclass(eq=False, kw_only=True)
+class TooManyFound(LimitReached):
+    """More tuples match than one call may read or take at once."""
+
+    code: ClassVar[str] = "limits.bulk"
+    what: str = "the number of tuples that one call finds"
+    advice: str = "ask for some of them at a time: give a field a value, or a range"
+
+
+@dataclass(eq=False, kw_only=True)
 class CorrelationTooDear(LimitReached):
     """To tell which tuples answer a question together would cost too much."""
 
@@ -83,14 +92,22 @@ class Search:
         "every",
         "found",
         "missed",
+        "most",
         "spent",
         "template",
     )
 
     def __init__(
-        self, template: Template, at: str | None, dest: str | None, *, every: bool = False
+        self,
+        template: Template,
+        at: str | None,
+        dest: str | None,
+        *,
+        every: bool = False,
+        most: int = maxsize,
     ) -> None:
         self.template = template
+        self.most = most
         self.at = at
         self.dest = dest
         self.every = every
@@ -314,9 +331,14 @@ class Searches:
         dest: str | None = None,
         now: int = 0,
         slice: Slice | None = None,
+        most: int = maxsize,
     ) -> list[Record]:
-        """All tuples that `find` could give, oldest first; cut as that is."""
-        return self.go_on(Search(template, at, dest, every=True), now=now, slice=slice)
+        """All tuples that `find` could give, oldest first; cut as that is.
+
+        `TooManyFound` where there are more than `most`.
+        """
+        search = Search(template, at, dest, every=True, most=most)
+        return self.go_on(search, now=now, slice=slice)
 
     def look(
         self, template: Template, *, limit: int, tries: int, now: int = 0
@@ -366,6 +388,8 @@ class Searches:
             done = self._go_on_meant(search, now, slice)
         else:
             done = self._go_on_plain(search, now, slice)
+        if len(search.found) > search.most:
+            raise TooManyFound(limit=search.most)
         if not done:
             self._searches[search] = None
             search.cut = True

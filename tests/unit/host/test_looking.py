@@ -25,6 +25,7 @@ from nomospace.host import (
 from nomospace.host.looking import PARKED_EACH_MAX, WatchersTooDear
 from nomospace.host.problems import AgentLeft, Busy, Cancelled
 from nomospace.space import SearchTooLong
+from nomospace.space.searching import TooManyFound
 from nomospace.terms import ANY, obj, same_as, where
 from nomospace.terms.budget import TestTooDear
 from tests.paper.hosts import Hosts
@@ -209,6 +210,23 @@ def test_a_search_that_is_too_long_is_answered_so(
         error = net.answers[op].error
         assert isinstance(error, SearchTooLong)
         assert error.code == "limits.search"
+
+
+def test_only_so_many_are_read_or_taken_at_once(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.host.seeking.READ_MAX", 99)
+    monkeypatch.setattr("nomospace.host.seeking.TAKEN_MAX", 18)
+    for how, template in (("read_all", ALL), ("take_all", LATE)):
+        op = ask(net, BOB, how, template)
+        tick(net)
+        error = net.answers[op].error
+        assert isinstance(error, TooManyFound)
+        assert error.code == "limits.bulk"
+    assert net.hosts["a"].view.members == ("a",)
+    op = ask(net, BOB, "read_all", LATE)
+    tick(net)
+    assert len(net.answers[op].value) == 19
 
 
 def test_only_so_many_searches_of_one_agent_are_parked(net: Hosts) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import combinations, islice
 from sys import maxsize
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
+from nomospace.errors import LimitReached
 from nomospace.meaning.answers import Answer, Answers, in_order
 from nomospace.meaning.assign import Assigner
 from nomospace.meaning.facts import Facts, Row
@@ -33,6 +35,15 @@ _ROW_UNITS: Final = 4
 _JUDGED_UNITS: Final = 200
 _FEW: Final = 64
 """Where a network has a node with fewer tuples than this, `first` starts there."""
+
+
+@dataclass(eq=False, kw_only=True)
+class MatchTooDear(LimitReached):
+    """To find all answers among some tuples would cost too much at once."""
+
+    code: ClassVar[str] = "limits.match"
+    what: str = "looking for all answers, in units,"
+    advice: str = "give fewer tuples, name objects by their ids, or ask for fewer classes"
 
 
 class Matcher:
@@ -91,9 +102,9 @@ class Matcher:
             self._ready[size] = found
         return found
 
-    def all(self) -> Answers:
-        """Every answer, sorted by the ids of its tuples."""
-        return self._whole(self.all_in_slices(), Slice(maxsize))
+    def all(self, units: int = maxsize) -> Answers:
+        """Every answer, sorted by the ids of its tuples; `MatchTooDear` past so many units."""
+        return self._whole(self.all_in_slices(), Slice(units))
 
     def all_in_slices(self) -> Generator[None, None, Answers]:
         """The same, stopping whenever the slice of the facts is used up.
@@ -111,12 +122,15 @@ class Matcher:
         cut = (yield from self._sets(found)) if self._asks_sets(alone=bool(found)) else ""
         return self._answers(found, cut)
 
-    def _whole(self, steps: Generator[None, None, T], slice: Slice) -> T:
-        """All slices of a piece of work, one after the other."""
+    def _whole(self, steps: Generator[None, None, T], slice: Slice, *, only: bool = True) -> T:
+        """All slices of a piece of work, one after the other, or the `only` one that it has."""
+        began = slice.left
         outer, self.facts.slice = self.facts.slice, slice
         try:
             while True:
                 next(steps)
+                if only:
+                    raise MatchTooDear(limit=began)
                 slice.renew()
         except StopIteration as end:
             done: T = end.value
@@ -231,7 +245,7 @@ class Matcher:
         Nothing is computed beyond it: tuples are tried in their order as the least of an answer.
         Where very many sets have one least tuple, it is the least of the first `LOOKED_MAX`.
         """
-        return self._whole(self.first_in_slices(), Slice())
+        return self._whole(self.first_in_slices(), Slice(), only=False)
 
     def first_in_slices(self) -> Generator[None, None, Answer | None]:
         """The same, stopping as `all_in_slices` does."""
