@@ -187,6 +187,7 @@ class Looking:
                 found = look.go_on(self._host.now, self.slice)
             except Unfinished:
                 queue.append(look)
+                self.slice.left = 0  # it has used the slice up, whatever it says
                 continue
             except LimitReached as error:
                 self._left(owner, queue)

@@ -91,6 +91,7 @@ class Search:
         "dest",
         "every",
         "found",
+        "inexact",
         "missed",
         "most",
         "spent",
@@ -125,6 +126,8 @@ class Search:
         """The same for tuples that might fit a class exactly, which go before all others."""
         self.missed: dict[int, Record] = {}
         """What has shown up behind, by order."""
+        self.inexact: dict[int, Record] = {}
+        """The same, of which it is known that it does not fit exactly."""
         self.found: dict[int, Record] = {}
         """What was found: one tuple, or `every` that fits, by order."""
 
@@ -144,7 +147,7 @@ class Search:
 
     def miss(self, record: Record) -> None:
         """Note a tuple that has shown up behind."""
-        if len(self.missed) >= MISSED_MAX:
+        if len(self.missed) + len(self.inexact) >= MISSED_MAX:
             self.begin()
         elif record.order <= max(self.after, self.after_exact):
             self.missed[record.order] = record
@@ -424,19 +427,17 @@ class Searches:
         meant = self._speech.read(search.template)
         objects, assigner = self._store.objects, meant.assigner
         if not search.every:
-            missed = dict(search.missed)
-            if not self._look_behind(search, assigner.exact, now, slice):
-                search.missed = missed
+            if not self._look_behind(search, assigner.exact, now, slice, search.inexact):
                 return False
             if search.has_enough:
                 return True
-            search.missed = missed
             after, search.after = search.after, search.after_exact
             exact = objects.exact(meant, search.after)
             _, done = self._look_at(search, exact, assigner.exact, now, slice)
             search.after, search.after_exact = after, search.after
             if not done or search.has_enough:
                 return done
+            search.missed, search.inexact = search.inexact, {}
         if not self._look_behind(search, assigner.fits, now, slice):
             return False
         if search.has_enough:
@@ -445,17 +446,35 @@ class Searches:
             search, objects.fitting(meant, search.after), assigner.fits, now, slice
         )[1]
 
-    def _look_behind(self, search: Search, fits: Fits, now: int, slice: Slice) -> bool:
-        """Look at what has shown up behind; false when the slice is used up."""
-        if not search.missed:
-            return True
-        after, search.after = search.after, 0
-        behind = [record for _, record in sorted(search.missed.items()) if record.order > 0]
-        _, done = self._look_at(search, behind, fits, now, slice)
-        if done:
-            search.missed.clear()
-        search.after = after
-        return done
+    def _look_behind(
+        self,
+        search: Search,
+        fits: Fits,
+        now: int,
+        slice: Slice,
+        rest: dict[int, Record] | None = None,
+    ) -> bool:
+        """Look at what has shown up behind; false when the slice is used up.
+
+        What was looked at is not looked at again; what does not fit goes to the `rest`, if one is
+        kept.
+        """
+        missed = search.missed
+        after = search.after
+        for order, record in sorted(missed.items()):
+            if slice.left <= 0:
+                return False
+            del missed[order]
+            if record.order <= 0:
+                continue
+            search.after = 0
+            self._look_at(search, (record,), fits, now, slice)
+            search.after = after
+            if search.has_enough:
+                break
+            if rest is not None:
+                rest[order] = record
+        return True
 
     def _look_through(
         self, search: Search, candidates: Iterable[Record], fits: Fits, now: int, slice: Slice
@@ -464,7 +483,8 @@ class Searches:
         at, dest, after = search.at, search.dest, search.after
         if after:
             candidates = dropwhile(lambda one: one.order <= after, candidates)
-        room = min(max(0, slice.left // CANDIDATE_UNITS), SEARCH_UNITS_MAX)
+        # Rounded up: whatever is left of a slice is enough for one.
+        room = min(max(0, -(-slice.left // CANDIDATE_UNITS)), SEARCH_UNITS_MAX)
         some = list(islice(candidates, room + 1))
         done = len(some) <= room
         if not done:

@@ -39,7 +39,7 @@ def _fields(rng: Random) -> tuple[Term, ...]:
     return tuple(kinds[: rng.randint(1, 2)])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(120))
 def test_a_cut_search_finds_what_is_there_in_its_last_step(seed: int) -> None:
     rng = Random(seed)
     space = Space("s")
@@ -211,3 +211,21 @@ class TestSets:
         told = space.put(Record(fields, "ann", 999, "ann", "ann"), now=0)
         assert [one.ticket for one in told if isinstance(one, Overran)] == ["bob"]
         assert space.stats()["waiters"] == 0
+
+
+@pytest.mark.parametrize("template", [TEMPLATES[0], TEMPLATES[1]])
+def test_a_slice_however_small_brings_a_search_on(template: Template) -> None:
+    space = Space("s")
+    for count in range(200):
+        space.put(Record((count, "a"), "ann", count, "ann", "ann"), now=0)
+    search = Search(template, None, None, every=True)
+    for _ in range(200):
+        slice = Slice(1)
+        try:
+            space.go_on(search, now=0, slice=slice)
+        except Unfinished:
+            assert slice.left <= 0
+        else:
+            break
+    else:
+        pytest.fail("it looks at one tuple at least in each")
