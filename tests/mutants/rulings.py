@@ -233,7 +233,7 @@ RULINGS: Final = (
     ),
     Mutant(
         "the clock shows milliseconds",
-        RUNTIME,
+        "law/arithmetic.py",
         "return now // 1_000_000 if now % 1_000_000 == 0 else now / 1_000_000",
         "return now // 1_000 if now % 1_000 == 0 else now / 1_000",
         PAPER,
