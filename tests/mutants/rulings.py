@@ -24,10 +24,10 @@ RULINGS: Final = (
     Mutant(
         "an obligation fires twice",
         CONTROL,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
 """,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,))
-        self._rule(Event("obligationDue", (term,)), now, effects, due, ())
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
+        self._rule(Event("obligationDue", (term,)), now, effects, due, (), then)
 """,
         MEMBERSHIP,
     ),
@@ -60,9 +60,9 @@ RULINGS: Final = (
         "the state keeps what a ruling did before it stopped",
         CONTROL,
         """            self._revert(delta)
-            del effects[at:]
+            del effects[at + 1 :]
 """,
-        """            del effects[at:]
+        """            del effects[at + 1 :]
 """,
         MEMBERSHIP,
     ),
@@ -70,7 +70,7 @@ RULINGS: Final = (
         "messages of a ruling that stopped go out",
         CONTROL,
         """            self._revert(delta)
-            del effects[at:]
+            del effects[at + 1 :]
 """,
         """            self._revert(delta)
 """,
@@ -92,6 +92,7 @@ RULINGS: Final = (
                     effects.append(Forward(sender, message, to))
                 else:
                     check_copies(message, to)
+                    spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
 """,
         """            if name == "forward" or name == "multicast":
