@@ -16,6 +16,9 @@ from tests.repo.rooms import ROOT
 
 EMPTY_LOCK = "# nothing\n"
 
+MAKE_S = 600
+"""How long making an environment may take: pip needs minutes where much else runs."""
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -61,7 +64,7 @@ def test_a_half_made_environment_and_a_dead_maker_are_cleared_by_one_of_two_star
     (guard / "pid").write_text(f"{dead.pid}\n")
 
     starts = [start(tree), start(tree)]
-    told = [process.communicate(timeout=120) for process in starts]
+    told = [process.communicate(timeout=MAKE_S) for process in starts]
 
     assert [process.returncode for process in starts] == [0, 0], told
     assert sum("3/3" in err for _, err in told) == 1, told
@@ -78,7 +81,7 @@ def test_a_lock_that_cannot_be_had_leaves_the_old_environment_in_place(tree: Pat
     (tree / "requirements.lock").write_text(f"no-such-thing==1.0 --hash=sha256:{'0' * 64}\n")
 
     process = start(tree, PIP_NO_INDEX="1")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=MAKE_S)
 
     assert (process.returncode, out) == (69, "")
     assert "has changed: making" in err
