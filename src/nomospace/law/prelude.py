@@ -4,31 +4,32 @@ Modes: `+` must be bound when called, `-` is bound by the call, `?` either. A ca
 bound than any of its modes asks for ends the evaluation with `notGround`. Of a list that `member`,
 `append`, `delete`, `length`, `nth0` or `reverse` need, the items may be unbound.
 
-Cost is in units of the evaluation budget (`UNITS_MAX` an event). A call of a helper predicate
-and each candidate of `@CS` costs one unit; built-ins cost as told here. A candidate is a term that
-agrees with the pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart
-that way, costs one unit for each 300 items of `T`. Calls that nest deeper than `NESTED_MAX` use the
-budget up. Comparing what is large costs two units a part (`law.budget`). A value with unbound
-variables in it has at most 200 parts, and costs one unit for each 100 of them whenever a goal
-names it.
+Cost is in units of the evaluation budget (`UNITS_MAX` an event); a unit is about the same work
+everywhere. What a law's text costs stands in `law.prices`, comparing in `law.budget`, calculating
+in `law.arithmetic`. A candidate of `@CS`, which costs one unit, is a term that agrees with the
+pattern in every argument that is bound. Making a list `[H|T]`, or taking one apart that way, costs
+one unit for each 100 items of `T`. Calls that nest deeper than `NESTED_MAX` use the budget up. A
+value with unbound variables in it has at most 200 parts besides those that the text writes, and
+costs one unit for each 16 of them whenever a goal names it.
 
 - `member(?X, +List)`: each item of a list; one unit an item tried. Fails on what is no list.
-- `append(+A, +B, ?C)`: C is A and then B; one unit an item of A.
-  `append(?A, ?B, +C)`: all ways to cut C in two; one unit each.
+- `append(+A, +B, ?C)`: C is A and then B; one unit for each 16 items of both.
+  `append(?A, ?B, +C)`: all ways to cut C in two; one unit each, and for each 100 items of C.
 - `delete(+List, ?X, ?Rest)`: the list without every item that matches X, which stays unbound;
   one unit an item.
 - `length(+List, ?N)`: one unit. What is no list is a `typeError`.
 - `nth0(?I, +List, ?X)`: item I, counted from 0; one unit when I is bound, else one an item.
-- `reverse(+List, ?R)`, `sort(+List, ?S)`, `sum_list(+List, ?N)`: one unit an item; `sort` drops
-  duplicates and goes by the total order of terms.
+- `reverse(+List, ?R)`: one unit for each 16 items.
+- `sort(+List, ?S)`: by the total order of terms, without duplicates; by weight of the items and as
+  often as each is compared. `sum_list(+List, ?N)`: one unit an item.
 - `between(+Low, +High, ?N)`: each integer of the range; one unit each, one when N is bound.
 - `atom_concat(+A, +B, ?C)`, `atom_concat(?A, ?B, +C)`: text put together, or all ways to cut it.
 - `atom_length(+A, ?N)`, `upcase_atom(+A, ?U)`, `atom_number(?A, ?N)` (one of them bound).
 - `sub_atom(+A, ?Before, ?Length, ?After, ?Sub)`: all parts of a text; with Sub bound, all places.
 - `split_string(+Text, +Separators, ?Parts)`: cut at every character of Separators.
-  Text built-ins cost one unit and one more for each 100 characters; those that give several
-  solutions, one for each. A number given as text is taken as its text.
-- `findall(Template, Goal, ?List)`: one unit a solution.
+  Text built-ins cost one unit and one more for each 100 characters of all their texts; those that
+  give several solutions, for each. A number given as text is taken as its text.
+- `findall(Template, Goal, ?List)`: one unit a solution, more when the template is long.
 """
 
 from __future__ import annotations

@@ -1,0 +1,235 @@
+"""Prices are charged before the work, in all operands, and are one price for both evaluators.
+
+Time is not measured here: `python -m nomospace.testing.costly law` does that. What an evaluation
+costs is counted in units, and one that would take for ever shows by not ending.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from nomospace.control import Membership, Record, explain, sent
+from nomospace.control.explain import TEXT_CHARS
+from nomospace.control.membership import Bounded
+from nomospace.law import load
+from nomospace.law.bag import Bag
+from nomospace.law.budget import PRICES, Stop
+from nomospace.terms import Compound, Term, term
+from nomospace.testing.generate.shapes import doubled
+
+HOME = "ann@x"
+
+
+def spent(body: str, message: Term = "m", state: tuple[Term, ...] = ()) -> tuple[int, str]:
+    """The units that both evaluators spend on a message, and what ended the evaluation."""
+    law = load(f"law(l).\nsent(_, M, _) :- {body}")
+    asked = ("sent", HOME, (HOME, message, "bob@x"), Bag(state), Bag(), 0)
+    found = []
+    for ask in (law.evaluate, law.interpreter.rule):
+        units, ended = [0], ""
+        try:
+            outcome = ask(*asked, units)
+            ended = "" if outcome is None else "ruled"
+        except Stop as stop:
+            ended = stop.reason
+        found.append((units[0], ended))
+    assert found[0] == found[1]
+    return found[0]
+
+
+LOOP = "law(l).\nR1. sent(_, n(N), _) :- p(N), do(forward).\np(0). p(N) :- N > 0, K is N - 1, p(K)."
+TEXT = "ab" * 20_000
+LIST = tuple(range(4_000))
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "least"),
+    [
+        ("split_string(M, 'a', _).", TEXT, 20_000),
+        ("split_string('a', M, _).", TEXT, 4_000),
+        ("append([], M, _).", LIST, 250),
+        ("append(M, [], _).", LIST, 250),
+        ("append(A, B, M), A = B.", LIST[:1_000], 10_000),
+        ("reverse(M, _).", LIST, 250),
+        ("sort(M, _).", LIST, 40_000),
+        ("sort(M, _).", (doubled(10), doubled(10, leaf=1)), 1_000),
+        ("delete(M, f(_, _), _).", LIST, 4_000),
+        ("sum_list(M, _).", (2**4_000,) * 100, 800),
+        ("upcase_atom(M, _).", TEXT, 1_200),
+        ("atom_concat(M, M, _).", TEXT, 800),
+        ("atom_concat(_, _, M), fail.", TEXT[:2_000], 40_000),
+        ("sub_atom(M, _, _, _, b), fail.", TEXT[:2_000], 5_000),
+        ("atom_length(M, _).", 2**4_000, 60),
+        ("atom_number(_, M).", 2**4_000, 60),
+        ("atom_number(M, _).", "1" * 1_200, 70),
+        ("X is M * M, X > 0.", 2**2_000, 10),
+        ("X is 2 ** 4000, X > 0.", "m", 16),
+        ("( a = b ; a = c ; a = d ).", "m", 3),
+        ("M = f(X, Y), X == Y.", Compound("f", (TEXT, "".join([TEXT[:1], TEXT[1:]]))), 20),
+    ],
+)
+def test_what_is_large_is_paid_for(body: str, message: Term, least: int) -> None:
+    units, _ = spent(body, message)
+    assert units >= least
+
+
+def test_a_price_is_charged_before_the_work() -> None:
+    """A text of a million separators ends for want of units, and its parts are never made."""
+    units, ended = spent("split_string(M, ',', _).", "," * 990_000)
+    assert ended == "budget"
+    assert units < 2_000_000
+
+
+DEAR = (
+    "delete([M], p(p(_, X), X), R), R = [].",
+    "M = p(p(_, X), X).",
+    "M = p(X, Y), X = Y, Y == X.",
+    "sort([M, M], _).",
+    "twice(30, M, T), twice(30, M, U), T = U.",
+    "twice(30, M, T), delete([T], p(p(_, X), X), R), R = [].",
+    "twice(30, _, T), twice(30, _, U), T = U.",
+    "twice(30, _, T), twice(30, _, U), T == U.",
+    "twice(30, X, T), findall(T, true, L), L = [_].",
+    "twice(50, M, T), T@CS.",
+)
+TWICE = " twice(0, T, T). twice(N, A, T) :- N > 0, K is N - 1, twice(K, p(A, A), T)."
+
+
+@pytest.mark.parametrize("body", DEAR)
+def test_terms_that_share_their_parts_take_no_longer_than_their_memory(body: str) -> None:
+    """Written out, these terms have more parts than there are atoms in the sea."""
+    spent(body + TWICE, doubled(60))
+
+
+def test_alternatives_cannot_multiply_for_nothing() -> None:
+    ways = ", ".join(["( 1 < 2 ; 2 < 3 )"] * 40)
+    assert spent(f"{ways}, fail.")[1] == "budget"
+
+
+def test_a_long_clause_costs_more_than_a_short_one() -> None:
+    short, _ = spent("p(10). p(0). p(N) :- N > 0, K is N - 1, p(K).")
+    tests = ", ".join(["N > 0"] * 200)
+    long, _ = spent(f"p(10). p(0). p(N) :- {tests}, K is N - 1, p(K).")
+    assert long > 10 * short
+
+
+def test_goals_behind_each_solution_cost() -> None:
+    tests = ", ".join(["N > 0"] * 200)
+    few, _ = spent("between(1, 50, N), N > 0, fail.")
+    many, _ = spent(f"between(1, 50, N), {tests}, fail.")
+    assert many > 10 * few
+
+
+def test_a_head_that_compares_is_paid_for() -> None:
+    law = load("law(l).\nsent(_, f(X, X), _).\nsent(_, f(_, [_|T]), _) :- T = [].")
+    one, two = (tuple([Compound("g", (n,)) for n in LIST]) for _ in range(2))
+    for ask in (law.evaluate, law.interpreter.rule):
+        units = [0]
+        ask("sent", HOME, (HOME, Compound("f", (one, (*two, 1))), "b"), Bag(), Bag(), 0, units)
+        assert units[0] >= 40
+        ask("sent", HOME, (HOME, Compound("f", (one, two)), "b"), Bag(), Bag(), 0, units)
+        assert units[0] > 4_000
+
+
+def test_sensing_costs_the_same_however_many_others_there_are() -> None:
+    state = tuple([Compound("item", (n, "a")) for n in range(5_000)])
+    assert spent("item(4711, _)@CS.", "m", state) == (1, "ruled")
+    assert spent("X = item(4711, a), X@CS.", "m", state)[0] < 10
+    assert spent("X@CS, X = item(0, _).", "m", state)[0] > 1_000
+    assert spent("X = 4711, X@CS.", "m", tuple(range(5_000)))[0] > 250
+
+
+@pytest.mark.parametrize("name", ["'[]'", "'.'", "''"])
+def test_a_compound_is_no_list_whatever_its_name(name: str) -> None:
+    for body in (f"{name}(X) = [Y].", f"X = {name}(Y), X = [_|_].", f"member(_, {name}(_))."):
+        assert spent(body)[1] != "ruled", body
+    assert spent(f"M = {name}(X), X = 1.", term(f"{name}(1)"))[1] == "ruled"
+    assert spent(f"member({name}(X), [M]), X = 1.", term(f"{name}(1)"))[1] == "ruled"
+    assert spent("M = [_].", term(f"{name}(1)"))[1] == ""
+
+
+# -- operations ------------------------------------------------------------------------------
+
+
+def ruled(law: str, message: str, state: tuple[Term, ...]) -> str | None:
+    record = Membership(load(law), HOME, state=state).handle(sent(HOME, term(message), "b"), now=0)
+    assert isinstance(record[0], Record)
+    return record[0].ruling.stopped
+
+
+ITEMS = tuple([Compound("item", (n, n % 7)) for n in range(3_000)])
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        ("do(-item(_, 9)).", None),
+        ("do(-item(_, f(_))).", None),
+        ("all(100).\nall(0). all(N) :- do(-item(_, f(_))), K is N - 1, all(K).", "budget"),
+        ("all(2000).\nall(0). all(N) :- do(item(N, _) <- item(N, x)), K is N - 1, all(K).",
+         "budget"),
+        (("findall(b, item(_, _)@CS, L), all(50, L).\n"
+         "all(0, _). all(N, L) :- do(multicast(Self, m, L)), K is N - 1, all(K, L)."), "budget"),
+    ],
+)  # fmt: skip
+def test_operations_pay_for_what_they_look_through(body: str, ends: str | None) -> None:
+    assert ruled(f"law(l).\nsent(_, go, _) :- {body}", "go", ITEMS) == ends
+
+
+def test_a_ruling_that_is_taken_back_leaves_the_state_in_its_order() -> None:
+    goals = "do(-item(5, _)), do(item(7, _) <- x), do(-item(9, _)), do(incr(n(_), 1))"
+    law = load(f"law(l).\nsent(_, go, _) :- {goals}.")
+    ann = Membership(law, HOME, state=(*ITEMS, Compound("n", ("a",))))
+    before = ann.snapshot()
+    record = ann.handle(sent(HOME, "go", "b"), now=0)[0]
+    assert isinstance(record, Record)
+    assert record.ruling.stopped == "typeError"
+    assert ann.snapshot().state == before.state
+    assert len(ann.state) == len(ITEMS) + 1
+
+
+# -- explanations ----------------------------------------------------------------------------
+
+
+def test_an_explanation_is_bounded_by_what_it_tells() -> None:
+    ann = Membership(load(f"law(l).\nR1. sent(_, M, _) :- twice(40, M, T), T == a.\n{TWICE}"), HOME)
+    record = ann.handle(sent(HOME, doubled(12), "b"), now=0)[0]
+    assert isinstance(record, Record)
+    text = explain(ann, record.ruling, disclose="all").text
+    assert "R1: did not fire" in text
+    assert len(text) <= TEXT_CHARS
+
+
+def test_an_explanation_has_a_budget_of_its_own() -> None:
+    ann = Membership(load(LOOP), HOME)
+    record = ann.handle(sent(HOME, term("n(20000)"), "b"), now=0)[0]
+    assert isinstance(record, Record)
+    assert record.ruling.rule == "R1"
+    assert "take too long to tell" in explain(ann, record.ruling, disclose="all").verdict
+
+
+# -- versions --------------------------------------------------------------------------------
+
+
+def test_a_ruling_says_under_which_prices_it_was_bounded() -> None:
+    record = Membership(load(LOOP), HOME).handle(sent(HOME, term("n(1)"), "b"), now=0)[0]
+    assert isinstance(record, Record)
+    assert record.ruling.prices == PRICES
+
+
+@pytest.mark.parametrize(("then", "stopped"), [(None, "budget"), ("budget", "budget")])
+def test_prices_of_today_bound_what_is_told_today(then: str | None, stopped: str) -> None:
+    ann = Membership(load(LOOP), HOME)
+    event = sent(HOME, term("n(90000)"), "b")
+    record = ann.rule_on(event, now=0, then=Bounded(PRICES, then))[0]
+    assert isinstance(record, Record)
+    assert record.ruling.stopped == stopped
+
+
+@pytest.mark.parametrize(("count", "then"), [(90_000, None), (10, "budget")])
+def test_under_other_prices_what_ended_then_ends_and_no_other(count: int, then: str | None) -> None:
+    ann = Membership(load(LOOP), HOME)
+    event = sent(HOME, term(f"n({count})"), "b")
+    record = ann.rule_on(event, now=0, then=Bounded(1, then))[0]
+    assert isinstance(record, Record)
+    assert (record.ruling.stopped, record.ruling.prices) == (then, 1)
