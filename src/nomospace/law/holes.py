@@ -230,10 +230,11 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
     return True
 
 
-def unifier(pattern: Any, trail: list[Var], units: Units) -> Callable[[Any], bool]:
+def unifier(pattern: Any, price: int, trail: list[Var], units: Units) -> Callable[[Any], bool]:
     """Tells whether an item can be made equal to a pattern; nothing stays bound."""
 
     def matches(item: Any) -> bool:
+        spend(units, price)
         mark = len(trail)
         fits = unify(pattern, item, trail, units)
         undo(trail, mark)

@@ -40,6 +40,7 @@ from nomospace.law.prices import (
     WORDS_A_UNIT,
     call_price,
     collect_price,
+    match_price,
     node_weight,
     weight,
 )
@@ -633,7 +634,7 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
             return _open_list_builtin(run, goal, args, ground, env, rest)
         raise Stop("notGround")
     if goal.name == "delete":
-        left = delete_matching(args[0], _matcher(run, args[1]), run.units)
+        left = delete_matching(args[0], _matcher(run, goal, args[1]), run.units)
         return rest if left is not None and run.attempt(args[2], left) else _FAILED
     given = tuple([arg if is_given else UNSET for arg, is_given in zip(args, ground, strict=True)])
 
@@ -660,7 +661,7 @@ def _open_list_builtin(
         for arg, open_list, bound in zip(args, is_list, ground, strict=True)
     ]
     if goal.name == "delete":
-        left = delete_matching(given[0], _unifier(run, args[1]), run.units)
+        left = delete_matching(given[0], _unifier(run, goal, args[1]), run.units)
         assert left is not None
         return rest if run.attempt(args[2], make(LIST, left)) else _FAILED
     if goal.name == "member":
@@ -676,14 +677,14 @@ def _open_list_builtin(
     return _FAILED
 
 
-def _unifier(run: _Run, pattern: Any) -> Callable[[Any], bool]:
-    return unifier(pattern, run.trail, run.units)
+def _unifier(run: _Run, goal: Call, pattern: Any) -> Callable[[Any], bool]:
+    return unifier(pattern, match_price(goal.args[1]), run.trail, run.units)
 
 
-def _matcher(run: _Run, pattern: Term) -> Callable[[Term], bool]:
+def _matcher(run: _Run, goal: Call, pattern: Term) -> Callable[[Term], bool]:
     if is_bound(pattern):
         return lambda item: same_for(run.units, item, pattern)
-    return _unifier(run, pattern)
+    return _unifier(run, goal, pattern)
 
 
 _STEPS: dict[type, Any] = {

@@ -71,6 +71,11 @@ def collect_price(template: Node) -> int:
     return 1 + _units(node_weight(template))
 
 
+def match_price(pattern: Node) -> int:
+    """Units for each item that `delete` holds against a pattern."""
+    return 8 + 2 * node_weight(pattern)
+
+
 def _units(words: int, free: int = WORDS_FREE) -> int:
     return max(0, words - free) // WORDS_A_UNIT
 

@@ -138,6 +138,8 @@ def _sort(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
     kinds = set()
     for item in items:
         kinds.add(item.__class__)
+        if item.__class__ is tuple:
+            spend(units, len(item) // 4)  # a list has to be walked to be weighed
         heavy += bulk(item)
     if len(kinds) > 1 or not kinds <= {str, int}:
         heavy += 3 * len(items)  # compared by our own order, not by Python's

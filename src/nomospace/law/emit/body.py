@@ -41,7 +41,7 @@ from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, 
 from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
-from nomospace.law.prices import collect_price
+from nomospace.law.prices import collect_price, match_price
 from nomospace.law.tree import (
     Call,
     Clock,
@@ -498,7 +498,7 @@ class BodyCode:
         elif (goal.name, len(goal.args)) in self.builder.helpers:
             self._helper(goal, symbols, rest, scope, ops, at, done)
         elif goal.name == "delete":
-            self._delete(symbols, scope, at)
+            self._delete(symbols, match_price(goal.args[1]), scope, at)
             self.goals(rest, scope, ops, at, done)
         else:
             self._builtin(goal, symbols, rest, scope, ops, at, done)
@@ -556,7 +556,7 @@ class BodyCode:
         self._after_block(at)
         self.w.line(at.fail)
 
-    def _delete(self, symbols: list[Symbol], scope: Scope, at: Place) -> None:
+    def _delete(self, symbols: list[Symbol], price: int, scope: Scope, at: Place) -> None:
         terms = self.terms
         items, unwanted, left = symbols
         if scope.holes_in(items):
@@ -567,8 +567,10 @@ class BodyCode:
         source = terms.value(items, scope).expr
         pattern = terms.pattern_expr(unwanted, scope, as_open=True)
         name = self.w.fresh()
-        matcher = "equal_to" if not scope.holes_in(unwanted) else "matching"
-        self.w.line(f"{name} = delete_matching({source}, {matcher}({pattern}, u), u)")
+        matcher = f"matching({pattern}, {price}, u)"
+        if not scope.holes_in(unwanted):
+            matcher = f"equal_to({pattern}, u)"
+        self.w.line(f"{name} = delete_matching({source}, {matcher}, u)")
         self.w.line(f"if {name} is None: {at.fail}")
         terms.unify(left, Ref(name, False, tuple), scope, at.fail)
 

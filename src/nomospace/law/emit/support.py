@@ -58,9 +58,9 @@ def unlike(units: Units, a: Term, b: Term) -> bool:
     return not same_for(units, a, b)
 
 
-def matching(pattern: Any, units: Units) -> Callable[[Term], bool]:
+def matching(pattern: Any, price: int, units: Units) -> Callable[[Term], bool]:
     """Whether an item fits a pattern with holes."""
-    return unifier(pattern, [], units)
+    return unifier(pattern, price, [], units)
 
 
 def equal_to(value: Term, units: Units) -> Callable[[Term], bool]:
