@@ -16,7 +16,7 @@ costs one unit for each 16 of them whenever a goal names it.
 - `append(+A, +B, ?C)`: C is A and then B; one unit for each 16 items of both.
   `append(?A, ?B, +C)`: all ways to cut C in two; one unit each, and for each 100 items of C.
 - `delete(+List, ?X, ?Rest)`: the list without every item that matches X, which stays unbound;
-  one unit an item, and ten or more where X has variables.
+  two units an item, and ten or more where X has variables.
 - `length(+List, ?N)`: one unit. What is no list is a `typeError`.
 - `nth0(?I, +List, ?X)`: item I, counted from 0; one unit when I is bound, else one an item.
 - `reverse(+List, ?R)`: one unit for each 16 items.

@@ -303,7 +303,7 @@ def delete_matching(
     """`delete/3`: the items that do not match, or `None` for what is no list."""
     if items.__class__ is not tuple:
         return None
-    spend(units, 1 + len(items))
+    spend(units, 1 + 2 * len(items))
     return tuple([item for item in items if not matches(item)])
 
 
