@@ -154,11 +154,12 @@ class Node:
         at = max(due - self.now, 0) + self.world.now
         if self.wake < self.world.now or at < self.wake:
             self.wake = at
-            self.later(at - self.world.now, self.tick)
+            self.later(at - self.world.now, partial(self.tick, at))
 
-    def tick(self) -> None:
-        self.wake = -1
-        self.tell(TICK)
+    def tick(self, at: int) -> None:
+        if at == self.wake:  # else it was to be woken earlier meanwhile
+            self.wake = -1
+            self.tell(TICK)
 
     def later(self, delay: int, deed: Callable[[], None]) -> None:
         """Do something in this life, after a delay."""
