@@ -31,6 +31,7 @@ from nomospace.law import load
 from nomospace.law.parts import LawTooLong
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
+from nomospace.terms import t
 from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.forms import WireAdopt
@@ -179,6 +180,36 @@ def test_large_message_to_very_many(host: RealHost) -> None:
             refused = await tenant.call(Tell(law.hash, "x" * 200_000, everybody))
             assert isinstance(refused, TooManyReceivers)
             assert refused.code == "limits.receivers"
+        assert host.rss < before + ROOM
+
+    play(program())
+
+
+HARD = """law(hard).
+sent(_, cut(T), _) :- split_string(T, T, P), length(P, N), N < 0, do(forward).
+sent(_, join(L), _) :- append(L, L, A), append(A, A, B), more(B), do(forward).
+sent(_, sift(N), _) :- twice(N, a, T), delete([T], p(p(_, X), X), R), R = [_], do(forward).
+sent(_, ways, _) :- {ways}, fail.
+sent(_, tell(N), _) :- twice(N, a, T), T == a, do(forward).
+more(L) :- append(L, L, M), more(M).
+twice(0, T, T). twice(N, A, T) :- N > 0, K is N - 1, twice(K, p(A, A), T).
+"""
+
+
+def test_message_that_gives_a_law_much_to_do(host: RealHost) -> None:
+    """Texts of separators, lists that double, terms of shared parts: units bound all of it."""
+    law = load(HARD.format(ways=", ".join(["( 1 < 2 ; 2 < 3 )"] * 40)))
+    cut = t.cut("".join(map(chr, range(256, 40_000))))
+    hard = cut, t.join(tuple(range(5_000))), t.sift(60), "ways", t.tell(60)
+
+    async def program() -> None:
+        before = host.rss
+        async with tenant_of(host, "peggy") as tenant, steady(host, None) as work:
+            assert await tenant.call(Adopt(law, ()), texts=True) is None
+            done = work.done
+            for message in hard:  # each is answered with a refusal, and why
+                assert await tenant.call(Tell(law.hash, message, "walter@ward")) is None
+            assert work.done > done
         assert host.rss < before + ROOM
 
     play(program())
