@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import repeat
 from random import Random
 
 import pytest
@@ -12,9 +11,8 @@ from nomospace.testing.costly.__main__ import picture
 
 
 def _work(size: int) -> int:
-    """Work of the square of a size, at the price of the size."""
-    for _ in repeat(None, size * size):
-        pass
+    """Memory of the square of a size, at the price of the size. Time would be luck."""
+    bytes(200 * size * size)
     return size
 
 
@@ -24,7 +22,8 @@ FAKE = Case(
     mutate=lambda rng, size: min(120, size + rng.randint(1, 40)),
     run=_work,
     show=str,
-    free_ns=0.0,
+    free_ns=1e15,
+    free_bytes=10_000.0,
 )
 
 
