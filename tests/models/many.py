@@ -231,8 +231,7 @@ def meet_whole(shape: str, count: int, seed: int = 0) -> Cost:
         await one_group(hosts, count)
         cost.world_s, cost.processor_s = loop.time() - start, process_time() - begun
         met.append(replace(cost, frames=dict(cost.frames)))
-        for host in hosts:
-            await host.close()
+        await asyncio.gather(*[host.close() for host in hosts])
 
     met: list[Cost] = []
     run(program())
