@@ -20,8 +20,8 @@ under which prices they were ruled on, and a replay goes by that (`control.membe
 Units: TypeAlias = list[int]
 """A one-item list: the units spent on the event so far."""
 
-COMPARED_FREE: Final = 2
-"""Compounds and lists (and each 16 items of one) that one comparison may walk for nothing."""
+COMPARED_FREE: Final = 24
+"""Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
 TEXT_FREE: Final = 2_000
 """Characters that one comparison of texts may look at for nothing; each as many more cost a unit.
 A text that differs in length is told apart at once."""
@@ -88,7 +88,7 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
         if len(x) != len(y):
             equal = False
             break
-        work += 1 + len(x) // 16
+        work += 1 + len(x) // 4
         if work > 64:
             if (id(x), id(y)) in seen:
                 continue
