@@ -286,6 +286,14 @@ class Host(_Held):
         launched = self._it.launch(program, name=name, state=state, bundle=bundle)
         return _background.wait(launched)
 
+    def suspend(self, name: str, why: str = "") -> None:
+        """Suspend an agent or a law until `resume`."""
+        _background.wait(self._it.suspend(name, why))
+
+    def resume(self, name: str) -> None:
+        """End a suspension."""
+        _background.wait(self._it.resume(name))
+
     @property
     def programs(self) -> tuple[str, ...]:
         """The names of the programs that may run here without bringing their code."""

@@ -25,6 +25,8 @@ from nomospace.terms import Term
 from nomospace.terms.budget import SLICE_UNITS, TEST_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
 
+LOOK_UNITS: Final = 4 * SLICE_UNITS
+"""What one look of an operator may cost: it is not cut, and takes less than 20 ms."""
 SEARCH_UNITS_MAX: Final = 100_000_000
 """What one search may cost in all: about half a minute of processor, in slices."""
 CANDIDATE_UNITS: Final = 2
@@ -348,7 +350,7 @@ class Searches:
     ) -> tuple[list[Record], bool]:
         """The oldest tuples that match, for one who looks on, and whether these are all of them.
 
-        Up to `limit` are given, up to `tries` looked at and `SLICE_UNITS` spent, so that looking
+        Up to `limit` are given, up to `tries` looked at and `LOOK_UNITS` spent, so that looking
         costs little in a large space. It asks for no index: nothing changes by being looked at.
 
         >>> from nomospace.space import Space
@@ -367,7 +369,7 @@ class Searches:
         elif (shelf := self._store.shelves.get(template.arity)) is not None:
             candidates = shelf.candidates(template, None, None)
         found: list[Record] = []
-        budget, left = Budget(), SLICE_UNITS
+        budget, left = Budget(), LOOK_UNITS
         for tried, record in enumerate(candidates):
             if tried >= tries or left <= 0:
                 return found, False
