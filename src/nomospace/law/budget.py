@@ -20,7 +20,7 @@ under which prices they were ruled on, and a replay goes by that (`control.membe
 Units: TypeAlias = list[int]
 """A one-item list: the units spent on the event so far."""
 
-COMPARED_FREE: Final = 24
+COMPARED_FREE: Final = 6
 """Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
 TEXT_FREE: Final = 2_000
 """Characters that one comparison of texts may look at for nothing; each as many more cost a unit.
