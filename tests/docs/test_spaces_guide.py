@@ -81,7 +81,6 @@ INSIDE = {
     "space.not-an-agent",
     "space.not-in-space",
     "space.tuple-twice",
-    "space.unfinished",
     "space.waiting-in-listener",
 }
 """What only those who drive a core by hand can meet: the client asks for nothing of the kind."""

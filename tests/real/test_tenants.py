@@ -204,7 +204,7 @@ def test_message_that_gives_a_law_much_to_do(host: RealHost) -> None:
 
     async def program() -> None:
         before = host.rss
-        async with tenant_of(host, "peggy") as tenant, steady(host, None) as work:
+        async with tenant_of(host, "wendy") as tenant, steady(host, None) as work:
             assert await tenant.call(Adopt(law, ()), texts=True) is None
             done = work.done
             for message in hard:  # each is answered with a refusal, and why

@@ -16,7 +16,7 @@ from itertools import dropwhile, islice
 from sys import maxsize
 from typing import Any, ClassVar, Final, TypeAlias
 
-from nomospace.errors import LimitReached, Unavailable
+from nomospace.errors import LimitReached
 from nomospace.space.asking import Ask, Gathering
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
@@ -187,12 +187,12 @@ class SetSearch:
             raise CorrelationTooDear
 
 
-@dataclass(eq=False, kw_only=True)
-class Unfinished(Unavailable):
-    """A search has used up its slice, and is to be gone on with."""
+class Unfinished(Exception):
+    """A search has used up its slice, and is to be gone on with. Nobody outside hears of it."""
 
-    code: ClassVar[str] = "space.unfinished"
-    search: Search | SetSearch
+    def __init__(self, *, search: Search | SetSearch) -> None:
+        super().__init__()
+        self.search = search
 
 
 class Searches:
