@@ -289,7 +289,8 @@ class Membership:
         except Stop as stop:
             self._revert(delta)
             del effects[at + 1 :]
-            stopped, rule, operations = stop, None, ()
+            # Without the frames it was raised in: they hold it in a circle, with all they made.
+            stopped, rule, operations = stop.with_traceback(None), None, ()
             delta.clear()
             unmet.clear()
         ruling = Ruling(

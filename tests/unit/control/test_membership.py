@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from nomospace.control import (
@@ -22,7 +24,7 @@ from nomospace.control import (
     sent,
 )
 from nomospace.law import load
-from nomospace.terms import encode, term
+from nomospace.terms import encode, t, term
 
 SECOND = 1_000_000
 ANN = "ann@x"
@@ -235,3 +237,27 @@ def test_an_operation_that_cannot_be_and_is_too_large_is_told_as_its_event() -> 
     assert [ruling.event.kind for ruling in rulings] == ["sent", "exception"]
     assert rulings[1].event.args[0] == term("ruling(sent('ann@x',a,'bob@x'))")
     assert len(encode(rulings[1].event.args)) < 1_000
+
+
+def test_a_ruling_that_stopped_leaves_nothing_for_the_collector() -> None:
+    """Lists that its helpers made would else wait in memory, a message after the other."""
+    law = load(
+        """\
+law(l).
+R1. sent(_, many(L), _) :- longer(L, 100000), do(forward).
+longer(_, 0).
+longer(L, N) :- append(L, L, _), K is N - 1, longer(L, K).
+"""
+    )
+    ann, _ = adopt(law, "ann@w", now=0)
+    message = sent("ann@w", t.many(tuple(range(500))), "bob@w")
+    ann.handle(message, now=0)
+    gc.collect()
+    gc.disable()
+    try:
+        record = ann.handle(message, now=0)[0]
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    assert isinstance(record, Record)
+    assert record.ruling.stopped == "budget"
