@@ -84,6 +84,8 @@ UNRETURNED_MAX: Final = 1_000
 are kept for the next take."""
 
 _AWAY: Final = "node.agent-away"
+_NOT_LET_IN: Final = "node.not-let-in"
+"""A host without certificates that starts again has another token, and says so in a moment."""
 LAPSED: Final = "space.lease-lapsed"
 _REFUSED: Final = "law.refused"
 
@@ -299,7 +301,7 @@ class Line:
                 talk, welcome = await self._dial(url, left)
             except NomospaceError as error:
                 why = str(error)
-                if not _may_pass(error):
+                if not (_may_pass(error) or (error.code == _NOT_LET_IN and not url.secure)):
                     self._end(error)
                     return
             else:

@@ -205,9 +205,10 @@ def test_a_strong_listener_past_its_limit_is_told_named_and_reported(
         assert isinstance(report.error, ListenerOverran)
         assert "took longer than 0.05 s" in str(report.error)
         assert (handle.fired, handle.state) == (1, "enabled")
-        found = await ward.jobs.take_all("flood", int)
-        assert [n for _, n in found] == list(range(wrote))
-        return len(found)
+        for number in range(wrote):  # more than one call may take, on a quick machine
+            assert await ward.jobs.take_nowait("flood", int) == ("flood", number)
+        assert await ward.jobs.take_nowait("flood", int) is None
+        return wrote
 
     assert in_ward(program) > 10
     assert "floods of ann@ward on 'jobs' has held its event loop for 0." in caplog.text
