@@ -36,7 +36,7 @@ from tests.real.strangers import fill
 from tests.real.trust import Trust
 from tests.servers import nats_server
 
-SOON_US = 2_000_000
+SOON_US = 500_000
 STRANGERS = 64
 STRANGERS_S = 1.0
 TLS_BYTES = 400_000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.real.many import meet
 
-HOSTS = 8
+HOSTS = 6
 
 
 def test_hosts_that_join_one_address_at_once_become_one_group(tmp_path: Path) -> None:

@@ -188,10 +188,13 @@ def test_what_a_term_knows_of_itself_is_what_a_walk_finds(value: Term) -> None:
 
 
 @pytest.mark.parametrize("bits", [4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 90, 4_096])
-def test_a_weight_is_the_length_of_the_bytes(bits: int) -> None:
+def test_a_number_weighs_as_many_bytes_as_it_is(bits: int) -> None:
     for number in (2**bits - 1, 2**bits, -(2**bits), -(2**bits) - 1, 10**15, 10**16):
         assert weight(number) == len(encode(number))
         assert weight((number,)) == len(encode((number,)))
+
+
+def test_a_weight_is_the_length_of_the_bytes() -> None:
     for size in (15, 16, 31, 32, 255, 256, 65_535, 65_536):
         for term in ("x" * size, "é" * (size // 2), b"x" * size, (1,) * size):
             assert weight(term) == len(encode(term))
