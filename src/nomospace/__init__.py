@@ -22,28 +22,28 @@ _FACE = {
     "CallerError": ("nomospace.errors", "CallerError"),
     "Closed": ("nomospace.client", "Closed"),
     "Compound": ("nomospace.terms", "Compound"),
-    "ContactLost": ("nomospace.host.problems", "ContactLost"),
+    "ContactLost": ("nomospace.calls.problems", "ContactLost"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
     "HostLost": ("nomospace.client.line", "HostLost"),
     "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
-    "LeaseLapsed": ("nomospace.host.problems", "LeaseLapsed"),
+    "LeaseLapsed": ("nomospace.calls.problems", "LeaseLapsed"),
     "ListenerOverran": ("nomospace.client", "ListenerOverran"),
     "Membership": ("nomospace.client", "Membership"),
     "MemoryStore": ("nomospace.node", "MemoryStore"),
-    "MoveRefused": ("nomospace.host.problems", "MoveRefused"),
+    "MoveRefused": ("nomospace.calls.problems", "MoveRefused"),
     "Network": ("nomospace.node", "Network"),
     "NomospaceError": ("nomospace.errors", "NomospaceError"),
-    "NotAMember": ("nomospace.host.problems", "NotAMember"),
+    "NotAMember": ("nomospace.calls.problems", "NotAMember"),
     "Ontology": ("nomospace.client.ontologies", "Ontology"),
     "PeerError": ("nomospace.errors", "PeerError"),
-    "PrivateSpace": ("nomospace.host.problems", "PrivateSpace"),
+    "PrivateSpace": ("nomospace.calls.problems", "PrivateSpace"),
     "Program": ("nomospace.client", "Program"),
     "PublisherKey": ("nomospace.trust", "PublisherKey"),
     "ReactionHandle": ("nomospace.client", "ReactionHandle"),
-    "ReadOnly": ("nomospace.host.problems", "ReadOnly"),
-    "Refused": ("nomospace.host.problems", "Refused"),
+    "ReadOnly": ("nomospace.calls.problems", "ReadOnly"),
+    "Refused": ("nomospace.calls.problems", "Refused"),
     "Report": ("nomospace.client", "Report"),
     "SessionLost": ("nomospace.client.line", "SessionLost"),
     "Space": ("nomospace.client", "Space"),
@@ -70,6 +70,13 @@ _FACE = {
 }
 
 if TYPE_CHECKING:
+    from nomospace.calls.problems import ContactLost as ContactLost
+    from nomospace.calls.problems import LeaseLapsed as LeaseLapsed
+    from nomospace.calls.problems import MoveRefused as MoveRefused
+    from nomospace.calls.problems import NotAMember as NotAMember
+    from nomospace.calls.problems import PrivateSpace as PrivateSpace
+    from nomospace.calls.problems import ReadOnly as ReadOnly
+    from nomospace.calls.problems import Refused as Refused
     from nomospace.client import Agent as Agent
     from nomospace.client import Closed as Closed
     from nomospace.client import Departed as Departed
@@ -96,13 +103,6 @@ if TYPE_CHECKING:
     from nomospace.errors import NomospaceError as NomospaceError
     from nomospace.errors import PeerError as PeerError
     from nomospace.errors import Unavailable as Unavailable
-    from nomospace.host.problems import ContactLost as ContactLost
-    from nomospace.host.problems import LeaseLapsed as LeaseLapsed
-    from nomospace.host.problems import MoveRefused as MoveRefused
-    from nomospace.host.problems import NotAMember as NotAMember
-    from nomospace.host.problems import PrivateSpace as PrivateSpace
-    from nomospace.host.problems import ReadOnly as ReadOnly
-    from nomospace.host.problems import Refused as Refused
     from nomospace.law import CompiledLaw
     from nomospace.meaning import Ontology as Ontology
     from nomospace.meaning import dependence_function as dependence_function

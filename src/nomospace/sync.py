@@ -40,7 +40,7 @@ from typing import (
     overload,
 )
 
-from nomospace import client, node
+from nomospace import client
 from nomospace.client.correlation import Correlation
 from nomospace.client.listening import late, refuse_waiting
 from nomospace.client.membership import Letter
@@ -53,11 +53,12 @@ from nomospace.client.reactions import (
 )
 from nomospace.client.reactions import Listener as AsyncListener
 from nomospace.errors import CallerError
-from nomospace.protocols.pace import USUAL, Pace
 from nomospace.terms import Term
 
-if TYPE_CHECKING:  # it brings cryptography along, which is needed only when it is used
+if TYPE_CHECKING:  # who only connects loads no host
+    from nomospace import node
     from nomospace.client import remote
+    from nomospace.protocols.pace import Pace
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -167,6 +168,8 @@ class Network:
     """
 
     def __init__(self, *, delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
+        from nomospace import node
+
         self._it = node.Network(delay=delay, loss=loss, seed=seed)
 
     def connect(self, a: object, b: object) -> None:
@@ -248,7 +251,7 @@ class Host(_Held):
         *,
         network: Network | None = None,
         policy: Any = None,
-        pace: Pace = USUAL,
+        pace: Pace | None = None,
         store: node.Store | None = None,
         laws: Iterable[Any] = (),
         on_report: Callable[[client.Report], None] | None = None,
@@ -256,12 +259,15 @@ class Host(_Held):
         programs: Iterable[str] | None = None,
         trusted_publishers: Mapping[str, bytes] | None = None,
     ) -> None:
+        from nomospace import node
+        from nomospace.protocols.pace import USUAL
+
         super().__init__()
         self._it = node.Host(
             name,
             network=None if network is None else network._it,
             policy=policy,
-            pace=pace,
+            pace=pace or USUAL,
             store=store,
             laws=laws,
             on_report=on_report,

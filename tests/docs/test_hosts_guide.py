@@ -18,8 +18,8 @@ from nomospace.node.listen import Limits
 from nomospace.node.metrics import KNOWN
 from nomospace.protocols import pace
 from nomospace.wire.admin import TAIL_MAX
-from nomospace.wire.frames import FRAME_BYTES_MAX, PARCEL_BYTES_MAX
-from nomospace.wire.framing import STRANGER_BYTES_MAX
+from nomospace.wire.frames import PARCEL_BYTES_MAX
+from nomospace.wire.framing import FRAME_BYTES_MAX, STRANGER_BYTES_MAX
 from nomospace.wire.talk import WINDOW
 from tests.docs.pages import blocks
 from tests.repo.rooms import ROOT

@@ -9,7 +9,7 @@ import pytest
 from nomospace import ANY, MoveRefused
 from nomospace.client.remote import RemoteAgent
 from nomospace.host.problems import TooMuch
-from nomospace.wire.frames import FrameTooLarge
+from nomospace.wire.framing import FrameTooLarge
 from tests.parity.worlds import see
 from tests.real.hosts import RealHost, caller, end, play, start
 

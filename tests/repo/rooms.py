@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "nomospace"
 PURE_ROOMS = (
     "errors",
     "terms",
+    "calls",
     "law",
     "meaning",
     "trust",

@@ -15,16 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nomospace.client import own_tokens
 from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
-from nomospace.trust.certificates import read_claim
-from nomospace.trust.keys import SecretKey
-from nomospace.trust.proof import channel_of, prove
 from nomospace.wire.framing import Framer, join
 from nomospace.wire.talk import (
     TALK_BYTES_MAX,
@@ -35,6 +32,9 @@ from nomospace.wire.talk import (
     pack_frame,
     unpack_answer,
 )
+
+if TYPE_CHECKING:  # it brings X.509 along, which only a client with a key needs
+    from nomospace.trust.keys import SecretKey
 
 ALPN: Final = "nomos-client/1"
 PORT: Final = 7420
@@ -122,6 +122,9 @@ class AgentIdentity:
     @classmethod
     def load(cls, place: str | Path) -> AgentIdentity:
         """The identity in a folder with `agent.pem` and `agent.key`; raises `BadIdentity`."""
+        from nomospace.trust.certificates import read_claim
+        from nomospace.trust.keys import SecretKey
+
         folder = Path(place)
         try:
             pem = _read(folder / "agent.pem")
@@ -372,6 +375,8 @@ class Dialler:
         return answer
 
     def _sign(self, talk: Talk, challenge: Challenge) -> bytes:
+        from nomospace.trust.proof import channel_of, prove
+
         identity = self.identity
         assert identity is not None, "only a certificate brings a challenge"
         tls = talk.transport.get_extra_info("ssl_object")

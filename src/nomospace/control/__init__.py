@@ -1,5 +1,6 @@
 """Controllers: one membership's control state, obligations and rulings, as a pure core."""
 
+from nomospace.calls.answers import Standing, Told
 from nomospace.control.events import (
     TICK,
     Change,
@@ -29,7 +30,7 @@ from nomospace.control.membership import (
     first_state,
 )
 from nomospace.control.redo import redo
-from nomospace.control.told import Standing, Told, standing, tell
+from nomospace.control.told import standing, tell
 
 __all__ = [
     "TICK",

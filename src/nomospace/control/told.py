@@ -11,65 +11,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-import msgspec
-
+from nomospace.calls.answers import STANDING_MAX, Standing, Told
 from nomospace.control.events import Ruling
 from nomospace.control.explain import disclosed, explain, verdict_on
 from nomospace.control.membership import Membership, TooMuchState, TooOld
-from nomospace.terms import Term, show
 
-STANDING_MAX: Final = 1_000
-"""How many terms of a control state, and how many obligations, are told at a time."""
-SHOWN_MAX: Final = 1_000
-"""How many characters of an operation are told."""
 HURRIED: Final = "(no reasons: too many were asked for in this second; send less, and see)"
-
-
-class Told(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="told"):
-    """The answer to a message or an adoption. `print(told.explain())` says why it is as it is.
-
-    `refused` is a message that went nowhere and changed nothing; `held` one that went nowhere yet.
-    `rule` and `operations` are what the law discloses of them.
-    """
-
-    seq: int
-    at: int
-    home: str
-    law: str
-    kind: str
-    """Of the event: `sent`, `adopted`."""
-    rule: str | None
-    refused: bool
-    held: bool
-    operations: tuple[Term, ...]
-    stopped: str | None
-    verdict: str
-    story: str = ""
-
-    def explain(self) -> str:
-        """The reasons in words: which rules were tried, and what failed."""
-        if self.story:
-            return self.story
-        shown = [f"    {show(operation, limit=SHOWN_MAX)}" for operation in self.operations]
-        return "\n".join([self.verdict, *(["  ruling:", *shown] if shown else [])])
-
-
-class Standing(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="standing"):
-    """Where an agent stands under a law: its control state and what it owes, if it may know.
-
-    `disclose` is what the law says: `all`, or else `state` and `owed` are empty and `told` false.
-    `owed` has when each obligation falls due, in microseconds of the controller's clock.
-    """
-
-    home: str
-    law: str
-    disclose: str
-    told: bool
-    rulings: int
-    state: tuple[Term, ...] = ()
-    owed: tuple[tuple[int, Term], ...] = ()
-    left_out: int = 0
-    """How many terms are not shown, because there are more than `STANDING_MAX`."""
 
 
 def standing(member: Membership) -> Standing:

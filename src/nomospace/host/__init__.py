@@ -10,6 +10,7 @@
 ('job', 17)
 """
 
+from nomospace.calls.answers import Listed
 from nomospace.host.calls import (
     Adjust,
     Adopt,
@@ -55,7 +56,7 @@ from nomospace.host.effects import (
     Ruled,
     Transmit,
 )
-from nomospace.host.reacting import Firing, Listed
+from nomospace.host.reacting import Firing
 from nomospace.host.system import SYSTEM
 from nomospace.terms.templates import Template
 

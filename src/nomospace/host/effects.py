@@ -10,10 +10,13 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from nomospace.calls.answers import Found, Member
 from nomospace.control import Ruling
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import Bundle, Unread
 from nomospace.terms import Term
+
+__all__ = ["Found", "Member"]  # answers, for the host's own modules
 
 WRITTEN: Final = "written"
 TAKEN: Final = "taken"
@@ -32,36 +35,6 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
 
     to: str | None
     frame: Any
-
-
-class Member(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One of several tuples that answer together."""
-
-    fields: tuple[Term, ...]
-    writer: str
-    count: int
-    source: str
-
-
-class Found(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="found"):
-    """A tuple that answers a `Seek`. `source` is the agent that held it."""
-
-    fields: tuple[Term, ...]
-    writer: str
-    count: int
-    source: str
-    deliveries: int = 0
-    lease: str = ""
-    why: str = ""
-    """How it answers a template that names a class, in words; else empty."""
-    members: tuple[Member, ...] = ()
-    """The tuples that answer together: then the fields are what the template asks for, and the
-    rest is that of the first of them."""
-
-    @property
-    def rows(self) -> tuple[tuple[Term, ...], ...]:
-        """What lay in the space: the tuple, or those that answer together."""
-        return tuple([one.fields for one in self.members]) or (self.fields,)
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from nomospace.calls.answers import Listed
 from nomospace.host.calls import (
     ONCE,
     ONCE_PER_TUPLE,
@@ -55,20 +56,6 @@ if TYPE_CHECKING:
 
 INSIDE_FROM: Final = 1 << 62
 """Calls that listeners make have numbers from here on; they are answered inside the step."""
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """What `Reactions` tells of a reaction."""
-
-    id: str
-    space: str
-    template: Template
-    mode: str
-    strength: str
-    at: str
-    dest: str
-    enabled: bool
-    fired: int
 
 
 class Carried(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from nomospace.calls.problems import OntologyUnknown
 from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import Bundle, OntologyText
 from nomospace.host.changes import Durable, OntologyLearnt
@@ -29,17 +30,6 @@ TOLD_BYTES_MAX: Final = 1_000_000
 """The longest text of an ontology that a host takes from a client."""
 ONTOLOGIES_MAX: Final = 1_000
 """How many ontologies a host has at hand."""
-
-
-@dataclass(eq=False, kw_only=True)
-class OntologyUnknown(CallerError):
-    """An ontology was named by its hash, and the host does not have it."""
-
-    code: ClassVar[str] = "ontology.unknown"
-    hash: str
-
-    def __str__(self) -> str:
-        return f"ontology {self.hash[:12]!r} is not known to this host; give the ontology itself"
 
 
 @dataclass(eq=False, kw_only=True)

@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
+from nomospace.calls.answers import Told
 from nomospace.client import Membership
 from nomospace.control import Ruling
-from nomospace.control.told import Told
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law import CompiledLaw, load
 from nomospace.node.config import read_config

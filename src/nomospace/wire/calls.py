@@ -1,9 +1,9 @@
 """What clients ask of a host and what it answers: requests, values and errors as they travel.
 
-Most requests of `host.calls` travel as they are. Four have a form of their own, since native code
-cannot write what they hold: a template goes as the bytes of its list term, and a law as its hash,
-or, for a host that does not know it, with its text. Answers are tagged, so that whoever reads one
-need not remember the question.
+Most requests travel as they are (`nomospace.calls.requests`). Four have a form of their own, since
+native code cannot write what they hold: a template goes as the bytes of its list term, and a law as
+its hash, or, for a host that does not know it, with its text. Answers are tagged, so that whoever
+reads one need not remember the question.
 
 `encode_request` and `encode_value` give what native code can write into any frame; `decode_request`
 and `decode_value` take what was read from there. What has not the form of a request is a peer's
@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, get_args
 
 import msgspec
 
-from nomospace.control import Standing, Told
-from nomospace.errors import CallerError, NomospaceError
-from nomospace.host.calls import (
+from nomospace.calls.answers import Found, Listed, Standing, Told
+from nomospace.calls.requests import (
     STRONG,
     Adopt,
     LawText,
@@ -36,12 +35,10 @@ from nomospace.host.calls import (
     Request,
     Seek,
 )
-from nomospace.host.effects import Found
-from nomospace.host.reacting import Listed
-from nomospace.law import CompiledLaw, load
-from nomospace.law.program import known
+from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms import ANY, Source, encode, freeze_tuple
 from nomospace.terms.templates import Template
+from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.forms import (
     WireAdopt,
     WireFounds,
@@ -53,8 +50,10 @@ from nomospace.wire.forms import (
 )
 from nomospace.wire.kinds import Tagged, convert
 from nomospace.wire.packing import Unfit, unpack
-from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
+
+if TYPE_CHECKING:
+    from nomospace.law import CompiledLaw
 
 PERIOD_US_MAX: Final = 3_155_760_000_000_000
 """The longest lease or life of a tuple: a hundred years."""
@@ -126,7 +125,7 @@ class BadCall(CallerError):
 WireRequest: TypeAlias = msgspec.Struct
 """A request as native code writes and reads it: itself, or its form (`forms`)."""
 
-Laws: TypeAlias = Callable[[str | LawText], CompiledLaw]
+Laws: TypeAlias = Callable[[str | LawText], "CompiledLaw"]
 """Gives the law that a hash, or a text with its hash, names. It should keep what it has compiled.
 
 Raises `LawUnknown` for a hash that it does not know, `LawAltered` for a text of another law.
@@ -152,6 +151,7 @@ class LawShelf:
     text itself: it raises `Unready` for one of which nobody knows what becomes of it, and `failed`
     tells it, once, that this could not be found out.
 
+    >>> from nomospace.law import load
     >>> shelf = LawShelf(lambda hash: None)
     >>> law = load("law(open). sent(X, M, Y) :- do(forward).")
     >>> shelf(LawText(law.hash, "open.law", law.tree.source.text)).name
@@ -187,6 +187,8 @@ class LawShelf:
         return made
 
     def _made(self, law: LawText) -> CompiledLaw:
+        from nomospace.law.program import known, load  # hosts compile laws, clients only name them
+
         if not self._compiles and known(Source(law.text, law.name)) is None:
             why = self._failed.pop(law, None)
             raise Unready(law) if why is None else why
@@ -204,7 +206,7 @@ def encode_request(request: Request, *, texts: bool = False) -> WireRequest:
 
     Raises `StaysAtHome` for a strong reaction.
 
-    >>> from nomospace.host.calls import Cancel
+    >>> from nomospace.calls.requests import Cancel
     >>> encode_request(Cancel(7))
     Cancel(op=7)
     """

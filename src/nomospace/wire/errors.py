@@ -1,8 +1,9 @@
 """Errors to plain values and back: by their lasting code and their typed fields.
 
 An error is data: `Fault` has its code, whose move it is, the words that its host would print and
-its fields. Where the class of that code is known it is made again, field by field as its
-annotations say; where it is not, or a field does not fit, `RemoteError` prints the words. A peer
+its fields. Where the class of that code is loaded it is made again, field by field as its
+annotations say (who catches a class by name has it loaded); where it is not, or a field does not
+fit, one of the kinds of `RemoteError` prints the words. A peer
 names codes, never classes or modules: nothing is imported or run for it.
 """
 
@@ -14,10 +15,18 @@ from typing import Any, ClassVar, Final, TypeAlias, get_type_hints
 
 import msgspec
 
-from nomospace.errors import Bug, CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.errors import (
+    Bug,
+    CallerError,
+    LawError,
+    LimitReached,
+    NomospaceError,
+    PeerError,
+    Unavailable,
+)
 from nomospace.wire.annotations import has_any, is_struct
+from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.packing import Unfit, pack
-from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw
 
 TEXT_MAX: Final = 16_000
@@ -58,6 +67,14 @@ class RemoteCallerError(RemoteError, CallerError):
     """The caller gave something that a host cannot take."""
 
 
+@dataclass(eq=False, kw_only=True)
+class RemoteLimit(RemoteError, LimitReached):
+    """A limit of a host is reached, one that has no class here."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class RemotePeerError(RemoteError, PeerError):
     """A host says that a peer of it said something that cannot be so."""
 
@@ -77,6 +94,17 @@ _KINDS: Final[dict[str, type[RemoteError]]] = {
     Unavailable.code: RemoteUnavailable,
 }
 
+_LIMITS: Final = f"{LimitReached.code}."
+
+
+class _Limit(msgspec.Struct, frozen=True, gc=False):
+    """What every limit says of itself."""
+
+    what: str
+    limit: int
+    advice: str
+
+
 _Make: TypeAlias = Callable[[dict[str, Any]], NomospaceError]
 _makers: dict[str, _Make] = {}
 
@@ -84,7 +112,7 @@ _makers: dict[str, _Make] = {}
 def encode_error(error: NomospaceError) -> Fault:
     """An error as data, which native code can write into any frame.
 
-    >>> from nomospace.host.problems import NotOpen
+    >>> from nomospace.calls.problems import NotOpen
     >>> encode_error(NotOpen(space="jobs", agent="ann@ward")).fields
     {'space': 'jobs', 'agent': 'ann@ward'}
     """
@@ -126,6 +154,23 @@ def decode_error(raw: Any) -> NomospaceError:
             return make(fault.fields)
         except (ValueError, KeyError, TypeError, RecursionError):  # `Unfit` and msgspec's are first
             pass
+    return _unknown(fault)
+
+
+def _unknown(fault: Fault) -> RemoteError:
+    if fault.code.startswith(_LIMITS):
+        try:
+            limit = msgspec.convert(fault.fields, _Limit)
+        except msgspec.ValidationError:
+            pass
+        else:
+            return RemoteLimit(
+                remote_code=fault.code,
+                text=fault.text,
+                what=limit.what,
+                limit=limit.limit,
+                advice=limit.advice,
+            )
     return _KINDS.get(fault.kind, RemoteError)(remote_code=fault.code, text=fault.text)
 
 

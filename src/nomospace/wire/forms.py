@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from nomospace.host.calls import LawText, OntologyText, Sets
-from nomospace.host.effects import Found
+from nomospace.calls.answers import Found
+from nomospace.calls.requests import LawText, OntologyText, Sets
 
 
 class WireSeek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):

@@ -14,37 +14,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from nomospace.errors import CallerError
 from nomospace.wire.blobs import Newer, seal, unseal
-from nomospace.wire.framing import BadFrame
+from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit
 from nomospace.wire.slots import FRAMES
 
-FRAME_BYTES_MAX: Final = 16 << 20
-"""The largest frame between hosts, in bytes."""
 PARCEL_BYTES_MAX: Final = FRAME_BYTES_MAX - (64 << 10)
 """The largest frame that is begun with, in bytes: on its way more may come around it."""
 FRAME_VERSION: Final = 2
 """The version of all frames between hosts that this nomospace sends."""
 
 _VERSION: Final = bytes([FRAME_VERSION])
-
-
-@dataclass(eq=False, kw_only=True)
-class FrameTooLarge(CallerError):
-    """Something is too large to be sent as one frame."""
-
-    code: ClassVar[str] = "wire.frame-too-large"
-    what: str
-    size: int
-    limit: int
-
-    def __str__(self) -> str:
-        article = "an" if self.what[:1] in set("aeiouAEIOU") else "a"
-        return (
-            f"{article} {self.what} of {self.size:,} bytes is over the limit of {self.limit:,} for "
-            "one frame; carry less, or send it in parts"
-        )
 
 
 @dataclass(eq=False, kw_only=True)

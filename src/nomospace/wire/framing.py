@@ -14,9 +14,11 @@ import struct
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from nomospace.errors import PeerError
+from nomospace.errors import CallerError, PeerError
 
 LENGTH_BYTES: Final = 4
+FRAME_BYTES_MAX: Final = 16 << 20
+"""The largest frame between hosts, in bytes."""
 STRANGER_BYTES_MAX: Final = 65_536
 """How much anybody may send before it has proved who it is."""
 
@@ -32,6 +34,23 @@ class BadFrame(PeerError):
 
     def __str__(self) -> str:
         return f"a frame cannot be read: {self.why}; it is dropped"
+
+
+@dataclass(eq=False, kw_only=True)
+class FrameTooLarge(CallerError):
+    """Something is too large to be sent as one frame."""
+
+    code: ClassVar[str] = "wire.frame-too-large"
+    what: str
+    size: int
+    limit: int
+
+    def __str__(self) -> str:
+        article = "an" if self.what[:1] in set("aeiouAEIOU") else "a"
+        return (
+            f"{article} {self.what} of {self.size:,} bytes is over the limit of {self.limit:,} for "
+            "one frame; carry less, or send it in parts"
+        )
 
 
 def join(frames: list[bytes]) -> bytes:

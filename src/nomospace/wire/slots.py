@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from nomospace.control import Event, Ruling, Snapshot, Standing, Told
-from nomospace.host import calls, changes, effects
+from nomospace.control import Event, Ruling, Snapshot
+from nomospace.host import calls, changes
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.reacting import Carried
@@ -19,8 +19,8 @@ from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.streams import Ack, Data
 from nomospace.protocols.transfers import Taken, Transfer
-from nomospace.wire import forms
 from nomospace.wire.annotations import Struct
+from nomospace.wire.call_slots import CALL_SLOTS
 from nomospace.wire.kinds import DATA, OPERATION, SAID, TERM, Of, Slot, Tagged
 from nomospace.wire.shapes import Shapes
 
@@ -106,18 +106,13 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (MayCome, "code"): DATA,
     (Coming, "state"): DATA,
     (Coming, "code"): DATA,
-    (calls.Unread, "message"): SAID,
     (calls.Waiting, "message"): SAID,
     (calls.Bundle, "reactions"): Of(Carried),
     (calls.Bundle, "memberships"): Of(Snapshot),
-    (calls.Out, "fields"): TERM,
     (Carried, "message"): SAID,
     # -- rulings
     (Event, "args"): SAID,
     (Ruling, "operations"): OPERATION,
-    (Told, "operations"): OPERATION,
-    (Standing, "state"): SAID,
-    (Standing, "owed"): SAID,
     (Ruling, "delta"): SAID,
     (Snapshot, "state"): SAID,
     (Snapshot, "obligations"): SAID,
@@ -130,16 +125,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (changes.RoutingChanged, "change"): ROUTING,
     (changes.RoutingFolded, "changes"): ROUTING,
     # -- calls and answers
-    (calls.OutMany, "rows"): TERM,
-    (calls.Tell, "message"): TERM,
-    (calls.Move, "state"): DATA,
-    (calls.Move, "code"): DATA,
-    (calls.Launch, "state"): DATA,
-    (calls.Launch, "code"): DATA,
-    (calls.Save, "state"): DATA,
-    (forms.WireAdopt, "args"): TERM,
-    (effects.Found, "fields"): TERM,
-    (effects.Member, "fields"): TERM,
+    **CALL_SLOTS,
 }
 
 SHAPES: Final = Shapes(SLOTS)

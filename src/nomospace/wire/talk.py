@@ -31,8 +31,9 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from nomospace.errors import LimitReached, NomospaceError
-from nomospace.host.calls import (
+from nomospace.calls.answers import Found
+from nomospace.calls.problems import InDoubt, OntologyUnknown
+from nomospace.calls.requests import (
     BULK,
     CLIENT_PROGRAM,
     TAKING,
@@ -56,12 +57,11 @@ from nomospace.host.calls import (
     Stand,
     Tell,
 )
-from nomospace.host.effects import Found
-from nomospace.host.problems import InDoubt
-from nomospace.host.speaking import OntologyUnknown
+from nomospace.errors import LimitReached, NomospaceError
 from nomospace.terms import Term, encode
 from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
 from nomospace.wire.admin import Question, read_question
+from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
     PERIOD_US_MAX,
     Laws,
@@ -71,10 +71,8 @@ from nomospace.wire.calls import (
     encode_value,
 )
 from nomospace.wire.errors import decode_error, encode_error
-from nomospace.wire.frames import FRAME_BYTES_MAX, FrameTooLarge
-from nomospace.wire.framing import BadFrame
+from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit, count_parts, pack, unpack
-from nomospace.wire.slots import SHAPES
 from nomospace.wire.values import thaw, thaw_all
 
 __all__ = [  # the requests, for clients, which know nothing of hosts

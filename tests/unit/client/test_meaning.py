@@ -10,8 +10,9 @@ import pytest
 
 import nomospace as ns
 from nomospace import a, obj, sync
+from nomospace.calls.problems import OntologyUnknown
 from nomospace.client.remote import connect
-from nomospace.host.speaking import OntologyUnknown, OtherOntology
+from nomospace.host.speaking import OtherOntology
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.question import BadQuestion
 from nomospace.terms.templates import ANY

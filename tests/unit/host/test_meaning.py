@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from nomospace.calls.problems import OntologyUnknown
 from nomospace.host import Adopt, Found, Open, Seek, Share, Template
 from nomospace.host.calls import OntologyText, Sets
-from nomospace.host.speaking import OntologyUnknown, OtherOntology
+from nomospace.host.speaking import OtherOntology
 from nomospace.law import load
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass

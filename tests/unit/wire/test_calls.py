@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nomospace.calls.answers import Listed
 from nomospace.control import Told
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import Adopt, LawText, Open, Out, OutMany, React, Request, Seek
 from nomospace.host.effects import Found
-from nomospace.host.reacting import Listed
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import ANY, BadWidth, Faulty, FormalInTuple, Template
 from nomospace.wire import calls

@@ -1,5 +1,6 @@
 """Errors cross the wire by their codes and fields, and nothing else of a peer's choosing does."""
 
+import pickle
 import sys
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
@@ -12,7 +13,7 @@ import nomospace.client
 import nomospace.node
 import nomospace.trust  # noqa: F401  # whatever can be raised is loaded
 from nomospace.control import Told
-from nomospace.errors import Bug, CallerError, NomospaceError, PeerError, Unavailable
+from nomospace.errors import Bug, CallerError, LimitReached, NomospaceError, PeerError, Unavailable
 from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
 from nomospace.meaning.question import FaultyTemplate, parse_template
@@ -160,6 +161,19 @@ def test_fields_that_do_not_fit(given: dict[str, Any]) -> None:
 def test_fields_of_tomorrow_are_left_out() -> None:
     given = {"what": "calls", "limit": 3, "since": 7}
     same(decode_error(["host.busy", "unavailable", "", given]), Busy(what="calls", limit=3))
+
+
+def test_a_limit_without_a_class_here_is_still_a_limit() -> None:
+    given = {"what": "dogs", "limit": 3, "advice": "have fewer"}
+    error = decode_error(["limits.dogs", "caller", "no more dogs", given])
+    assert isinstance(error, RemoteError)
+    assert isinstance(error, LimitReached)
+    assert (error.code, str(error)) == ("limits.dogs", "no more dogs")
+    assert (error.what, error.limit, error.advice) == ("dogs", 3, "have fewer")
+    assert isinstance(pickle.loads(pickle.dumps(error)), LimitReached)
+    bare = decode_error(["limits.dogs", "caller", "no more dogs", {"limit": "many"}])
+    assert isinstance(bare, CallerError)
+    assert not isinstance(bare, LimitReached)
 
 
 @pytest.mark.parametrize("raw", [None, 17, "busy", [], ["host.busy"], [1, 2, 3], {"code": "x"}])

@@ -6,12 +6,14 @@ from typing import get_args
 import msgspec
 import pytest
 
+from nomospace.calls import answers, requests
 from nomospace.host import calls, changes, group, moving, posting, reacting
 from nomospace.protocols import courier, messages, spaces, streams, transfers
 from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts
 from nomospace.protocols.routing import seats
 from nomospace.wire.annotations import has_any
+from nomospace.wire.call_slots import CALL_SLOTS
 from nomospace.wire.calls import ANSWERS, REQUESTS
 from nomospace.wire.kinds import Tagged
 from nomospace.wire.shapes import Shapes
@@ -23,10 +25,10 @@ STAYS_HOME: dict[ModuleType, set[str]] = {
     messages: {"View"},
     calls: {
         *[kind.__name__ for kind in get_args(calls.Event)],  # told to a host by its own driver
-        *("Open", "Adopt"),  # as `forms.WireOpen` and `forms.WireAdopt`
         "PutBack",  # asked by drivers, never by agents
     },
-    reacting: {"Listed"},  # as `forms.WireListed`
+    requests: {"Open", "Adopt"},  # as `forms.WireOpen` and `forms.WireAdopt`
+    answers: {"Listed"},  # as `forms.WireListed`
 }
 """Structs of modules whose others travel."""
 
@@ -52,6 +54,8 @@ def structs_of(module: ModuleType) -> list[Struct]:
         posts,
         routed,
         seats,
+        requests,
+        answers,
         calls,
         changes,
         moving,
@@ -76,6 +80,12 @@ def test_every_open_field_has_a_slot(kind: Struct) -> None:
 def test_every_slot_is_of_something_that_travels() -> None:
     for kind, name in SLOTS:
         assert kind in REACHED, (kind, name)
+
+
+def test_clients_have_the_slots_of_all_that_they_say_and_hear() -> None:
+    for kind in SHAPES.reached(*REQUESTS, *ANSWERS):
+        for field in msgspec.structs.fields(kind):
+            assert has_any(field.type) == ((kind, field.name) in CALL_SLOTS), field.name
 
 
 def test_a_field_without_a_slot_is_noticed() -> None:

@@ -19,8 +19,7 @@ from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template, between
 from nomospace.wire import talk
 from nomospace.wire.calls import LawShelf
-from nomospace.wire.frames import FrameTooLarge
-from nomospace.wire.framing import BadFrame
+from nomospace.wire.framing import BadFrame, FrameTooLarge
 from nomospace.wire.packing import pack
 
 LAWS = LawShelf(lambda hash: None)

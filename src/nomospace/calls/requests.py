@@ -1,0 +1,263 @@
+"""What an agent may ask of its host. Clients write these, and hosts read them.
+
+Every request is answered exactly once, with a value (see `answers`) or an error, unless its agent
+leaves first. Locations: an agent id has an `@`, a host's name has none; the empty string leaves a
+place open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.terms import Term
+from nomospace.terms.templates import Template
+
+if TYPE_CHECKING:
+    from nomospace.law import CompiledLaw
+else:
+    CompiledLaw = Any  # annotations are read at run time too, and a client has no compiler
+
+
+TAKE: Final = "take"
+READ: Final = "read"
+TAKE_NOWAIT: Final = "take_nowait"
+READ_NOWAIT: Final = "read_nowait"
+TAKE_ALL: Final = "take_all"
+READ_ALL: Final = "read_all"
+
+WAYS: Final = (TAKE, READ, TAKE_NOWAIT, READ_NOWAIT, TAKE_ALL, READ_ALL)
+WAITING: Final = (TAKE, READ)
+TAKING: Final = (TAKE, TAKE_NOWAIT, TAKE_ALL)
+BULK: Final = (TAKE_ALL, READ_ALL)
+
+ONCE: Final = "once"
+ONCE_PER_TUPLE: Final = "once-per-tuple"
+STRONG: Final = "strong"
+WEAK: Final = "weak"
+
+
+class OntologyText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An ontology as it travels: whoever gets it reads the text and compares the hash.
+
+    Without a text it is named only, for a host that has met it.
+    """
+
+    hash: str
+    name: str = ""
+    text: str = ""
+
+
+class LawText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A law as it travels: whoever gets it compiles the text and compares the hash."""
+
+    hash: str
+    name: str
+    text: str
+
+
+class Open(msgspec.Struct, frozen=True, array_like=True, tag="open"):
+    """Have an interface space of this name, private at first; under a law, or under none.
+
+    It speaks an ontology; where none is given, that which the space speaks on this host.
+    """
+
+    space: str
+    law: CompiledLaw | None = None
+    durable: bool = True
+    ontology: OntologyText | None = None
+
+
+class Share(msgspec.Struct, frozen=True, array_like=True, tag="share"):
+    """Share (or part) several interface spaces in one atomic step."""
+
+    spaces: tuple[str, ...]
+    shared: bool = True
+
+
+class Out(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out"):
+    """Write one tuple, for an agent when `to` names one; gone after `ttl_us` when that is set.
+
+    With `once`, what this agent has written to this space under the same key is not written again.
+    """
+
+    space: str
+    fields: tuple[Term, ...]
+    to: str = ""
+    ttl_us: int = 0
+    once: str = ""
+
+
+class OutMany(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="out-many"):
+    """Write several tuples in one atomic step."""
+
+    space: str
+    rows: tuple[tuple[Term, ...], ...]
+    to: str = ""
+    ttl_us: int = 0
+    once: str = ""
+
+
+class Sets(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Whether several tuples may answer a template together, and how far to look for them.
+
+    With `correlate` auto they may where no single tuple does, with always in any case. With a
+    `key` they all hold one same object of that class.
+    """
+
+    correlate: str = "auto"
+    key: str = ""
+    max_set: int = 6
+
+
+class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+    """Read or take what a template matches: one or all, waiting or not, here or there.
+
+    With `sets`, several tuples may answer a template that names classes together.
+    """
+
+    space: str
+    how: str
+    template: Template
+    at: str = ""
+    dest: str = ""
+    lease_us: int = 0
+    sets: Sets | None = None
+
+
+class Cancel(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="cancel"):
+    """Wait no longer for an earlier `Seek`: it is answered with `Cancelled` if not yet served."""
+
+    op: int
+
+
+class Settle(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settle"):
+    """Acknowledge a tuple taken under a lease (`done`), or give it back."""
+
+    space: str
+    lease: str
+    done: bool = True
+
+
+class React(msgspec.Struct, frozen=True, array_like=True, tag="react"):
+    """Register a reaction; answered with its id.
+
+    A strong one brings its listener, a plain function that is called inside the host's step with a
+    `Firing`. A weak one is told through `effects.Fire`.
+    """
+
+    space: str
+    template: Template
+    mode: str = ONCE_PER_TUPLE
+    strength: str = WEAK
+    at: str = ""
+    dest: str = ""
+    listener: Callable[[Any], None] | None = None
+
+
+class Adjust(msgspec.Struct, frozen=True, array_like=True, tag="adjust"):
+    """`disable`, `enable` (it forgets what it reacted to) or `remove` a reaction."""
+
+    reaction: str
+    what: str
+
+
+class Reactions(msgspec.Struct, frozen=True, array_like=True, tag="reactions"):
+    """Ask for the registered reactions of the agent."""
+
+
+class Adopt(msgspec.Struct, frozen=True, array_like=True, tag="adopt"):
+    """Adopt a law; answered with the ruling on the adoption. Twice is a second membership."""
+
+    law: CompiledLaw
+    args: tuple[Term, ...] = ()
+
+
+class Unread(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A message that was delivered to a program, and that it has not read."""
+
+    law: str
+    sender: str
+    message: Term
+
+
+CLIENT_PROGRAM: Final = "@client"
+"""What an agent runs, to its hosts, whose program is a client: it goes on wherever that connects.
+No program can be registered under this name."""
+
+
+class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
+    """Go on at another host, with all that is the agent's own; answered only when it stays.
+
+    `program` names what the agent runs, and `state` is what that wants to find again there, a term
+    or plain data; `code` is for a host that does not have the program (see `Host.admits`), and
+    `mail` is what it has not read. A program begins anew where it comes to: what it waits for and
+    its reactions end when it leaves, as in a crash. Without a program, these go along.
+    """
+
+    to: str
+    program: str = ""
+    state: Any = None
+    code: Any = None
+    mail: tuple[Unread, ...] = ()
+
+
+class Launch(msgspec.Struct, frozen=True, array_like=True, tag="launch"):
+    """Note what the agent runs: a host that starts again tells (`Host.programs`). Empty: nothing.
+
+    The host itself runs nothing; whoever drives it does.
+    """
+
+    program: str
+    state: Any = None
+    code: Any = None
+
+
+class Save(msgspec.Struct, frozen=True, array_like=True, tag="save"):
+    """Note another state of the program that the agent runs."""
+
+    state: Any
+
+
+class Tell(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
+    """Send a message to an agent, a space or several under a law; answered with the ruling."""
+
+    law: str
+    message: Term
+    to: str | tuple[str, ...]
+
+
+class Show(msgspec.Struct, frozen=True, array_like=True, tag="show"):
+    """Present a certificate (PEM or DER) to the controller of a membership."""
+
+    law: str
+    certificate: bytes
+
+
+class Stand(msgspec.Struct, frozen=True, array_like=True, tag="stand"):
+    """Ask where the agent stands under a law: what that discloses of its control state."""
+
+    law: str
+
+
+Request: TypeAlias = (
+    Open
+    | Share
+    | Out
+    | OutMany
+    | Seek
+    | Cancel
+    | Settle
+    | React
+    | Adjust
+    | Reactions
+    | Adopt
+    | Tell
+    | Show
+    | Stand
+    | Move
+    | Launch
+    | Save
+)
