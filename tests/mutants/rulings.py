@@ -206,8 +206,8 @@ RULINGS: Final = (
     Mutant(
         "1 and 1.0 are taken for one value",
         TERMS,
-        'return f"({b.expr} != {a.expr} or {b.expr}.__class__ is not {name})"',
-        'return f"({b.expr} != {a.expr})"',
+        'return f"({y} != {x} or {y}.__class__ is not {name})"',
+        'return f"({y} != {x})"',
         DIFFERENTIAL,
     ),
     Mutant(

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
 
-PRICES: Final = 2
+PRICES: Final = 3
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.membership`)."""
 
@@ -22,6 +22,8 @@ Units: TypeAlias = list[int]
 
 COMPARED_FREE: Final = 6
 """Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
+COMPARED_AT_ONCE: Final = 100
+"""After so many of these what was walked is paid for."""
 TEXT_FREE: Final = 2_000
 """Characters that one comparison of texts may look at for nothing; each as many more cost a unit.
 A text that differs in length is told apart at once."""
@@ -52,9 +54,12 @@ def spend(units: Units, count: int) -> None:
 
 
 def same_for(units: Units, a: Term, b: Term) -> bool:
-    """`terms.same`, paid for on the way: two units for each pair of compounds or lists."""
-    if a is b:
-        return True
+    """`terms.same`, paid for on the way: two units for each pair of compounds or lists.
+
+    The price goes by what the terms are, never by whether they are one object or share parts: a
+    replay reads them from bytes, and compiled code makes fewer of them than the interpreter does.
+    So a term whose parts are shared is walked as if they were not, as far as the units go.
+    """
     kind = a.__class__
     if kind is not b.__class__:
         return False
@@ -64,40 +69,26 @@ def same_for(units: Units, a: Term, b: Term) -> bool:
         return _same_parts(units, a.args, b.args)
     if kind is tuple:
         return _same_parts(units, a, b)
-    if kind is str or kind is bytes:
-        if len(a) != len(b):
-            return False
-        if len(a) > TEXT_FREE:
-            spend(units, len(a) // TEXT_FREE)
+    if (kind is str or kind is bytes) and len(a) == len(b) > TEXT_FREE:
+        spend(units, len(a) // TEXT_FREE)
     return bool(a == b)
 
 
 def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
-    """Whether the parts of two terms are the same.
-
-    Parts may be shared, so that a term is exponentially larger than its memory: past a few dozen,
-    pairs that were looked at are remembered.
-    """
+    """Whether the parts of two terms are the same."""
     pending = [(a, b)]
-    seen: set[tuple[int, int]] = set()
-    work = 0
+    work = -COMPARED_FREE  # that is not paid for yet
     equal = True
-    most = COMPARED_FREE + (UNITS_MAX - units[0]) // 2
     while pending:
         x, y = pending.pop()
         if len(x) != len(y):
             equal = False
             break
         work += 1 + len(x) // 4
-        if work > 64:
-            if (id(x), id(y)) in seen:
-                continue
-            seen.add((id(x), id(y)))
-        if work > most:
-            break
+        if work >= COMPARED_AT_ONCE:
+            spend(units, 2 * work)
+            work = 0
         for left, right in zip(x, y, strict=True):
-            if left is right:
-                continue
             kind = left.__class__
             if kind is not right.__class__:
                 equal = False
@@ -107,34 +98,41 @@ def _same_parts(units: Units, a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
                     equal = False
                     break
                 parts, others = left.args, right.args
-                if len(parts) == 1 == len(others):  # the commonest, told apart without a round
-                    left, right = parts[0], others[0]
-                    kind = left.__class__
-                    if kind is not right.__class__:
-                        equal = False
-                        break
-                    if kind is not Compound and kind is not tuple:
-                        work += 1
-                        if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
-                            work += len(left) // TEXT_FREE
-                        if left is not right and left != right:
-                            equal = False
-                            break
-                        continue
-                pending.append((parts, others))
-            elif kind is tuple:
-                pending.append((left, right))
-            else:
-                if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
-                    work += len(left) // TEXT_FREE
-                if left != right:
+                if len(parts) != 1 or len(others) != 1:
+                    pending.append((parts, others))
+                    continue
+                left, right = parts[0], others[0]  # the commonest, told apart without a round
+                kind = left.__class__
+                if kind is not right.__class__:
                     equal = False
                     break
+                if kind is Compound or kind is tuple:
+                    pending.append((parts, others))
+                    continue
+                work += 1
+            elif kind is tuple:
+                pending.append((left, right))
+                continue
+            if (kind is str or kind is bytes) and len(left) == len(right) > TEXT_FREE:
+                work += len(left) // TEXT_FREE
+            if left != right:
+                equal = False
+                break
         if not equal:
             break
-    if work > COMPARED_FREE:
-        spend(units, 2 * (work - COMPARED_FREE))
+    if work > 0:
+        spend(units, 2 * work)
     return equal
+
+
+def compare_price(a: Term, b: Term) -> int:
+    """What it costs to compare two terms."""
+    units = [-_MUCH]
+    same_for(units, a, b)
+    return units[0] + _MUCH
+
+
+_MUCH: Final = 10**12
 
 
 def bulk_of(weight: int) -> int:

@@ -41,7 +41,8 @@ again and again."""
 OPEN_PARTS_FREE: Final = 16
 """How many of these cost nothing when a goal names the value; each as many cost a unit."""
 PAIRS_FREE: Final = 64
-"""Pairs that unifying may look at before it remembers which it has seen."""
+"""Pairs of which one has holes that unifying may look at for nothing; each more costs a unit, and
+is remembered. Compiled code never looks at as many (`emit.terms`)."""
 
 
 class Open:
@@ -208,9 +209,9 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
             x = x.ref
         while y.__class__ is Var and y.ref is not UNBOUND:
             y = y.ref
-        if x is y:
-            continue
         if x.__class__ is Var or y.__class__ is Var:
+            if x is y:
+                continue
             variable, value = (x, y) if x.__class__ is Var else (y, x)
             if value.__class__ is Open and _occurs(variable, value):
                 return False
@@ -219,6 +220,7 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
         elif x.__class__ is Open or y.__class__ is Open:
             pairs += 1
             if pairs > PAIRS_FREE:
+                spend(units, 1)
                 # Parts may be shared without bound. Two that were made equal stay so.
                 if (id(x), id(y)) in seen:
                     continue
@@ -346,11 +348,12 @@ def identical(a: Any, b: Any, units: Units) -> bool:
     seen: set[tuple[int, int]] = set()
     while pending:
         x, y = pending.pop()
-        if x is y:
+        if x is y and x.__class__ is Var:
             continue
         if x.__class__ is Open and y.__class__ is Open:
             pairs += 1
             if pairs > PAIRS_FREE:
+                spend(units, 1)
                 if (id(x), id(y)) in seen:
                     continue
                 seen.add((id(x), id(y)))

@@ -12,9 +12,9 @@ they have when the rule has succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nomospace.law.arithmetic import COMPARE, arith1, arith2, calculate, seconds
 from nomospace.law.bag import Bag
@@ -45,6 +45,7 @@ from nomospace.law.prices import (
     weight,
 )
 from nomospace.law.runtime import (
+    ECHOED,
     SOLUTIONS,
     UNSET,
     candidates,
@@ -112,6 +113,8 @@ class _Bind:
     value: Term
 
 
+UNPAID: Final = 10**15
+"""More units than anything takes that costs nothing."""
 Work: TypeAlias = "tuple[Any, Env, Work] | None"
 """A linked list of goals to do, each with the variables it is about."""
 
@@ -279,7 +282,7 @@ class _Run:
         env = dict(self.specials)
         heads = [build(node, env) for node in rule.args]
         later = [(build(variable, env), build(node, env)) for variable, node in rule.later]
-        if not self.attempt_all(tuple(heads), args):
+        if not self.attempt_all(tuple(heads), args, [-UNPAID]):  # heads are free
             return None
         for stand_in, head in later:
             if not self.attempt(stand_in, head):
@@ -343,11 +346,13 @@ class _Run:
         undo(self.trail, mark)
         return False
 
-    def attempt_all(self, pairs_a: tuple[Any, ...], pairs_b: tuple[Term, ...]) -> bool:
+    def attempt_all(
+        self, pairs_a: Sequence[Any], pairs_b: Sequence[Term], units: Units | None = None
+    ) -> bool:
         """Unify pair by pair; on failure leave nothing bound."""
         mark = len(self.trail)
         for a, b in zip(pairs_a, pairs_b, strict=True):
-            if not unify(a, b, self.trail, self.units):
+            if not unify(a, b, self.trail, units or self.units):
                 undo(self.trail, mark)
                 return False
         return True
@@ -481,21 +486,26 @@ def _sense(run: _Run, goal: Sense, env: Env, rest: Work) -> Any:
     bag = run.obligations if goal.obligations else run.state
 
     def found() -> Iterator[Work]:
-        for term in _sensed(bag, pattern, run.units):
-            if run.attempt(pattern, term):
+        for parts, values in _sensed(bag, pattern, run.units):
+            if run.attempt_all(parts, values):
                 yield TrueGoal(goal.span), env, rest
 
     run.choose(found())
     return _FAILED
 
 
-def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
+_Lined: TypeAlias = tuple[Sequence[Any], Sequence[Term]]
+"""Parts of a pattern, and of a term, that are yet to be made equal."""
+
+
+def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
     """The candidates of a pattern, oldest first, one unit each.
 
     A candidate is a term that agrees with the pattern in every argument that is bound there.
     """
     if pattern.__class__ is not Open and pattern.__class__ is not Var:
-        yield from equals(bag, pattern, units)
+        for _ in equals(bag, pattern, units):
+            yield (), ()
         return
     found: Iterable[Term]
     if pattern.__class__ is Var:
@@ -507,15 +517,17 @@ def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
         return
     for term in found:
         spend(units, 1)
-        yield term
+        yield (pattern,), (term,)
 
 
-def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
+def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
     bucket = bag.buckets.get(f"{pattern.name}/{len(pattern.args)}")
     if bucket is None:
         return
     bound = tuple([at for at, arg in enumerate(pattern.args) if is_bound(arg)])
     wanted = tuple([pattern.args[at] for at in bound])
+    others = [at for at, arg in enumerate(pattern.args) if not is_bound(arg)]
+    unbound = [pattern.args[at] for at in others]
     some = candidates(bucket, bound, wanted, units) if bound else bucket
     for term in some.values():
         args = term.args
@@ -524,7 +536,7 @@ def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[Term]:
                 break
         else:
             spend(units, 1)
-            yield term
+            yield unbound, [args[at] for at in others]
 
 
 def _clock(run: _Run, goal: Clock, env: Env, rest: Work) -> Any:
@@ -637,10 +649,13 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
         left = delete_matching(args[0], _matcher(run, goal, args[1]), run.units)
         return rest if left is not None and run.attempt(args[2], left) else _FAILED
     given = tuple([arg if is_given else UNSET for arg, is_given in zip(args, ground, strict=True)])
+    echoed = ECHOED.get(goal.name, ())
+    told = [at for at in range(len(args)) if not ground[at] or at not in echoed]
+    asked = [args[at] for at in told]
 
     def answers() -> Iterator[Work]:
         for answer in SOLUTIONS[goal.name](given, run.units):
-            if run.attempt_all(args, answer):
+            if run.attempt_all(asked, [answer[at] for at in told]):
                 yield TrueGoal(goal.span), env, rest
 
     run.choose(answers())
@@ -664,8 +679,6 @@ def _open_list_builtin(
         left = delete_matching(given[0], _unifier(run, goal, args[1]), run.units)
         assert left is not None
         return rest if run.attempt(args[2], make(LIST, left)) else _FAILED
-    if goal.name == "member":
-        given[0] = UNSET  # what is looked for is unified with each item
 
     def answers() -> Iterator[Work]:
         for answer in SOLUTIONS[goal.name](tuple(given), run.units):

@@ -73,12 +73,11 @@ def _spend_items(units: Units, count: int) -> None:
 
 
 def _member(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
-    wanted, items = args
+    items = args[1]
     if items.__class__ is tuple:
         for item in items:
             spend(units, 1)
-            if wanted is UNSET or same_for(units, item, wanted):
-                yield item, items
+            yield item, items
 
 
 def _append(args: tuple[Term, ...], units: Units) -> Iterator[tuple[Term, ...]]:
@@ -293,8 +292,23 @@ SOLUTIONS: Final[dict[str, Solutions]] = {
     "upcase_atom": _upcase_atom,
     "atom_number": _atom_number,
 }
-"""Each built-in as a generator of answers: all its arguments, ground. `delete` is apart, since
-what it deletes by may be a pattern."""
+"""Each built-in as a generator of answers: all its arguments, ground. What was given is yet to be
+compared with them. `delete` is apart, since what it deletes by may be a pattern."""
+
+ECHOED: Final[dict[str, tuple[int, ...]]] = {
+    "member": (1,),
+    "nth0": (0, 1),
+    "between": (0, 1, 2),
+    "length": (0,),
+    "reverse": (0,),
+    "sort": (0,),
+    "sum_list": (0,),
+    "atom_length": (0,),
+    "sub_atom": (0,),
+    "split_string": (0, 1),
+    "upcase_atom": (0,),
+}
+"""Positions that a built-in gives back just as they were given: nothing to compare, or to pay."""
 
 
 def delete_matching(

@@ -101,6 +101,73 @@ def test_terms_that_share_their_parts_take_no_longer_than_their_memory(body: str
     spent(body + TWICE, doubled(60))
 
 
+def apart(levels: int) -> Term:
+    """`doubled`, with every part an object of its own: as it comes from bytes."""
+    return "z" if levels == 0 else Compound("p", (apart(levels - 1), apart(levels - 1)))
+
+
+LARGE = "f(g(1,h(2)),g(3,h(4)),g(5,h(6)),g(7,h(8)),g(9,h(10)),[i,[j],k(l)])"
+COMPARED = (
+    "X = LARGE, X == LARGE.",
+    "X = LARGE, X \\= LARGE.",
+    "X = LARGE, X == M, M == M, M = M.",
+    "member(M, [a, LARGE]).",
+    "member(X, [M, LARGE]), X == M, fail.",
+    "fact(M, _)@CS.",
+    "fact(M, 1)@CS.",
+    "fact(X, _)@CS, X == M.",
+    "X = fact(M, 1), X@CS.",
+    "M = f(A,B,C,D,E,F), X = f(A,B,C,D,E,F), M == X.",
+    "X = f(Y, LARGE), X = X, Y = M, X = f(M, LARGE), X == f(M, LARGE).",
+    "Z = 1, findall(Y, (member(_, [1,2]), Y = h(LARGE, Z)), [A, B]), A == B.",
+    "append([M], [M], L), append([M], [LARGE], L), L = [A, B], A == B.",
+    "reverse([M], [LARGE]), nth0(0, [M], LARGE), delete([M, LARGE], M, []).",
+    "p(M). p(LARGE) :- p(q(LARGE)). p(q(X)) :- X = LARGE.",
+)
+
+
+@pytest.mark.parametrize("body", COMPARED)
+def test_comparing_costs_the_same_in_both_and_whichever_objects_are_one(body: str) -> None:
+    """`spent` sees to it that the two agree; what is one object here is another in a replay."""
+    one, other = term(LARGE), term(LARGE)
+    shared = spent(body.replace("LARGE", LARGE), one, (Compound("fact", (one, 1)),))
+    assert shared == spent(body.replace("LARGE", LARGE), one, (Compound("fact", (other, 1)),))
+    assert shared[0] > 10
+
+
+@pytest.mark.parametrize("body", ["M = p(X, Y), X == Y.", "fact(M)@CS.", "member(M, [a, M])."])
+def test_comparing_costs_the_same_whatever_is_shared(body: str) -> None:
+    assert apart(8) == doubled(8)
+    costs = {
+        spent(body, message, (Compound("fact", (fact,)),))
+        for message in (doubled(8), apart(8))
+        for fact in (doubled(8), apart(8))
+    }
+    assert len(costs) == 1
+    assert costs.pop()[0] > 200
+
+
+def test_a_head_is_matched_for_nothing() -> None:
+    law = load(f"law(l).\nsent(_, {LARGE}, _) :- do(forward).")
+    for ask in (law.evaluate, law.interpreter.rule):
+        units = [0]
+        args = (HOME, term(LARGE), "b")
+        assert ask("sent", HOME, args, Bag(), Bag(), 0, units) is not None
+        assert units == [0]
+
+
+def test_a_value_that_doubles_from_goal_to_goal_is_paid_for() -> None:
+    """Written out it has 65,536 ends, each of which is looked at."""
+    goals = ", ".join([f"A{n} = p(A{n + 1}, A{n + 1})" for n in range(16)])
+    assert spent(f"{goals}, A0 = M.", doubled(16))[0] < 20_000
+    assert spent(f"{goals}, A0 = M.", apart(16))[1] == "budget"
+
+
+def test_a_value_that_doubles_is_loaded_in_no_time() -> None:
+    goals = ", ".join([f"A{n} = p(A{n + 1}, A{n + 1})" for n in range(60)])
+    assert load(f"law(l).\nsent(_, M, _) :- {goals}, A0 = M.").compiled_rules == [False]
+
+
 def test_alternatives_cannot_multiply_for_nothing() -> None:
     ways = ", ".join(["( 1 < 2 ; 2 < 3 )"] * 40)
     assert spent(f"{ways}, fail.")[1] == "budget"

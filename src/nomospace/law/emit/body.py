@@ -42,6 +42,7 @@ from nomospace.law.emit.terms import Dead, TermCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
 from nomospace.law.prices import collect_price, match_price
+from nomospace.law.runtime import ECHOED
 from nomospace.law.tree import (
     Call,
     Clock,
@@ -414,10 +415,11 @@ class BodyCode:
         elif scope.holes_in(pattern):
             self._loop(f"for {item} in {bag}.of('#tuple'):")
             self._spend()
-            terms.match(terms.whole(pattern, scope), Ref(item, False, tuple), scope, "continue")
+            whole = terms.whole(terms.few_parts(pattern, scope), scope)
+            terms.match(whole, Ref(item, False, tuple), scope, "continue")
         else:
             value = terms.value(pattern, scope)
-            if value.constant and value.kind is str:
+            if value.constant and value.kind is str and not terms.is_long(value):
                 key = terms.constants.add(f"{terms.constants.namespace[value.expr]}/0")
                 self._loop(f"for {item} in {bag}.of({key}):")
                 self._spend()
@@ -449,10 +451,11 @@ class BodyCode:
         args: list[Symbol] = []
         bound: list[int] = []
         for index, arg in enumerate(pattern.args):
-            symbol = terms.whole(arg, scope)
+            symbol = terms.whole(terms.few_parts(arg, scope), scope)
             if not scope.holes_in(symbol):
                 bound.append(index)
             args.append(symbol)
+        shapes = [terms.settled(arg, scope) for arg in pattern.args]
         bucket = self.w.fresh("b")
         self.w.line(f"{bucket} = {bag}.buckets.get({key})")
         self.w.line(f"if {bucket} is None: {at.fail}")
@@ -480,7 +483,7 @@ class BodyCode:
         else:
             self.w.line(f"{', '.join(parts)} = {item}.args")
         for index in bound:
-            terms.match(args[index], Ref(parts[index]), scope, "continue")
+            terms.match_whole(args[index], Ref(parts[index]), shapes[index], scope, "continue")
         self._spend()
         for index, arg in enumerate(args):
             if index not in bound:
@@ -544,7 +547,7 @@ class BodyCode:
             for index, symbol in enumerate(symbols):
                 part = self.w.fresh()
                 if bound[index]:
-                    if goal.name == "atom_number" or index not in _ECHOED.get(goal.name, ()):
+                    if index not in ECHOED.get(goal.name, ()):
                         self.w.line(f"{part} = {answer}[{index}]")
                         condition = terms.differs(Ref(given[index]), Ref(part))
                         self.w.line(f"if {condition}: continue")
@@ -709,23 +712,6 @@ class BodyCode:
             and effectful == self.builder.current_effectful
             and (effectful or (not ops.pending and ops.base is None))
         )
-
-
-_ECHOED: dict[str, tuple[int, ...]] = {
-    "append": (),
-    "nth0": (0, 1),
-    "between": (0, 1, 2),
-    "atom_concat": (),
-    "length": (0,),
-    "reverse": (0,),
-    "sort": (0,),
-    "sum_list": (0,),
-    "atom_length": (0,),
-    "sub_atom": (0,),
-    "split_string": (0, 1),
-    "upcase_atom": (0,),
-}
-"""Positions that a built-in gives back just as they were given: nothing to compare."""
 
 
 __all__ = ["BodyCode"]

@@ -229,6 +229,7 @@ class Builder:
             w.depth += 1
             terms.guarded = True
         kinds = {"sent": ("x",), "arrived": ("x", "z"), "submitted": ("z",)}.get(rule.event, ())
+        terms.free = True
         symbols = [terms.symbol(node, scope) for node in rule.args]
         later = [(terms.symbol(a, scope), terms.symbol(b, scope)) for a, b in rule.later]
         for position, (node, name) in enumerate(zip(rule.args, ARGUMENTS, strict=False)):
@@ -240,6 +241,7 @@ class Builder:
                     terms.match_arguments(symbol, name, scope, FAIL)
             else:
                 terms.match(symbol, value, scope, FAIL)
+        terms.free = False
         if nested:
             terms.guarded = False
             if len(w.lines) == lines_before + 1:
@@ -247,7 +249,7 @@ class Builder:
             w.depth -= 1
             w.line("except (AttributeError, ValueError): return None")
         for stand_in, head in later:
-            terms.unify(stand_in, head, scope, FAIL)
+            terms.unify(stand_in, terms.few_parts(head, scope), scope, FAIL)
 
     def _success(self, code: BodyCode, index: int, scope: Scope, ops: Operations) -> None:
         if ops.base is None:

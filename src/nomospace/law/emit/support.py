@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.law.arithmetic import arith1, arith2, calculate, seconds
-from nomospace.law.budget import COPIED_A_UNIT, TEXT_FREE, Stop, Units, same_for, spend
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, same_for, spend
 from nomospace.law.holes import LIST, PARTIAL, Open, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
@@ -19,7 +19,7 @@ from nomospace.law.runtime import (
     everything,
     finish,
 )
-from nomospace.terms import Compound, Term, Var
+from nomospace.terms import Compound, Term, Var, same
 
 
 class Retreat(Exception):
@@ -51,25 +51,6 @@ def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     if tail.__class__ is not tuple:
         raise Retreat
     return items + tail
-
-
-def unlike(units: Units, a: Term, b: Term) -> bool:
-    """Whether two compounds, or two lists, differ, paid for: as `same_for` has it.
-
-    The commonest, `kind(fire)` beside `kind(flood)`, are told apart here, and cost nothing.
-    """
-    if a.__class__ is Compound and b.__class__ is Compound:
-        if a.name != b.name:
-            return True
-        parts, others = a.args, b.args
-        if len(parts) == 1 == len(others):
-            left, right = parts[0], others[0]
-            kind = left.__class__
-            if kind is not right.__class__:
-                return True
-            if kind is int or (kind is str and len(left) <= TEXT_FREE):
-                return bool(left != right)
-    return not same_for(units, a, b)
 
 
 def matching(pattern: Any, price: int, units: Units) -> Callable[[Term], bool]:
@@ -128,10 +109,11 @@ NAMESPACE: Final[dict[str, Any]] = {
     "join": join,
     "matching": matching,
     "push": push,
+    "same": same,
+    "same_for": same_for,
     "seconds": seconds,
     "spend": spend,
     "tuple": tuple,
-    "unlike": unlike,
     "str": str,
     "int": int,
     "float": float,

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from nomospace.law.budget import COPIED_A_UNIT, TEXT_FREE
+from nomospace.law.budget import COPIED_A_UNIT, TEXT_FREE, compare_price
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
 from nomospace.law.emit.writer import Constants, Writer
-from nomospace.law.holes import OPEN_PARTS_FREE
+from nomospace.law.holes import OPEN_PARTS_FREE, PAIRS_FREE
 from nomospace.law.prices import node_weight
 from nomospace.law.tree import Const, Listing, Node, Struct, Variable
 from nomospace.terms import Compound, same
 
 NODE_DEPTH_MAX: Final = 40
 """Deeper terms in a law's text are left to the interpreter."""
+
+SETTLED_MAX: Final = 2_000
+"""Parts of a value, written out, that the compiler follows; one of more is interpreted."""
 
 
 class TermCode:
@@ -28,6 +31,7 @@ class TermCode:
         self.w = writer
         self.constants = constants
         self.guarded = False  # inside a `try` that takes a missing attribute for a mismatch
+        self.free = False  # in the head of a rule, where comparing costs nothing
 
     # -- from the law's text to symbols ----------------------------------------------------
 
@@ -56,12 +60,18 @@ class TermCode:
         symbol = self.symbol(node, scope)
         if self._open_parts(symbol, scope) - node_weight(node) > OPEN_PARTS_FREE:
             raise Uncompilable("a partial value is large")  # the interpreter knows what it costs
-        return self.whole(symbol, scope) if wholes else symbol
+        return self.whole(self.few_parts(symbol, scope), scope) if wholes else symbol
 
     def head(self, node: Node, scope: Scope) -> Symbol:
         """What an argument of a helper's clause stands for; the call has paid for its size."""
         self.list_cost(node, scope)
-        return self.whole(self.symbol(node, scope), scope)
+        return self.whole(self.few_parts(self.symbol(node, scope), scope), scope)
+
+    def few_parts(self, symbol: Symbol, scope: Scope) -> Symbol:
+        """A symbol that can be made equal to another for nothing, as far as its parts go."""
+        if self._open_parts(symbol, scope) > PAIRS_FREE // 2:
+            raise Uncompilable("a partial value is large")
+        return symbol
 
     def whole(self, symbol: Symbol, scope: Scope) -> Symbol:
         """A symbol with the largest ground parts of it made."""
@@ -86,15 +96,22 @@ class TermCode:
                 pending.extend(parts)
         return count
 
-    def settled(self, symbol: Symbol, scope: Scope) -> Symbol:
-        """A symbol with its bound holes replaced all the way down."""
+    def settled(self, symbol: Symbol, scope: Scope, room: list[int] | None = None) -> Symbol:
+        """A symbol with its bound holes replaced all the way down.
+
+        Written out, it may have far more parts than the text that made it.
+        """
         symbol = scope.settle(symbol)
         if not isinstance(symbol, Shape):
             return symbol
-        args = tuple([self.settled(arg, scope) for arg in symbol.args])
+        room = room or [SETTLED_MAX]
+        room[0] -= len(symbol.args)
+        if room[0] < 0:
+            raise Uncompilable("a value has very many parts")
+        args = tuple([self.settled(arg, scope, room) for arg in symbol.args])
         if symbol.name is not None:
             return self._folded(Shape(symbol.name, args))
-        tail = None if symbol.tail is None else self.settled(symbol.tail, scope)
+        tail = None if symbol.tail is None else self.settled(symbol.tail, scope, room)
         return self._folded(self._list(args, tail))
 
     @staticmethod
@@ -206,29 +223,64 @@ class TermCode:
 
     def differs(self, a: Ref, b: Ref) -> str | None:
         """A condition that holds when two values differ; `None` when they are known equal."""
-        if a.expr == b.expr:
-            return None
         if b.constant and not a.constant:
             a, b = b, a
-        if a.constant:
-            value = self.constants.namespace[a.expr]
-            if b.constant:
-                return None if same(value, self.constants.namespace[b.expr]) else "True"
-            if value is None or value is True or value is False:
-                return f"{b.expr} is not {value}"
-            if value.__class__ in (str, bytes) and len(value) <= TEXT_FREE:
-                return f"{b.expr} != {a.expr}"
-            if value.__class__ in (int, float):
-                name = value.__class__.__name__
-                return f"({b.expr} != {a.expr} or {b.expr}.__class__ is not {name})"
         x, y = a.expr, b.expr
-        if (a.kind is str or b.kind is str) and not a.constant:
-            return f"{x} != {y}"  # a string equals nothing but that string, and names are short
-        cheap = f"{x}.__class__ is int or {x}.__class__ is str and len({x}) <= {TEXT_FREE}"
-        return (
-            f"({x} is not {y} and ({x}.__class__ is not {y}.__class__ or "
-            f"({x} != {y} if {cheap} else unlike(u, {x}, {y}))))"
-        )
+        if a.constant:
+            value = self.constants.namespace[x]
+            if b.constant:
+                other = self.constants.namespace[y]
+                if self.free or not compare_price(value, other):
+                    return None if same(value, other) else "True"
+            elif value is None or value is True or value is False:
+                return f"{y} is not {value}"
+            elif value.__class__ is str and not self.is_long(a):
+                return f"{y} != {x}"
+            elif value.__class__ in (int, float):
+                name = value.__class__.__name__
+                return f"({y} != {x} or {y}.__class__ is not {name})"
+        elif a.kind is str or b.kind is str:
+            # A string equals nothing but that string, and names are short.
+            return None if x == y else f"{x} != {y}"
+        return self._differs_by_price(x, y)
+
+    def _differs_by_price(self, x: str, y: str, whole: tuple[str, str] | None = None) -> str:
+        """`differs`, of values of which nothing is known, at the price of comparing them.
+
+        `whole` are two compounds of which they are the only parts: what is to be paid for.
+        """
+        a, b = whole or (x, y)
+        dear = f"not same({a}, {b})" if self.free else f"not same_for(u, {a}, {b})"
+        cheap = f"{x}.__class__ is str and len({x}) <= {TEXT_FREE} or {x}.__class__ is int"
+        return f"({x}.__class__ is not {y}.__class__ or ({x} != {y} if {cheap} else {dear}))"
+
+    def is_long(self, constant: Ref) -> bool:
+        """Whether a constant is a text that costs something to compare."""
+        value = self.constants.namespace[constant.expr]
+        return value.__class__ in (str, bytes) and len(value) > TEXT_FREE
+
+    def match_whole(self, made: Symbol, value: Ref, shape: Symbol, scope: Scope, fail: str) -> None:
+        """`match` of a ground value that was made as `shape` tells.
+
+        One like `kind(K)` is told apart by its part, without a call.
+        """
+        assert isinstance(made, Ref)
+        part = shape.args[0] if isinstance(shape, Shape) and len(shape.args) == 1 else None
+        if not isinstance(part, Ref) or not isinstance(shape, Shape) or shape.name is None:
+            self.match(made, value, scope, fail)
+            return
+        x, inner = value.expr, self.w.fresh()
+        known = Ref(inner) if part.constant and part.kind in (int, str) else None
+        name = self.constants.add(shape.name)
+        if known is not None and not self.is_long(part):
+            condition = self.differs(part, known)
+        else:
+            condition = self._differs_by_price(part.expr, inner, (made.expr, x))
+        self.w.line(f"if {x}.__class__ is not C or {x}.name != {name}: {fail}")
+        self.w.line(f"{inner} = {x}.args")
+        self.w.line(f"if len({inner}) != 1: {fail}")
+        self.w.line(f"{inner} = {inner}[0]")
+        self._fail_if(str(condition), fail)
 
     def match(self, symbol: Symbol, value: Ref, scope: Scope, fail: str) -> None:
         """Write code that matches a pattern against a ground value, binding its holes."""
@@ -311,11 +363,11 @@ class TermCode:
     def unify(self, a: Symbol, b: Symbol, scope: Scope, fail: str) -> None:
         """Write code that makes two symbols equal."""
         a, b = self.settled(a, scope), self.settled(b, scope)
-        if a is b:
-            return
         if isinstance(b, Hole):
             a, b = b, a
         if isinstance(a, Hole):
+            if a is b:
+                return
             if isinstance(b, Shape):
                 holes = scope.holes_in(b)
                 if a in holes:
