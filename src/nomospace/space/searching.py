@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import chain, dropwhile, islice
 from sys import maxsize
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -20,6 +20,7 @@ from nomospace.errors import LimitReached
 from nomospace.space.asking import Ask, Gathering
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
+from nomospace.space.shelves import Shelf
 from nomospace.space.store import Store
 from nomospace.terms import Term
 from nomospace.terms.budget import SLICE_UNITS, TEST_UNITS_MAX, Budget, Slice, TestTooDear
@@ -34,7 +35,12 @@ CANDIDATE_UNITS: Final = 2
 VAIN_MAX: Final = 64
 """Tuples that a search looks at in vain before it asks for an index of its own.
 
-With a plain template it looks at so many whatever is left of its slice."""
+With a template whose tests are cheap and cost the same it looks at so many whatever is left of its
+slice."""
+BATCH: Final = 32
+"""Tuples that are tested together where all are looked for."""
+BATCH_UNITS: Final = 2_000
+"""What they may cost together; otherwise they are tested one by one."""
 END: Final = 1 << 62
 """No tuple has a higher order."""
 _QUICK: Final = TEST_UNITS_MAX - 2_000
@@ -154,10 +160,9 @@ class Search:
         elif record.order <= max(self.after, self.after_exact):
             self.missed[record.order] = record
 
-    def pay(self, slice: Slice, left: int) -> None:
-        """Count what has been spent of a slice; `SearchTooLong` past what one search may cost."""
-        self.spent += slice.left - left
-        slice.left = left
+    def pay(self, units: int) -> None:
+        """Count what has been spent; `SearchTooLong` past what one search may cost."""
+        self.spent += units
         if self.spent > SEARCH_UNITS_MAX:
             raise SearchTooLong
 
@@ -198,9 +203,11 @@ class Unfinished(Exception):
 class Searches:
     """How a space is searched: the part of it that finds tuples."""
 
-    __slots__ = ("_searches", "_speech", "_store")
+    __slots__ = ("_look_budget", "_searches", "_speech", "_store")
 
     def __init__(self, store: Store, speech: Speech) -> None:
+        self._look_budget = Budget()
+        """For the tests of the few tuples that most searches look at."""
         self._store = store
         self._speech = speech
         self._searches: dict[Search, None] = {}
@@ -228,7 +235,7 @@ class Searches:
             return None
         after = 0
         candidates = shelf.candidates(template, at, dest)
-        if template.plain:
+        if template.steady:
             matches = template.matches
             for vain, record in enumerate(candidates):
                 if (
@@ -244,6 +251,7 @@ class Searches:
             else:
                 return None
         elif slice is None or slice.left > 0:
+            self._look_budget.renew()
             found, after = self._quickly(candidates, template.matches, at, dest, now, slice)
             if after == END:
                 return found
@@ -261,16 +269,19 @@ class Searches:
         slice: Slice | None,
     ) -> Record | None:
         """The tuple for a template that names a class: an exact one, else the oldest that fits."""
-        search = None
         if slice is None or slice.left > 0:
             meant = self._speech.read(template)
             objects, assigner = self._store.objects, meant.assigner
-            exact = objects.exact(meant)
-            found, after = self._quickly(exact, assigner.exact, at, dest, now, slice)
-            if found is not None:
-                return found
+            exact, after = objects.exact(meant), END
+            self._look_budget.renew()
+            if exact:
+                found, after = self._quickly(exact, assigner.exact, at, dest, now, slice)
+                if found is not None:
+                    return found
             if after == END:
                 fitting = objects.fitting(meant)
+                if not fitting:
+                    return None
                 found, after = self._quickly(fitting, assigner.fits, at, dest, now, slice)
                 if after == END:
                     return found
@@ -292,7 +303,8 @@ class Searches:
         Most searches need no more, and what a longer one is made of would cost them half as much
         again.
         """
-        budget, after, looked = Budget(), 0, 0
+        budget, after, looked = self._look_budget, 0, 0
+        before = budget.left
         for record in candidates:
             if looked >= VAIN_MAX or budget.left < _QUICK:
                 break
@@ -313,7 +325,7 @@ class Searches:
         else:
             record, after = None, END
         if slice is not None:
-            slice.left -= CANDIDATE_UNITS * looked + budget.spent
+            slice.left -= CANDIDATE_UNITS * looked + before - budget.left
         return (record, END) if after == END else (None, after)
 
     def only(self, places: Sequence[Any], first: int, *, now: int) -> Record | None:
@@ -342,8 +354,23 @@ class Searches:
 
         `TooManyFound` where there are more than `most`.
         """
+        if not template.steady:
+            search = Search(template, at, dest, every=True, most=most)
+            return self.go_on(search, now=now, slice=slice)
+        shelf = self._store.shelves.get(template.arity)
+        if shelf is None:
+            return []
+        found, looked, after = self._look_through(shelf, template, at, dest, 0, now, slice)
+        if len(found) > most:
+            raise TooManyFound(limit=most)
+        if looked - len(found) > VAIN_MAX:
+            shelf.ask_for_composite(template, at, dest)
+        if after == END:
+            return found
         search = Search(template, at, dest, every=True, most=most)
-        return self.go_on(search, now=now, slice=slice)
+        search.after = after
+        search.found = {record.order: record for record in found}
+        raise self._cut(search)
 
     def look(
         self, template: Template, *, limit: int, tries: int, now: int = 0
@@ -396,12 +423,16 @@ class Searches:
         if len(search.found) > search.most:
             raise TooManyFound(limit=search.most)
         if not done:
-            self._searches[search] = None
-            search.cut = True
-            raise Unfinished(search=search)
+            raise self._cut(search)
         if not search.cut:
             return list(search.found.values())
         return [one for _, one in sorted(search.found.items()) if search.is_for(one, now)]
+
+    def _cut(self, search: Search) -> Unfinished:
+        """Keep a search that is to be gone on with."""
+        self._searches[search] = None
+        search.cut = True
+        return Unfinished(search=search)
 
     def give_up(self, search: Search | SetSearch) -> None:
         """A search is not gone on with."""
@@ -417,9 +448,19 @@ class Searches:
         if shelf is None or search.has_enough:
             return True
         before = len(search.found)
-        candidates = shelf.candidates(template, at, dest, search.after)
-        look = self._look_through if template.plain and search.every else self._look_at
-        looked, done = look(search, candidates, fits, now, slice)
+        if template.steady and search.every:
+            began = slice.left
+            found, looked, after = self._look_through(
+                shelf, template, at, dest, search.after, now, slice
+            )
+            search.found.update({record.order: record for record in found})
+            done = after == END
+            if not done:
+                search.after = after
+            search.pay(began - slice.left)
+        else:
+            candidates = shelf.candidates(template, at, dest, search.after)
+            looked, done = self._look_at(search, candidates, fits, now, slice)
         if looked - (len(search.found) - before) > VAIN_MAX:
             shelf.ask_for_composite(template, at, dest)
         return done
@@ -479,57 +520,105 @@ class Searches:
         return True
 
     def _look_through(
-        self, search: Search, candidates: Iterable[Record], fits: Fits, now: int, slice: Slice
-    ) -> tuple[int, bool]:
-        """As `_look_at`, where all tuples are looked for and each costs the same."""
-        at, dest, after = search.at, search.dest, search.after
+        self,
+        shelf: Shelf,
+        template: Template,
+        at: str | None,
+        dest: str | None,
+        after: int,
+        now: int,
+        slice: Slice | None,
+    ) -> tuple[list[Record], int, int]:
+        """Look for all tuples behind one, where each costs the same.
+
+        What is found, at how many was looked, and behind which one to go on: `END` for nowhere.
+        """
+        candidates = shelf.candidates(template, at, dest, after)
         if after:
             candidates = dropwhile(lambda one: one.order <= after, candidates)
+        units = CANDIDATE_UNITS - 1 + template.price
         # Rounded up: whatever is left of a slice is enough for one.
-        room = min(max(0, -(-slice.left // CANDIDATE_UNITS)), SEARCH_UNITS_MAX)
+        room = SEARCH_UNITS_MAX if slice is None else max(0, -(-slice.left // units))
         some = list(islice(candidates, room + 1))
-        done = len(some) <= room
-        if not done:
+        end = END
+        if len(some) > room:
             some.pop()
-        if some:
-            search.after = some[-1].order
-        budget = search.budget
-        search.found.update(
-            {
-                record.order: record
-                for record in some
-                if fits(record.fields, budget)
-                and (at is None or record.cur == at)
-                and (dest is None or record.dest == dest)
-                and not 0 < record.expires <= now
-            }
-        )
-        search.pay(slice, slice.left - CANDIDATE_UNITS * len(some))
-        return len(some), done
+            end = some[-1].order if some else after
+        if slice is not None:
+            slice.left -= units * len(some)
+        matches = template.matches
+        found = [
+            record
+            for record in some
+            if matches(record.fields)
+            and (at is None or record.cur == at)
+            and (dest is None or record.dest == dest)
+            and not 0 < record.expires <= now
+        ]
+        return found, len(some), end
 
     def _look_at(
         self, search: Search, candidates: Iterable[Record], fits: Fits, now: int, slice: Slice
     ) -> tuple[int, bool]:
-        """Look at tuples until there are enough: at how many, and whether the slice was enough."""
-        budget, after, every = search.budget, search.after, search.every
-        at, dest, found = search.at, search.dest, search.found
-        plain = search.template.plain
+        """Look at tuples until there are enough: at how many, and whether the slice was enough.
+
+        Tests are counted some together, while they are cheap.
+        """
+        after, every, at, dest = search.after, search.every, search.at, search.dest
+        found, template = search.found, search.template
+        units = CANDIDATE_UNITS - 1 + template.price if template.steady else CANDIDATE_UNITS
+        budget, rest = search.budget, iter(candidates)
+        if after:
+            rest = dropwhile(lambda one: one.order <= after, rest)
+        budget.renew()
         left, looked, done = slice.left, 0, True
         try:
-            for record in candidates:
-                if record.order <= after:
-                    continue
+            while every and left > 0:
+                some = tuple(islice(rest, BATCH))
+                budget.left = BATCH_UNITS
+                try:
+                    fitting = [record for record in some if fits(record.fields, budget)]
+                except TestTooDear:  # all of them together
+                    left -= BATCH_UNITS
+                    rest = chain(some, rest)
+                    budget.renew()
+                    break
+                left -= units * len(some) + BATCH_UNITS - budget.left
+                budget.renew()
+                for record in fitting:
+                    if (
+                        (at is None or record.cur == at)
+                        and (dest is None or record.dest == dest)
+                        and not 0 < record.expires <= now
+                    ):
+                        found[record.order] = record
+                looked += len(some)
+                if some:
+                    after = some[-1].order
+                if len(some) < BATCH:
+                    return looked, True
+            for record in rest:
                 if left <= 0:
                     done = False
                     break
+                before = budget.left
+                try:
+                    fit = fits(record.fields, budget)
+                except TestTooDear:
+                    left -= TEST_UNITS_MAX
+                    if before == TEST_UNITS_MAX:
+                        raise
+                    budget.renew()  # by itself it may be well
+                    if left <= 0:
+                        done = False
+                        break
+                    fit = fits(record.fields, budget)
                 after = record.order
                 looked += 1
-                left -= CANDIDATE_UNITS
-                if not plain:
+                left -= units
+                if budget.left < _QUICK:
+                    left -= budget.spent
                     budget.renew()
-                fit = fits(record.fields, budget)
-                if not plain:
-                    left -= TEST_UNITS_MAX - budget.left
                 if (
                     fit
                     and (at is None or record.cur == at)
@@ -540,6 +629,8 @@ class Searches:
                     if not every:
                         break
         finally:
+            left -= budget.spent
             search.after = after
-            search.pay(slice, left)
+            spent, slice.left = slice.left - left, left
+            search.pay(spent)
         return looked, done

@@ -82,7 +82,7 @@ def watches(watcher: Watcher, record: Record, budget: Budget) -> bool:
     ):
         return False
     template = watcher.template
-    if template.plain:
+    if template.steady:
         return template.matches(record.fields)
     budget.share()
     try:

@@ -29,12 +29,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from nomospace.terms.budget import Budget, same_within
+from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.features import Fields, Key, Path, key_of
 from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
 from nomospace.terms.objects import MISSING, OBJECT, is_object
-from nomospace.terms.predicate import priced
+from nomospace.terms.predicate import price_of, unpriced
 from nomospace.terms.values import ATOMIC, Compound, Term
 
 Names: TypeAlias = Callable[[str], frozenset[str]]
@@ -51,6 +51,8 @@ class Wanted(NamedTuple):
     """The id that the object must have; `MISSING` when any will do."""
     test: Check | None
     """What else must hold of the object."""
+    price: int = 0
+    """What the test costs, besides what it pays for itself."""
 
 
 def just_itself(class_name: str) -> frozenset[str]:
@@ -77,8 +79,11 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
     if is_formal(pattern):
         formal = read_formal(pattern)
         assert formal.class_name is not None
-        test = None if formal.predicate is None else priced(formal.predicate, field=False)
-        return Wanted(position, formal.class_name, MISSING, test)
+        predicate = formal.predicate
+        if predicate is None:
+            return Wanted(position, formal.class_name, MISSING, None)
+        test, price = unpriced(predicate, field=False), price_of(predicate, field=False)
+        return Wanted(position, formal.class_name, MISSING, test, price)
     class_name, identity, listed = pattern.args
     if formals_in(pattern):
         first = 2 if identity is None else 1
@@ -135,6 +140,7 @@ class Assigner:
         "_own",
         "_patterns",
         "classes",
+        "exact",
         "fits",
         "literals",
         "plain",
@@ -174,8 +180,12 @@ class Assigner:
         self.fits: Test = self._fits
         """Whether every field of the template can be given a field of the tuple."""
         checks = [check for _, check in plain if check is not None]
+        self.exact: Test = self._exact
+        """Whether it also can be with no field left over and no class but the template's own."""
         if len(classes) == 1 and not self.tied and len(checks) == len(plain):
-            self.fits = _simply(self._accepted[0], classes[0].test, checks)
+            self.fits = _simply(classes[0], self._accepted[0], checks)
+            only_own, width = _simply(classes[0], self._own[0], checks), len(patterns)
+            self.exact = lambda fields, budget: len(fields) == width and only_own(fields, budget)
 
     def _fits(self, fields: Fields, budget: Budget) -> bool:
         return (
@@ -183,8 +193,7 @@ class Assigner:
             and self._assign(fields, self._accepted, budget) is not None
         )
 
-    def exact(self, fields: Fields, budget: Budget) -> bool:
-        """Whether it also can be with no field left over and no class but the template's own."""
+    def _exact(self, fields: Fields, budget: Budget) -> bool:
         return len(fields) == self._patterns and self._assign(fields, self._own, budget) is not None
 
     def places(self, fields: Fields) -> tuple[int, ...] | None:
@@ -221,8 +230,13 @@ class Assigner:
         return None if served is None else self.joined(chosen, served, objects)
 
     def _takes(self, nth: int, value: Compound, names: frozenset[str], budget: Budget) -> bool:
-        test = self.classes[nth].test
-        return value.args[0] in names and (test is None or test(value, budget))
+        if value.args[0] not in names:
+            return False
+        wanted = self.classes[nth]
+        if wanted.test is None:
+            return True
+        budget.spend(wanted.price)
+        return wanted.test(value, budget)
 
     def joined(
         self, chosen: list[int], served: list[int | None], objects: list[int]
@@ -472,17 +486,20 @@ class _Search:
         return True
 
 
-def _simply(names: frozenset[str], test: Check | None, checks: list[Check]) -> Test:
+def _simply(wanted: Wanted, names: frozenset[str], checks: list[Check]) -> Test:
     """The test for one class, and plain patterns that only plain fields can be given."""
-    end = len(checks)
+    test, price, end = wanted.test, wanted.price, len(checks)
 
     def fits(fields: Fields, budget: Budget) -> bool:
-        budget.spend(len(fields))
+        budget.left -= len(fields)
         missing, at = True, 0
         for value in fields:
             if value.__class__ is Compound and value.name == OBJECT and is_object(value):
-                if missing and value.args[0] in names and (test is None or test(value, budget)):
-                    missing = False
+                if missing and value.args[0] in names:
+                    budget.left -= price
+                    if budget.left < 0:
+                        raise TestTooDear
+                    missing = test is not None and not test(value, budget)
             elif at < end and checks[at](value, budget):
                 at += 1
         return at == end and not missing

@@ -7,7 +7,8 @@ pattern with patterns inside looks at functor and width, then inside. Fields und
 
 Each check is handed a budget (`nomospace.terms.budget`). The checks of a template are counted when
 it is compiled and paid for at once, before the first; what hangs on the tuple as well, as the
-properties of large objects and terms compared with each other, is paid for as it is met.
+properties of large objects and terms compared with each other, is paid for as it is met. Where
+nothing hangs on the tuple (`Template.steady`) whoever asks knows the price, and nothing is paid.
 
 The patterns have been looked over by the time they come here: formals are well formed, and none
 stands so deep that Python's stack would matter.
@@ -30,15 +31,17 @@ from nomospace.terms.formals import (
     read_formal,
 )
 from nomospace.terms.objects import is_object
-from nomospace.terms.predicate import priced
+from nomospace.terms.predicate import Predicates, priced, unpriced
 from nomospace.terms.values import ATOMIC, Compound, Term, same
 
 Check: TypeAlias = Callable[[Term, Budget], bool]
 Test: TypeAlias = Callable[[Fields, Budget], bool]
 
 
-def compile_fit(patterns: Fields) -> Test:
+def compile_fit(patterns: Fields, *, steady: bool = False) -> Test:
     """The test of all patterns but the atomic actuals, for tuples of the right width.
+
+    A `steady` one takes nothing from its budget.
 
     >>> from nomospace.terms import ANY, t
     >>> fits = compile_fit(("job", t.room(ANY)))
@@ -49,9 +52,14 @@ def compile_fit(patterns: Fields) -> Test:
     checks: list[tuple[int, Check]] = []
     for pos, pattern in enumerate(patterns):
         if pattern.__class__ not in ATOMIC:
-            check = check_of(pattern, (pos,), alike)
+            check = check_of(pattern, (pos,), alike, unpriced if steady else priced)
             if check is not None:
                 checks.append((pos, check))
+    if steady:
+        if len(checks) == 1:
+            at, only = checks[0]
+            return lambda fields, budget: only(fields[at], budget)
+        return lambda fields, budget: all(check(fields[at], budget) for at, check in checks)
     pairs = [(paths[0], other) for paths in alike.values() for other in paths[1:]]
     price = sum(map(holes_in, patterns)) + 4 * len(pairs)
 
@@ -87,7 +95,9 @@ def holes_in(pattern: Term) -> int:
     return 1 + sum(map(holes_in, parts))
 
 
-def check_of(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check | None:
+def check_of(
+    pattern: Term, path: Path, alike: dict[str, list[Path]], predicates: Predicates = priced
+) -> Check | None:
     """The check of one pattern; `None` where everything fits.
 
     `alike` gathers the paths that `same(…)` ties, by name.
@@ -96,8 +106,10 @@ def check_of(pattern: Term, path: Path, alike: dict[str, list[Path]]) -> Check |
         formal = read_formal(pattern)
         if formal.same is not None:
             alike.setdefault(formal.same, []).append(path)
-        return _check_formal(formal)
+        return _check_formal(formal, predicates)
     if pattern.__class__ in ATOMIC or not formals_in(pattern):
+        if pattern.__class__ is str:  # no other value equals it
+            return lambda value, budget: value == pattern
         if pattern.__class__ in ATOMIC:
             return lambda value, budget: same(pattern, value)
         return lambda value, budget: same_within(pattern, value, budget)
@@ -127,7 +139,7 @@ def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Tes
     )
 
 
-def _check_formal(formal: Formal) -> Check | None:
+def _check_formal(formal: Formal, predicates: Predicates) -> Check | None:
     if formal.class_name is not None:
         return _check_class(formal.class_name, formal.predicate)
     classes = KINDS[formal.kind]
@@ -136,7 +148,7 @@ def _check_formal(formal: Formal) -> Check | None:
         fitting = tuple([kind for kind in bounded_classes(low) if not classes or kind in classes])
         return lambda value, budget: value.__class__ in fitting and low <= value <= high
     if formal.predicate is not None:
-        test = priced(formal.predicate, field=True)
+        test = predicates(formal.predicate, field=True)
         if not classes:
             return test
         return lambda value, budget: value.__class__ in classes and test(value, budget)

@@ -33,7 +33,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
@@ -100,6 +100,13 @@ Test: TypeAlias = Callable[[Term], bool]
 Priced: TypeAlias = Callable[[Term, Budget], bool]
 """A test that is paid for."""
 
+
+class Predicates(Protocol):
+    """What makes tests of texts: `priced`, or `unpriced`."""
+
+    def __call__(self, text: str, *, field: bool) -> Priced: ...
+
+
 ITSELF: Final = Path(())
 """What a field predicate speaks of."""
 
@@ -162,8 +169,7 @@ def priced(text: str, *, field: bool) -> Priced:
     >>> priced("> 5 and <= 9", field=True)(7, budget), budget.spent
     (True, 2)
     """
-    tree = parse(text, field=field)
-    price, test = _price(tree), _test(tree)
+    price, test = price_of(text, field=field), unpriced(text, field=field)
 
     def check(subject: Term, budget: Budget) -> bool:
         budget.left -= price
@@ -172,6 +178,12 @@ def priced(text: str, *, field: bool) -> Priced:
         return test(subject, budget)
 
     return check
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def unpriced(text: str, *, field: bool) -> Priced:
+    """The same, of which only large objects are paid for: whoever tests has paid for the rest."""
+    return _test(parse(text, field=field))
 
 
 # Reading.

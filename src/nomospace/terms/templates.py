@@ -114,6 +114,10 @@ _HEAVY: Final = 10**9
 _TIED: Final = 500
 """What fields that are tied may cost more, in a price: they may be large."""
 _SMALL_INT: Final = 2**63
+_STEADY_MAX: Final = 16
+"""What a test may cost that is not paid for, in units."""
+_NOTHING: Final = Budget(0)
+"""What a steady test is handed: it takes nothing."""
 _AT: Final[tuple[Path, ...]] = tuple((pos,) for pos in range(WIDTH_MAX))
 
 Range: TypeAlias = tuple[int, Term | None, Term | None]
@@ -243,6 +247,9 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
     meant: bool = False
     """Whether a field names a class: then a tuple's width and order do not count, and there are
     none of the hints above."""
+    steady: bool = True
+    """Whether it costs the same few units to test any tuple: its `price`. Nothing needs counting
+    then, and `matches` needs no budget."""
     _rest: Test | None = None
     _price: int = 0
 
@@ -314,9 +321,13 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
             return True
         rest = self._rest
         if rest is None:
-            rest = self.assigner().fits if self.meant else compile_fit(self.term)
+            rest = (
+                self.assigner().fits if self.meant else compile_fit(self.term, steady=self.steady)
+            )
             msgspec.structs.force_setattr(self, "_rest", rest)
-        return rest(fields, budget or Budget())
+        if budget is None:
+            budget = _NOTHING if self.steady else Budget()
+        return rest(fields, budget)
 
     def assigner(
         self,
@@ -371,9 +382,12 @@ def _freeze_fields(fields: Any, what: str, *, types: bool = False) -> Fields:
     for field in fields:
         weight += _weight(field, _LIGHT_LEVELS)
     if weight <= _LIGHT:
-        return tuple(fields)
-    frozen = tuple([freeze(field, variables=types) for field in fields])
-    check_size(frozen)
+        frozen = tuple(fields)
+    else:
+        frozen = tuple([freeze(field, variables=types) for field in fields])
+        check_size(frozen)
+    if weight > PREDICATES_CHARS_MAX and what == "template":  # less cannot be too much of anything
+        _check_price(frozen)
     return frozen
 
 
@@ -450,7 +464,6 @@ def _remembered(frozen: Fields) -> Template:
 
 def _read(frozen: Fields) -> Template:
     """Look every formal over, and note what indexes can use."""
-    _check_price(frozen)
     plain = True
     meant = False
     equal: list[tuple[int, Term]] = []
@@ -458,6 +471,7 @@ def _read(frozen: Fields) -> Template:
     ranges: list[Range] = []
     alike: dict[str, int] = {}  # a name of `same(…)` and its first position
     fields = list(frozen)
+    price = len(fields)  # of a steady one
     for pos, field in enumerate(frozen):
         if field.__class__ is Var:
             raise _no_variables(field)
@@ -467,6 +481,7 @@ def _read(frozen: Fields) -> Template:
             continue
         if not is_formal(field):
             plain = False
+            price += _STEADY_MAX  # it is looked into
             _check_holes(field)
             if field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3:
                 meant = meant or names_class(field)
@@ -479,17 +494,34 @@ def _read(frozen: Fields) -> Template:
         plain = False
         formal = read_formal(field)
         meant = meant or formal.class_name is not None
+        price += 1
+        if formal.predicate is not None and not meant:
+            price += price_of(formal.predicate, field=True)
         features += formal_features(formal, _AT[pos])
         if formal.same is not None:
+            price += _STEADY_MAX  # what is equal may be large
             first = alike.setdefault(formal.same, pos)
             if first != pos:
                 features.append(((first, "=", pos), True))
         low, high = formal_bounds(formal)
         if low is not None or high is not None:
             ranges.append((pos, low, high))
+    width = len(fields)
     if meant:
-        return Template(tuple(fields), len(fields), False, (), (), (), True)
-    return Template(tuple(fields), len(fields), plain, tuple(equal), tuple(features), tuple(ranges))
+        return Template(tuple(fields), width, False, (), (), (), True, False)
+    steady = plain or price <= _STEADY_MAX
+    return Template(
+        tuple(fields),
+        width,
+        plain,
+        tuple(equal),
+        tuple(features),
+        tuple(ranges),
+        False,
+        steady,
+        None,
+        price if steady else 0,
+    )
 
 
 def _price(template: Template) -> int:

@@ -26,6 +26,7 @@ TEMPLATES = [
     Template.of((ANY, ANY)),
     Template.of((where("> 6"), ANY)),
     Template.of((where("> 6"), "b")),
+    Template.of((where(" or ".join(["> 6"] * 20)), ANY)),
     Template.of((a("Car", "price > 2"),)),
     Template.of((a("Van", "price > 3"),)),
     Template.of((a("Car"), a("Van"))),
@@ -40,8 +41,12 @@ def _fields(rng: Random) -> tuple[Term, ...]:
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_a_cut_search_finds_what_is_there_in_its_last_step(seed: int) -> None:
+def test_a_cut_search_finds_what_is_there_in_its_last_step(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = Random(seed)
+    monkeypatch.setattr("nomospace.space.searching.BATCH", rng.choice((2, 32)))
+    monkeypatch.setattr("nomospace.space.searching.BATCH_UNITS", rng.choice((10, 2_000)))
     space = Space("s")
     count = 0
 
@@ -105,14 +110,16 @@ def test_a_search_without_end_is_stopped_and_said_so(monkeypatch: pytest.MonkeyP
         space.find(Template.of((where("> 2000"),)))
 
 
-def test_a_plain_search_with_few_candidates_needs_no_slice() -> None:
+def test_a_cheap_search_with_few_candidates_needs_no_slice() -> None:
     space = Space("s")
     for count in range(20):
         space.put(Record(("job", count), "ann", count, "ann", "ann"), now=0)
     used_up = Slice(0)
     assert space.find(Template.of(("job", 7)), slice=used_up) is not None
+    assert space.find(Template.of(("job", where("= 7"))), slice=used_up) is not None
+    dear = Template.of(("job", where(" or ".join(["= 7"] * 20))))
     with pytest.raises(Unfinished):
-        space.find(Template.of(("job", where("= 7"))), slice=used_up)
+        space.find(dear, slice=used_up)
 
 
 class TestSets:

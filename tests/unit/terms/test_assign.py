@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -63,6 +64,16 @@ def test_an_exact_match_has_no_further_field_and_no_other_class() -> None:
     assert assigner.exact(("x", obj("Auto", "a1")), Budget())
     assert not assigner.exact((VAN, "x"), Budget())
     assert not assigner.exact((CAR, "x", 1), Budget())
+
+
+@pytest.mark.parametrize("patterns", [[a("Car")], [a("Auto"), "x"], ["x", a("Car", "price > 3")]])
+def test_the_short_way_to_an_exact_match_says_what_the_long_one_does(patterns: list[Any]) -> None:
+    assigner = Template.of(patterns).assigner(wide, own)
+    assert assigner.exact != assigner._exact, "these are told by one walk over the tuple"
+    values = (CAR, BUS, VAN, obj("Auto", "a1"), "x", "y")
+    for width in range(1, 4):
+        for fields in product(values, repeat=width):
+            assert assigner.exact(fields, Budget()) is assigner._exact(fields, Budget())
 
 
 def test_predicates_see_objects_as_they_are_shown() -> None:
