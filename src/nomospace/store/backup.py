@@ -34,8 +34,8 @@ from nomospace.store.interface import Header, Kept, Step, Store
 from nomospace.store.private import open_file
 from nomospace.wire.changes import BadRecord, decode_change, encode_change
 
-BACKUP_VERSION: Final = 1
-"""The version of backups that this nomospace writes."""
+BACKUP_VERSION: Final = 2
+"""The version of backups that this nomospace writes. Version 1 knew no suspensions."""
 PART_BYTES_MAX: Final = 64 * 1024 * 1024
 """The largest part that is read: far above any change that a host can make."""
 _MAGIC: Final = b"nomospace backup "

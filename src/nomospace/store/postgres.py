@@ -150,15 +150,16 @@ class PostgresStore(SqlStore):
     def _bring_up_to_date(self, version: int) -> None:
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
-        Version 2 knew nothing of births.
+        Version 2 knew nothing of births, version 3 of suspensions.
         """
         writer = self._write_with()
         with writer.transaction():
             if version < 2:
                 writer.execute(BACKLOG.format(**_WORDS).encode())
                 writer.execute(b"DROP INDEX IF EXISTS tuples_fields")
-            writer.execute(BIRTH.format(**_WORDS).encode())
-            writer.execute(BIRTHS.format(**_WORDS).encode())
+            if version < 3:
+                writer.execute(BIRTH.format(**_WORDS).encode())
+                writer.execute(BIRTHS.format(**_WORDS).encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property

@@ -34,8 +34,8 @@ Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 
-VERSION: Final = 3
-"""The version of the tables that this nomospace writes."""
+VERSION: Final = 4
+"""The version of the tables that this nomospace writes, and of what they hold."""
 
 COLUMNS: Final = 4
 """So many fields of a tuple have a column of their own."""

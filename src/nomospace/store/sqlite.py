@@ -408,9 +408,14 @@ def _from_2(store: SqliteStore) -> None:
     store._script(BIRTH + ";" + BIRTHS)
 
 
+def _from_3(store: SqliteStore) -> None:
+    """Version 3 knew no suspensions, and would take them for damage."""
+
+
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     0: _from_0,
     1: _from_1,
     2: _from_2,
+    3: _from_3,
 }
 """What brings a store from each older version to the next, inside one transaction."""

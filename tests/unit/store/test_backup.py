@@ -68,7 +68,7 @@ def test_a_file_that_is_not_whole_is_refused_before_anything_is_restored(
         *[data[:cut] for cut in (0, 5, 19, 30, len(data) // 2, len(data) - 1)],
         *[data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :] for at in range(0, len(data), 97)],
         data + b"more",
-        data.replace(b"backup 1", b"backup 7", 1),
+        data.replace(b"backup 2", b"backup 7", 1),
     ):
         bad.write_bytes(altered)
         target = engines("sqlite")
