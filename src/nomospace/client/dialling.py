@@ -25,6 +25,7 @@ from nomospace.errors import CallerError, NomospaceError, PeerError, Unavailable
 from nomospace.wire.framing import Framer, join
 from nomospace.wire.talk import (
     TALK_BYTES_MAX,
+    VERSIONS,
     Challenge,
     Hello,
     Proof,
@@ -32,6 +33,7 @@ from nomospace.wire.talk import (
     pack_frame,
     unpack_answer,
 )
+from nomospace.wire.versions import Versions
 
 if TYPE_CHECKING:  # it brings X.509 along, which only a client with a key needs
     from nomospace.trust.keys import SecretKey
@@ -108,6 +110,22 @@ class NotItsHost(PeerError):
         return (
             f"who answers at {self.url} is not the host there: {self.why}; have its certificate "
             "issued for this address, or trust the authority that issued it"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownVersion(PeerError):
+    """A host has answered in a version that this client did not offer."""
+
+    code: ClassVar[str] = "client.unknown-version"
+    url: str
+    theirs: int
+    ours: Versions
+
+    def __str__(self) -> str:
+        return (
+            f"the host at {self.url} speaks version {self.theirs}, this client {self.ours}; "
+            "upgrade the older of the two"
         )
 
 
@@ -365,6 +383,8 @@ class Dialler:
                 answer = unpack_answer(await talk.next_frame())
             if isinstance(answer, Challenge):
                 raise NotItsHost(url=str(url), why="it challenges without end")
+            if not VERSIONS.common(Versions(answer.version, answer.version)):
+                raise UnknownVersion(url=str(url), theirs=answer.version, ours=VERSIONS)
         except NomospaceError:
             talk.close()
             await talk.wait_gone()
@@ -393,11 +413,12 @@ class Dialler:
         """A greeting with what proves who this client is."""
         identity = self.identity
         return Hello(
-            hello.version,
+            VERSIONS.oldest,
             hello.session,
             hello.agent,
             hello.seen,
             hello.alongside,
             self._token,
             "" if identity is None or self._token else identity.certificate,
+            VERSIONS.newest,
         )

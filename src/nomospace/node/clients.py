@@ -45,7 +45,7 @@ from nomospace.wire.talk import (
     QUESTION,
     SEEK_PLAIN,
     SEEN,
-    VERSION,
+    VERSIONS,
     WINDOW,
     CallTooWide,
     Challenge,
@@ -513,7 +513,8 @@ class ClientLink(asyncio.Protocol):
             self._arrival.proven()
         grace_s = self._sessions.grace_us / 1e6
         laws = tuple(clients.laws_of(agent)) if agent else ()
-        welcome = Welcome(VERSION, clients.host, clients.life, agent, known, grace_s, WINDOW, laws)
+        version = VERSIONS.common(hello.versions)
+        welcome = Welcome(version, clients.host, clients.life, agent, known, grace_s, WINDOW, laws)
         self.send(pack_frame(welcome))
         if session is not None:
             self._sessions.resend(session)

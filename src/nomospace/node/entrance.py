@@ -14,7 +14,8 @@ from typing import ClassVar, Final, Protocol
 from nomospace.errors import PeerError, Unavailable
 from nomospace.node.principals import Door, NotAnOperator, NotLetIn, NotYourAgent, Principal
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer
-from nomospace.wire.talk import SELF, VERSION, Challenge, Hello, Proof, unpack_entry
+from nomospace.wire.talk import SELF, VERSIONS, Challenge, Hello, Proof, unpack_entry
+from nomospace.wire.versions import Versions
 
 NONCE_BYTES: Final = 32
 
@@ -24,8 +25,8 @@ class OtherVersion(PeerError):
     """A client and a host do not speak the same version."""
 
     code: ClassVar[str] = "node.other-version"
-    theirs: int
-    ours: int
+    theirs: Versions
+    ours: Versions
 
     def __str__(self) -> str:
         older = "the client" if self.theirs < self.ours else "the host"
@@ -89,8 +90,8 @@ class Entrance:
         raise BadFrame(why="a client says hello once, and proves itself when asked")
 
     def _judge(self, hello: Hello) -> Principal | Challenge:
-        if hello.version != VERSION:
-            raise OtherVersion(theirs=hello.version, ours=VERSION)
+        if not VERSIONS.common(hello.versions):
+            raise OtherVersion(theirs=hello.versions, ours=VERSIONS)
         if hello.token:
             return self._door.by_token(hello.token)
         if hello.certificate:

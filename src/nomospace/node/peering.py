@@ -22,9 +22,12 @@ from nomospace.node.identity import HOST_ALPN, Identity
 from nomospace.node.listen import Arrival
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import join
+from nomospace.wire.versions import Versions
 
-LINK_VERSION: Final = 1
-"""The version of what the transport itself says."""
+LINK_VERSION: Final = 2
+"""The version of what hosts say to each other: the transport's own words, and frames of cores."""
+LINK_VERSIONS: Final = Versions(2, LINK_VERSION)
+"""All that are spoken here. Version 1 had other words for coming to be one group."""
 HELLO_S: Final = 5.0
 """How long a peer that was dialled may take to greet."""
 PING_S: Final = 2.0
@@ -57,6 +60,12 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True, tag="greeting"):
     nonce: _Few = b""
     proof: _Few = b""
     """Without certificates: what the caller is to prove itself with, and its proof."""
+    newest: _Count = 0
+
+    @property
+    def versions(self) -> Versions:
+        """The versions that it speaks, from `version` to `newest`."""
+        return Versions.said(self.version, self.newest)
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True, tag="known"):

@@ -41,7 +41,7 @@ from nomospace.node.notes import Notes, OnNote
 from nomospace.node.peering import (
     HELLO_S,
     KNOWN_MAX,
-    LINK_VERSION,
+    LINK_VERSIONS,
     PING,
     PING_S,
     SILENT_S,
@@ -300,8 +300,10 @@ class TcpLinks:
             self._greet(peer)
 
     def _greet(self, peer: Peer, proof: bytes = b"") -> None:
+        oldest, newest = LINK_VERSIONS
         name, life, call = self.name, self._life, peer.call
-        greeting = Greeting(LINK_VERSION, name, life, call, self.advertise, peer.nonce, proof)
+        places = self.advertise
+        greeting = Greeting(oldest, name, life, call, places, peer.nonce, proof, newest)
         peer.send(encode_word(greeting))
 
     def _prove(self, nonce: bytes, name: str) -> bytes:
@@ -316,8 +318,11 @@ class TcpLinks:
         elif self._key and not hmac.compare_digest(greeting.proof, self._prove(peer.nonce, name)):
             self.complain(peer, "not-let-in", "it is no host of the user who runs this one")
             return
-        if greeting.version != LINK_VERSION:
-            why = f"it speaks version {greeting.version} of links, we speak {LINK_VERSION}"
+        if not LINK_VERSIONS.common(greeting.versions):
+            older = "it" if greeting.versions < LINK_VERSIONS else "this host"
+            why = (
+                f"it speaks version {greeting.versions}, this host {LINK_VERSIONS}; upgrade {older}"
+            )
             self.complain(peer, "other-version", why)
             return
         if name == self.name:

@@ -1,7 +1,8 @@
 """What a client and its host say to each other over one connection, as bytes.
 
 Every frame is one MessagePack array that begins with a number for its kind. Both sides agree on the
-version in the first exchange (`Hello`, `Welcome`), so frames carry none.
+version in the first exchange (`Hello` says which ones the client speaks, `Welcome` which one it is
+to be, see `versions`), so frames carry none.
 
     client                                             host
     Hello: who I am, which session, what I saw last ->
@@ -74,6 +75,7 @@ from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
 from nomospace.wire.packing import Unfit, count_parts, pack, unpack
 from nomospace.wire.values import thaw, thaw_all
+from nomospace.wire.versions import Versions
 
 __all__ = [  # the requests, for clients, which know nothing of hosts
     "BULK",
@@ -102,6 +104,8 @@ __all__ = [  # the requests, for clients, which know nothing of hosts
 
 VERSION: Final = 1
 """The version of this conversation."""
+VERSIONS: Final = Versions(1, VERSION)
+"""All that are spoken here."""
 TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
 """The largest frame between a client and its host."""
 CALL_BYTES_MAX: Final = 4 << 20
@@ -151,7 +155,8 @@ class Hello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     """A client begins: the session that it would begin or go on with, and how it proves itself.
 
     `agent` is an id, or a name at the host's own domain; empty for one who asks only about the
-    host. `seen` is the last push that it saw. `certificate` (PEM) brings a `Challenge`.
+    host. `seen` is the last push that it saw. `certificate` (PEM) brings a `Challenge`. The client
+    speaks all versions from `version` to `newest`.
     """
 
     version: int
@@ -161,6 +166,12 @@ class Hello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     alongside: bool = False
     token: str = ""
     certificate: str = ""
+    newest: int = 0
+
+    @property
+    def versions(self) -> Versions:
+        """The versions that the client speaks."""
+        return Versions.said(self.version, self.newest)
 
 
 class Challenge(msgspec.Struct, frozen=True, array_like=True, tag=CHALLENGE):

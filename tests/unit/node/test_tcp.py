@@ -397,6 +397,35 @@ def test_a_host_is_who_its_certificate_says(trust: TrustFolder) -> None:
     run_real(program())
 
 
+def test_hosts_that_have_no_version_in_common_part_and_both_are_named() -> None:
+    async def program() -> None:
+        async with site("a") as a:
+            for oldest, newest in ((1, 0), (99, 100)):
+                reader, writer = await asyncio.open_connection(*a.port.address)
+                word = encode_word(Greeting(oldest, "x", 1, 1, (), newest=newest))
+                writer.write(PREFACE + join([word]))
+                assert await _drained(reader)
+                writer.close()
+            assert a.notes.whys("other-version") == [
+                f"it speaks version 1, this host {LINK_VERSION}; upgrade it",
+                f"it speaks version 99 to 100, this host {LINK_VERSION}; upgrade this host",
+            ]
+
+    run_real(program())
+
+
+def test_a_host_that_speaks_later_versions_too_is_linked() -> None:
+    async def program() -> None:
+        async with site("a") as a:
+            _, writer = await asyncio.open_connection(*a.port.address)
+            word = encode_word(Greeting(LINK_VERSION, "x", 1, 1, (), newest=99))
+            writer.write(PREFACE + join([word]))
+            await until(lambda: a.links.neighbours() == ("x",))
+            writer.close()
+
+    run_real(program())
+
+
 def test_the_certificate_of_an_agent_makes_no_host(trust: TrustFolder) -> None:
     async def program() -> None:
         async with site("a", trust=trust) as a:
