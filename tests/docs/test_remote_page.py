@@ -12,6 +12,7 @@ from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
 from nomospace.node.counter import OUTBOX_BYTES_MAX
 from nomospace.node.sessions import GRACE_US, SESSIONS_MAX
+from nomospace.wire.calls import HUGE_MAX
 from nomospace.wire.talk import (
     BATCH_PARTS_MAX,
     CALL_BYTES_MAX,
@@ -28,6 +29,7 @@ LIMITS = {
     "a frame, in bytes": TALK_BYTES_MAX,
     "a call, in bytes": CALL_BYTES_MAX,
     "lists, strings and numbers in one call": CALL_PARTS_MAX,
+    "integers past 64 bits in one call": HUGE_MAX,
     "the same in one `out_many`": BATCH_PARTS_MAX,
     "firings and letters that wait for a client": Shares().agent_letters,
     "bytes that wait for a client before new calls are put off": OUTBOX_BYTES_MAX,

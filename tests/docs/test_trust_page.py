@@ -28,6 +28,8 @@ LIMITS = {
     "authorities that a host keeps lists of": revocation.AUTHORITIES_MAX,
     "a certificate, in bytes": certificates.CERTIFICATE_BYTES_MAX,
     "the attributes of a role certificate, in bytes": certificates.ATTRIBUTES_BYTES_MAX,
+    "brackets that they open": certificates.ATTRIBUTES_OPEN_MAX,
+    "keys that are tried on a role certificate which names none": presented.TRIED_MAX,
     "addresses of a host certificate": authority.ADDRESSES_MAX,
     "tokens that a host knows": tokens.TOKENS_MAX,
     "role certificates of one member under one law": presented.HELD_MAX,

@@ -140,6 +140,14 @@ def test_frames_that_take_long_to_read(host: RealHost) -> None:
             assert (frame[0], frame[2]) == (FAILURE, 300)
             assert isinstance(refused, CallTooWide)
             assert refused.code == "limits.call-parts"
+            template = pack([[[] for _ in range(1_000_000)]])  # bytes, for who counts the call
+            alike = [((1 << 61) - 1) * (1_000 + n) for n in range(9_000)]  # they hash alike
+            keys = [pack(msgspec.msgpack.Ext(1, str(one).encode())) + b"\x01" for one in alike]
+            state = msgspec.Raw(b"\xde" + len(keys).to_bytes(2) + b"".join(keys))
+            for call in (["seek", "s", "take", template, "", "", 0], ["save", state]):
+                tenant.send(join([pack((ASK, 301, 0, call))]))
+                refused = read_error((await tenant.frame())[3])
+                assert isinstance(refused, CallTooWide)
 
     play(program())
 

@@ -15,7 +15,7 @@ from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
 
-CERTIFICATE_BYTES_MAX: Final = 65_536
+CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is presented."""
 MAIL_MAX: Final = 10_000
 """How many messages may wait in an inbox; past it the newest are dropped, and that is reported."""

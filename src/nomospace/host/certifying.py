@@ -18,7 +18,7 @@ from nomospace.host.calls import RevocationsLearnt, Show
 from nomospace.host.changes import MemberJoined
 from nomospace.law import CompiledLaw
 from nomospace.terms import Compound
-from nomospace.trust.certificates import BadCertificate
+from nomospace.trust.certificates import BadCertificate, Claim, read_claim
 from nomospace.trust.presented import Accepted, Presented, claimed, reason_of
 from nomospace.trust.revocation import Revocations
 
@@ -42,12 +42,14 @@ class Certifying:
         """
         host = self._host
         member = host.governing.member(agent, request.law)
+        shown: bytes | Claim = request.certificate
         try:
+            shown = read_claim(request.certificate)  # once, also for what is told of it
             accepted = self._presented.present(
-                agent, request.law, request.certificate, _authorities(member.law), now=host.now
+                agent, request.law, shown, _authorities(member.law), now=host.now
             )
         except BadCertificate as error:
-            operation = Compound("certify", (claimed(request.certificate),))
+            operation = Compound("certify", (claimed(shown),))
             host.governing.rule(member, Event("exception", (operation, reason_of(error))))
             host.governing.drain()
             host.note("bad-certificate", agent=agent, law=request.law, why=str(error))

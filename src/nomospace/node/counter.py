@@ -26,7 +26,7 @@ from nomospace.node.session import Served, Session, Taken
 from nomospace.space import Slice, Unfinished
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
-from nomospace.terms.templates import Template, freeze_tuple
+from nomospace.terms.templates import Template, check_tuple
 from nomospace.wire.packing import Unfit, unpack
 from nomospace.wire.talk import (
     CALL_PARTS_MAX,
@@ -191,7 +191,7 @@ def _fields(frame: Frame) -> tuple[Term, ...] | None:
     if to.__class__ is not str or to or ttl_us.__class__ is not int or ttl_us:
         return None
     try:
-        return freeze_tuple(thaw_all(fields))
+        return check_tuple(thaw_all(fields))
     except (NomospaceError, ValueError, TypeError):
         return None  # the long way says what is wrong with it
 

@@ -199,7 +199,32 @@ templates only, and `formal` is their name alone; give a value, or rename the co
                 break
         else:
             return tuple(fields)
-    frozen = _freeze_fields(fields, "tuple")
+    return _without_formals(_freeze_fields(fields, "tuple"))
+
+
+def check_tuple(fields: Fields) -> Fields:
+    """`freeze_tuple` for fields that are terms already, as a wire reads them: limits are looked at.
+
+    >>> check_tuple(("job", 17, (1, 2)))
+    ('job', 17, (1, 2))
+    """
+    if not 0 < len(fields) <= WIDTH_MAX:
+        raise BadWidth(what="tuple", width=len(fields))
+    for field in fields:
+        kind = field.__class__
+        if kind is str:
+            if len(field) > _SHORT:
+                break
+        elif kind is not int and kind is not bool and field is not None:
+            break
+    else:
+        return fields
+    if sum([_weight(field, _LIGHT_LEVELS) for field in fields]) > _LIGHT:
+        check_size(fields)
+    return _without_formals(fields)
+
+
+def _without_formals(frozen: Fields) -> Fields:
     for pos, value in enumerate(frozen):
         if value.__class__ is Compound or value.__class__ is tuple:
             _check_value(value, pos)
@@ -217,7 +242,9 @@ def _check_value(value: Term, pos: int) -> None:
             if item.name == OBJECT and is_object(item) and len(item.args[2]) > PROPERTIES_MAX:
                 raise TooLarge(what="the number of an object's properties", limit=PROPERTIES_MAX)
             item = item.args
-        inner = [one for one in item if one.__class__ is Compound or one.__class__ is tuple]
+        inner = [
+            one for one in item if one.__class__ is Compound or (one.__class__ is tuple and one)
+        ]
         todo += reversed(inner)
 
 
@@ -304,6 +331,22 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         True
         """
         return _read(_freeze_fields(term, "template"))
+
+    @classmethod
+    def of_terms(cls, patterns: Fields) -> Template:
+        """`from_term` for what is a term already, as a wire reads it: none of it is made anew.
+
+        >>> Template.of_terms(("job", ANY)) == Template.of(("job", ANY))
+        True
+        """
+        if not 0 < len(patterns) <= WIDTH_MAX:
+            raise BadWidth(what="template", width=len(patterns))
+        weight = 0
+        for pattern in patterns:
+            weight += _weight(pattern, _LIGHT_LEVELS)
+        if weight > _LIGHT:
+            check_size(patterns)
+        return _read(patterns)
 
     def matches(self, fields: Fields, budget: Budget | None = None) -> bool:
         """Whether a tuple, frozen before, is one that the template asks for.

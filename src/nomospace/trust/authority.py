@@ -23,11 +23,14 @@ from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, show
 from nomospace.trust.certificates import (
     ATTRIBUTES_BYTES_MAX,
+    ATTRIBUTES_OPEN_MAX,
+    CERTIFICATE_BYTES_MAX,
     CONTROLLER_OID,
     ROLE_OID,
     Kind,
     attributes_extension,
     read_claim,
+    too_long,
     uri_of,
 )
 from nomospace.trust.keys import PublicKey, SecretKey
@@ -172,8 +175,10 @@ class Authority:
         certificate with that one attribute.
         """
         terms = freeze(attributes)
-        if not terms or len(show(terms).encode()) > ATTRIBUTES_BYTES_MAX:
-            why = f"it needs attributes, of at most {ATTRIBUTES_BYTES_MAX:,} bytes together"
+        over = too_long(show(terms).encode()) if terms else "none"
+        if over is not None:
+            why = f"it needs attributes, of at most {ATTRIBUTES_BYTES_MAX:,} bytes and "
+            why += f"{ATTRIBUTES_OPEN_MAX} brackets together, and has {over}"
             raise CannotIssue(what=repr(agent), why=why)
         # Critical: who does not know the extension, as TLS does not, refuses the certificate.
         more = [attributes_extension(terms)]
@@ -217,7 +222,11 @@ class Authority:
         )
         for extension in more or ():
             builder = builder.add_extension(extension, critical=True)
-        return builder.sign(self._key.loaded, algorithm=None).public_bytes(Encoding.PEM)
+        made = builder.sign(self._key.loaded, algorithm=None).public_bytes(Encoding.PEM)
+        if len(made) > CERTIFICATE_BYTES_MAX:
+            why = f"it would have more than {CERTIFICATE_BYTES_MAX:,} bytes; give fewer addresses"
+            raise CannotIssue(what=repr(subject), why=why)
+        return made
 
     def __repr__(self) -> str:
         return f"Authority({self.name!r}, {self.public.text})"

@@ -35,10 +35,12 @@ from nomospace.trust.keys import PublicKey
 from nomospace.trust.moments import microseconds, shown
 from nomospace.trust.revocation import Revocations
 
-CERTIFICATE_BYTES_MAX: Final = 65_536
-"""The largest certificate that is read, in bytes."""
-ATTRIBUTES_BYTES_MAX: Final = 16_384
-"""The most that a role certificate says of its bearer, in bytes."""
+CERTIFICATE_BYTES_MAX: Final = 16_384
+"""The largest certificate that is read, in bytes: that takes up to a microsecond for each."""
+ATTRIBUTES_BYTES_MAX: Final = 4_096
+"""The most that a role certificate says of its bearer, in bytes: terms take longer to read."""
+ATTRIBUTES_OPEN_MAX: Final = 500
+"""How many brackets its attributes may open: what is nested takes longest."""
 
 # An arc of our own below 2.25, where anybody may stand under a UUID.
 _ARC: Final = "2.25.53640430194877021616704924439737694434"
@@ -222,6 +224,8 @@ class Claim:
     not_after: int
     addresses: tuple[str, ...]
     attributes: tuple[Term, ...]
+    signer: bytes
+    """What the issuer's key is known by (`PublicKey.identifier`); empty if it does not say."""
     der: bytes = field(repr=False)
     x509: x509.Certificate = field(repr=False)
 
@@ -327,6 +331,7 @@ def _read(found: x509.Certificate) -> Claim:
     if found.serial_number <= 0:
         raise NotACertificate(why="its serial is not above zero")
     kind, name, addresses = _whom(found.extensions)
+    by = _extension(found.extensions, x509.AuthorityKeyIdentifier)
     return Claim(
         kind=kind,
         subject=name or _common_name(found.subject),
@@ -337,6 +342,7 @@ def _read(found: x509.Certificate) -> Claim:
         not_after=microseconds(found.not_valid_after_utc),
         addresses=addresses,
         attributes=_attributes(found.extensions) if kind == "role" else (),
+        signer=b"" if by is None else by.key_identifier or b"",
         der=found.public_bytes(Encoding.DER),
         x509=found,
     )
@@ -428,14 +434,27 @@ def attributes_extension(attributes: tuple[Term, ...]) -> x509.UnrecognizedExten
     return x509.UnrecognizedExtension(ATTRIBUTES_OID, bytes([_UTF8_STRING]) + length + text)
 
 
+def too_long(attributes: bytes) -> str | None:
+    """Which limit attributes, as they are written, go past; `None` if none.
+
+    >>> too_long(b"[" * 501 + b"]" * 501)
+    'more than 500 brackets'
+    """
+    if len(attributes) > ATTRIBUTES_BYTES_MAX:
+        return f"more than {ATTRIBUTES_BYTES_MAX:,} bytes"
+    if attributes.count(b"[") + attributes.count(b"(") > ATTRIBUTES_OPEN_MAX:
+        return f"more than {ATTRIBUTES_OPEN_MAX} brackets"
+    return None
+
+
 def _attributes(extensions: x509.Extensions) -> tuple[Term, ...]:
     try:
         found = extensions.get_extension_for_oid(ATTRIBUTES_OID).value
         assert isinstance(found, x509.UnrecognizedExtension), "the identifier is our own"
         data = found.value
         text = data[2:] if data[1] < 0x80 else data[2 + (data[1] & 0x7F) :]
-        if len(text) > ATTRIBUTES_BYTES_MAX:
-            raise NotACertificate(why=f"its attributes have {len(text):,} bytes")
+        if (over := too_long(text)) is not None:
+            raise NotACertificate(why=f"its attributes have {over}")
         attributes = term(text.decode())
     except (x509.ExtensionNotFound, LawError, CallerError, UnicodeDecodeError, IndexError):
         raise NotACertificate(why="its attributes cannot be read") from None

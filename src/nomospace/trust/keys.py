@@ -13,7 +13,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import sha1, sha256
 from typing import ClassVar, Final
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -97,6 +97,11 @@ class PublicKey:
     def fingerprint(self) -> str:
         """Half of a SHA-256, for people to compare and for hosts to announce: a hint, no proof."""
         return sha256(self.raw).hexdigest()[:32]
+
+    @property
+    def identifier(self) -> bytes:
+        """What certificates name the key of their issuer by: a hint, no proof."""
+        return sha1(self.raw, usedforsecurity=False).digest()
 
     @property
     def loaded(self) -> Ed25519PublicKey:

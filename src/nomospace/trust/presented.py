@@ -36,6 +36,9 @@ from nomospace.trust.revocation import RevocationList, Revocations
 HELD_MAX: Final = 64
 """How many certificates one member may have accepted at a time, under one law."""
 
+TRIED_MAX: Final = 16
+"""How many keys of authorities are tried on one certificate: each takes 0.1 ms."""
+
 Authorities: TypeAlias = Mapping[str, str]
 """The authorities of a law: their names, and their keys as the law's text has them."""
 
@@ -97,15 +100,23 @@ def as_event(
 ) -> tuple[str, RoleCertificate]:
     """The name under which a law knows the issuer of a role certificate, and what it says.
 
-    Of two names with one key the first counts. A placeholder is nobody's key. Raises a kind of
-    `BadCertificate`; `reason_of` has the word for the law, and `claimed` the certificate.
+    Of two names with one key the first counts. A placeholder is nobody's key. A law may name very
+    many authorities: only the key that the certificate names is tried, and where it names none, the
+    first `TRIED_MAX`. Raises a kind of `BadCertificate`; `reason_of` has the word for the law, and
+    `claimed` the certificate.
     """
     claim = data if isinstance(data, Claim) else read_claim(data)
+    left = TRIED_MAX
     for name, text in authorities.items():
         try:
             key = PublicKey.read(text)
         except NotAPublicKey:
             continue
+        if claim.signer and claim.signer != key.identifier:
+            continue
+        left -= 1
+        if left < 0:
+            break
         if claim.signed_by(key):
             found = check_certificate(
                 claim, RoleCertificate, issuer=key, now=now, revocations=revocations
@@ -120,14 +131,14 @@ def reason_of(error: BadCertificate) -> str:
     return "revoked" if isinstance(error, CertificateRevoked) else "invalidCertificate"
 
 
-def claimed(data: bytes) -> Term:
+def claimed(data: bytes | Claim) -> Term:
     """The first one's C: what a certificate says of itself, true or not.
 
     >>> claimed(b"no certificate at all")
     'unreadable'
     """
     try:
-        claim = read_claim(data)
+        claim = data if isinstance(data, Claim) else read_claim(data)
     except BadCertificate:
         return "unreadable"
     return _shown(claim.issuer, claim.subject, claim.attributes)
@@ -173,7 +184,7 @@ class Presented:
         self._deadlines: list[tuple[int, _Issued]] = []
 
     def present(
-        self, agent: str, law: str, data: bytes, authorities: Authorities, *, now: int
+        self, agent: str, law: str, data: bytes | Claim, authorities: Authorities, *, now: int
     ) -> Accepted:
         """A member shows a certificate, and it counts; `certified` must follow.
 

@@ -35,9 +35,9 @@ from nomospace.calls.requests import (
     Request,
     Seek,
 )
-from nomospace.errors import CallerError, NomospaceError
-from nomospace.terms import ANY, Source, encode, freeze_tuple
-from nomospace.terms.templates import Template
+from nomospace.errors import CallerError, LimitReached, NomospaceError
+from nomospace.terms import ANY, Source, encode
+from nomospace.terms.templates import Template, check_tuple
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.forms import (
     WireAdopt,
@@ -49,7 +49,7 @@ from nomospace.wire.forms import (
     WireSeek,
 )
 from nomospace.wire.kinds import Tagged, convert
-from nomospace.wire.packing import Unfit, unpack
+from nomospace.wire.packing import Unfit, count_parts, unpack
 from nomospace.wire.values import thaw, thaw_all
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ LAWS_MAX: Final = 256
 """How many laws that came as texts are kept."""
 TEMPLATES_MAX: Final = 1_024
 """How many templates are kept ready."""
+CALL_PARTS_MAX: Final = 20_000
+"""How many lists, strings and numbers a call may hold, and a template that goes as bytes."""
+HUGE_MAX: Final = 1_000
+"""How many of them may be integers past 64 bits: they are dear to read, and can be made to hash
+alike, so that a map of them would be a list."""
 TEMPLATE_BYTES_MAX: Final = 512
 """Only templates up to this size are kept ready."""
 
@@ -117,6 +122,35 @@ class BadCall(CallerError):
 
     def __str__(self) -> str:
         return f"{self.what} cannot be asked for so: {self.why}"
+
+
+@dataclass(eq=False, kw_only=True)
+class CallTooWide(LimitReached):
+    """A call holds more parts than a host reads in one."""
+
+    code: ClassVar[str] = "limits.call-parts"
+
+
+def check_parts(data: bytes, most: int = CALL_PARTS_MAX) -> None:
+    """Raise `CallTooWide` for bytes that would take long to read, before anything is read.
+
+    Few bytes cannot: each part has one at least. Raises `Unfit` for bytes that break off.
+    """
+    if len(data) <= CALL_PARTS_MAX:
+        return
+    found = count_parts(data, most)
+    if found.all > most:
+        raise CallTooWide(
+            what="the number of lists, strings and numbers in one call",
+            limit=most,
+            advice="make several calls of it, or one long text of many small parts",
+        )
+    if found.extensions > HUGE_MAX:
+        raise CallTooWide(
+            what="the number of integers past 64 bits in one call",
+            limit=HUGE_MAX,
+            advice="make several calls of it, or write them as texts or bytes",
+        )
 
 
 # -- requests ----------------------------------------------------------------------------------
@@ -293,14 +327,14 @@ _ANSWERS: Final = Tagged("answer", *ANSWERS)
 
 
 def _read_out(out: Out, laws: Laws) -> Out:
-    _set(out, "fields", freeze_tuple(thaw_all(out.fields)))
+    _set(out, "fields", check_tuple(thaw_all(out.fields)))
     if out.ttl_us:
         _check_period(out.ttl_us)
     return out
 
 
 def _read_out_many(out: OutMany, laws: Laws) -> OutMany:
-    _set(out, "rows", tuple([freeze_tuple(thaw_all(fields)) for fields in out.rows]))
+    _set(out, "rows", tuple([check_tuple(thaw_all(fields)) for fields in out.rows]))
     _check_period(out.ttl_us)
     return out
 
@@ -326,11 +360,15 @@ def _read_template(pattern: bytes) -> Template:
     found = _templates.get(pattern)
     if found is not None:
         return found
+    check_parts(pattern)  # within a call they are bytes, and were not counted
     raw = unpack(pattern)
     if raw.__class__ is not list:
         raise Unfit("a template that is no list")
-    template = Template.of([ANY if part == _ANY else thaw(part) for part in raw])
-    if len(pattern) <= TEMPLATE_BYTES_MAX:
+    patterns = tuple([ANY if part == _ANY else thaw(part) for part in raw])
+    if len(pattern) > TEMPLATE_BYTES_MAX:
+        template = Template.of_terms(patterns)
+    else:
+        template = Template.of(patterns)
         if len(_templates) >= TEMPLATES_MAX:
             _templates.clear()
         _templates[pattern] = template

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -54,10 +54,10 @@ def _hook(value: Any) -> Any:
 def _extension(code: int, data: memoryview) -> Any:
     if code == BIG_INT and len(data) <= _DIGITS_MAX:
         digits = bytes(data)
-        if digits.removeprefix(b"-").isdigit():
+        bare = digits.removeprefix(b"-")
+        if bare.isdigit() and not bare.startswith(b"0"):  # it can be written in one way only
             made = int(digits)
-            canonical = str(made).encode() == digits and made not in _INT64
-            if canonical and made.bit_length() <= INT_BITS_MAX:
+            if made not in _INT64 and made.bit_length() <= INT_BITS_MAX:
                 return made
         raise Unfit("an integer that is not written as it must be")
     if code == VARIABLE and len(data) <= _VARIABLE_MAX:
@@ -103,21 +103,29 @@ def _look_over(data: bytes | memoryview) -> None:
     suspicious = len(data) - len(data.translate(None, _CONTAINER_HEADS))
     if suspicious <= CONTAINERS_MAX:
         return
-    parts, containers = count_parts(data, PARTS_MAX)
+    parts, containers, _ = count_parts(data, PARTS_MAX)
     if containers > CONTAINERS_MAX or parts > PARTS_MAX:
         raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
 
 
-def count_parts(data: bytes, most: int) -> tuple[int, int]:
-    """How many parts bytes hold, and how many of them are lists and maps, before any is made.
+class Parts(NamedTuple):
+    """How many parts bytes hold: all, lists and maps, and extensions, which are huge integers."""
+
+    all: int
+    containers: int
+    extensions: int
+
+
+def count_parts(data: bytes, most: int) -> Parts:
+    """How many parts bytes hold, before any is made.
 
     Counting costs little for each part, and nothing for what a string holds. It ends past `most`.
 
     >>> count_parts(pack(["job", [1, 2]]), 100)
-    (5, 2)
+    Parts(all=5, containers=2, extensions=0)
     """
     view = memoryview(data)
-    at = parts = containers = 0
+    at = parts = containers = extensions = 0
     try:
         while at < len(data):
             head = data[at]
@@ -134,12 +142,15 @@ def count_parts(data: bytes, most: int) -> tuple[int, int]:
                 if kind in _CONTAINERS:
                     containers += 1
                 else:
-                    at += size + (kind == "ext")
+                    at += size
+                    if kind == "ext":
+                        at += 1
+                        extensions += 1
             if parts > most:
                 break
     except IndexError:
         raise Unfit("the bytes break off") from None
-    return parts, containers
+    return Parts(parts, containers, extensions)
 
 
 def pack_deep(value: Any) -> bytes:

@@ -27,8 +27,7 @@ list, whose first element says which function of this module reads the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -58,14 +57,17 @@ from nomospace.calls.requests import (
     Stand,
     Tell,
 )
-from nomospace.errors import LimitReached, NomospaceError
+from nomospace.errors import NomospaceError
 from nomospace.terms import Term, encode
-from nomospace.terms.templates import ANY, WIDTH_MAX, Template, freeze_tuple
+from nomospace.terms.templates import ANY, WIDTH_MAX, Template, check_tuple
 from nomospace.wire.admin import Question, read_question
 from nomospace.wire.call_slots import SHAPES
 from nomospace.wire.calls import (
+    CALL_PARTS_MAX,
     PERIOD_US_MAX,
+    CallTooWide,
     Laws,
+    check_parts,
     decode_request,
     decode_value,
     encode_request,
@@ -73,16 +75,18 @@ from nomospace.wire.calls import (
 )
 from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.framing import FRAME_BYTES_MAX, BadFrame, FrameTooLarge
-from nomospace.wire.packing import Unfit, count_parts, pack, unpack
+from nomospace.wire.packing import Unfit, pack, unpack
 from nomospace.wire.values import thaw, thaw_all
 from nomospace.wire.versions import Versions
 
 __all__ = [  # the requests, for clients, which know nothing of hosts
     "BULK",
+    "CALL_PARTS_MAX",
     "CLIENT_PROGRAM",
     "TAKING",
     "Adjust",
     "Adopt",
+    "CallTooWide",
     "Cancel",
     "InDoubt",
     "Move",
@@ -110,8 +114,6 @@ TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
 """The largest frame between a client and its host."""
 CALL_BYTES_MAX: Final = 4 << 20
 """The largest frame that a client sends: a term has a quarter of it at most."""
-CALL_PARTS_MAX: Final = 20_000
-"""How many lists, strings and numbers a call may hold."""
 BATCH_PARTS_MAX: Final = 25_000
 """How many a call may hold that writes several tuples: they are read a slice at a time."""
 SLICE_ROWS: Final = 64
@@ -378,19 +380,12 @@ def read_call(frame: Frame, laws: Laws) -> tuple[int, int, Request]:
         if kind == OUT:
             _, _, _, space, fields, to, ttl_us = frame
             _check(space, to, ttl_us)
-            return seq, seen, Out(space, freeze_tuple(thaw_all(fields)), to, ttl_us)
+            return seq, seen, Out(space, check_tuple(thaw_all(fields)), to, ttl_us)
         if kind == ASK:
             return seq, seen, decode_request(frame[3], laws)
     except (IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadFrame(why=str(error)) from None
     raise BadFrame(why=f"{kind} is no kind of frame that a client sends")
-
-
-@dataclass(eq=False, kw_only=True)
-class CallTooWide(LimitReached):
-    """A call holds more parts than a host reads in one."""
-
-    code: ClassVar[str] = "limits.call-parts"
 
 
 _ASK: Final = bytes([ASK])
@@ -399,17 +394,10 @@ _BATCH: Final = pack("out-many")
 
 def check_call(data: bytes) -> None:
     """Raise `CallTooWide` for a call that would take long to read, before anything is read."""
-    most = BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX
     try:
-        parts, _ = count_parts(data, most)
+        check_parts(data, BATCH_PARTS_MAX if is_batch(data) else CALL_PARTS_MAX)
     except Unfit as error:
         raise BadFrame(why=str(error)) from None
-    if parts > most:
-        raise CallTooWide(
-            what="the number of lists, strings and numbers in one call",
-            limit=most,
-            advice="make several calls of it, or one long text of many small parts",
-        )
 
 
 def is_batch(data: bytes) -> bool:
@@ -432,7 +420,7 @@ def read_batch(frame: Frame, laws: Laws) -> Iterator[tuple[int, int, Request] | 
         rows, frame[3][2] = frame[3][2], []
         made: list[tuple[Term, ...]] = []
         for at in range(0, len(rows), SLICE_ROWS):
-            made += [freeze_tuple(thaw_all(row)) for row in rows[at : at + SLICE_ROWS]]
+            made += [check_tuple(thaw_all(row)) for row in rows[at : at + SLICE_ROWS]]
             yield None
         seq, seen, request = read_call(frame, laws)
         if not isinstance(request, OutMany):
@@ -455,7 +443,9 @@ def read_seek(frame: Frame) -> Seek:
     _, _, _, space, how, term, at, dest, lease_us = frame
     _check(space, at, lease_us)
     _check(dest, at, lease_us)
-    return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
+    if term.__class__ is not list:
+        return Seek(space, WAYS[how], Template.from_term(thaw(term)), at, dest, lease_us)
+    return Seek(space, WAYS[how], Template.of_terms(thaw_all(term)), at, dest, lease_us)
 
 
 def _check(text: Any, place: Any, number: Any) -> None:

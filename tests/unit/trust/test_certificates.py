@@ -291,8 +291,12 @@ def test_a_foreign_form_may_do() -> None:
         (foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x02[a"), "cannot be read"),
         (foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c"), "cannot be read"),
         (
-            foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x82\x80\x00" + b"a" * 0x8000),
-            "32,768 bytes",
+            foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x82\x20\x00" + b"a" * 0x2000),
+            "more than 4,096 bytes",
+        ),
+        (
+            foreign(("nomos:agent/a@b",), (ROLE_OID,), b"\x0c\x82\x04\x00" + b"[]" * 0x200),
+            "more than 500 brackets",
         ),
     ],
 )
@@ -346,6 +350,12 @@ def test_what_no_authority_issues() -> None:
     refused("needs attributes", ADMIN.issue_role, "a@b", ANN.public, ())
     large = ("é" * (ATTRIBUTES_BYTES_MAX // 2),)
     refused("needs attributes", ADMIN.issue_role, "a@b", ANN.public, large)
+    nested = ((((("a",) * 200,),),),)
+    assert ADMIN.issue_role("a@b", ANN.public, nested, serial=9, now=NOW, days=1)
+    wide = tuple([("a",) for _ in range(500)])
+    refused("more than 500 brackets", ADMIN.issue_role, "a@b", ANN.public, wide)
+    long = tuple([f"{'x' * 60}.{'y' * 60}.{n}" for n in range(100)])
+    refused("more than 16,384 bytes", ADMIN.issue_host, "w", HOST.public, addresses=long)
     for address in ("", "a b", "ward-1:7070", "ä.example", "a..b", "x" * 64):
         refused("without a port", ADMIN.issue_host, "w", HOST.public, addresses=(address,))
     many = tuple(f"a{n}" for n in range(101))

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from nomospace.control import certified
 from nomospace.law import load
 from nomospace.terms import term
 from nomospace.trust import presented as room
 from nomospace.trust.certificates import (
+    ROLE_OID,
     BadCertificate,
     CertificateExpired,
     CertificateRevoked,
     NotACertificate,
     UntrustedIssuer,
     WrongPurpose,
+    attributes_extension,
 )
-from nomospace.trust.moments import DAY
+from nomospace.trust.moments import DAY, SECOND, moment
 from nomospace.trust.presented import (
     Accepted,
     Presented,
@@ -32,7 +37,17 @@ from nomospace.trust.revocation import (
     RevocationsRolledBack,
     read_list,
 )
-from tests.unit.trust.parties import ADMIN, MALLORY, NOW, agent, authority, controller, host, role
+from tests.unit.trust.parties import (
+    ADMIN,
+    MALLORY,
+    NOW,
+    agent,
+    authority,
+    controller,
+    host,
+    key,
+    role,
+)
 
 LAW = load(f"""
     law(ward).
@@ -248,3 +263,39 @@ def test_a_host_that_writes_more_into_it_than_the_certificate_says() -> None:
     assert here.held(ANN, LAW.hash) == (true,)
     nothing = msgspec.structs.replace(true, certificate=role(MALLORY))
     assert fresh().restore([nothing], lambda law: AUTHORITIES, now=NOW) == [nothing]
+
+
+def unnamed() -> bytes:
+    """A role certificate by admin that does not say which key signed it."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "x")])
+    uri = x509.UniformResourceIdentifier(f"nomos:agent/{ANN}")
+    builder = x509.CertificateBuilder(
+        name, name, MALLORY.public.loaded, 7, moment(NOW), moment(2 * NOW)
+    )
+    for extension, critical in (
+        (x509.SubjectAlternativeName([uri]), False),
+        (x509.ExtendedKeyUsage([ROLE_OID]), False),
+        (attributes_extension((term("role(doctor)"),)), True),
+    ):
+        builder = builder.add_extension(extension, critical=critical)
+    return builder.sign(key(1).loaded, algorithm=None).public_bytes(Encoding.DER)
+
+
+@pytest.mark.parametrize(("before", "counts"), [(15, True), (16, False)])
+def test_few_keys_are_tried_on_a_certificate_that_names_none(before: int, counts: bool) -> None:
+    others = {f"a{n}": key(100 + n).public.text for n in range(before)}
+    law = {**others, "admin": ADMIN.public.text}
+    if counts:
+        assert fresh().present(ANN, "ab", unnamed(), law, now=NOW + SECOND).issuer == "admin"
+    else:
+        with pytest.raises(UntrustedIssuer):
+            fresh().present(ANN, "ab", unnamed(), law, now=NOW + SECOND)
+
+
+def test_of_very_many_authorities_the_one_that_is_named_is_tried() -> None:
+    others = {f"a{n}": key(100 + n).public.text for n in range(40)}
+    law = {**others, "admin": ADMIN.public.text}
+    assert fresh().present(ANN, "ab", role(), law, now=NOW).issuer == "admin"
+    del law["admin"]
+    with pytest.raises(UntrustedIssuer):
+        fresh().present(ANN, "ab", role(), law, now=NOW)

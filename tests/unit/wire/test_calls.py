@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,16 +13,21 @@ from nomospace.errors import CallerError, NomospaceError
 from nomospace.host.calls import Adopt, LawText, Open, Out, OutMany, React, Request, Seek
 from nomospace.host.effects import Found
 from nomospace.law import CompiledLaw, load
-from nomospace.terms import ANY, BadWidth, Faulty, FormalInTuple, Template
+from nomospace.terms import ANY, BadWidth, Faulty, FormalInTuple, Template, Term, encode
+from nomospace.terms.values import same
 from nomospace.wire import calls
 from nomospace.wire.calls import (
+    CALL_PARTS_MAX,
+    HUGE_MAX,
     PERIOD_US_MAX,
     TEMPLATES_MAX,
     BadCall,
+    CallTooWide,
     LawAltered,
     LawShelf,
     LawUnknown,
     StaysAtHome,
+    check_parts,
     decode_request,
     decode_value,
     encode_request,
@@ -30,6 +36,7 @@ from nomospace.wire.calls import (
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.packing import Unfit, pack, unpack
 from nomospace.wire.slots import SHAPES
+from nomospace.wire.values import _TERM, _thaw_deep, _thaw_large, thaw
 from tests.unit.wire.made import FIELDS, TERMS, instances
 
 LAW = load("law(open). sent(X, M, Y) :- do(forward).", "open.law")
@@ -248,3 +255,48 @@ def test_a_bad_template_is_not_kept() -> None:
     for _ in range(2):
         with pytest.raises(CallerError):
             decode_request(seek([{"f": "formal", "a": ["no-such-type"]}]), known)
+
+
+def huge(number: int) -> Any:
+    return msgspec.msgpack.Ext(1, str(number).encode())
+
+
+def test_a_template_that_goes_as_bytes_is_counted_before_it_is_read() -> None:
+    wide = pack([[[] for _ in range(CALL_PARTS_MAX)]])
+    with pytest.raises(CallTooWide, match="lists, strings and numbers in one call goes past"):
+        decode_request(["seek", "jobs", "take", wide, "", "", 0], known)
+    some = pack([[[] for _ in range(1_000)]])
+    found = decode_request(["seek", "jobs", "take", some, "", "", 0], known)
+    assert found.template == Template.of([[[] for _ in range(1_000)]])
+
+
+def test_huge_integers_of_a_call_are_counted_before_they_are_read() -> None:
+    # Python gives all of these the same hash, so that a map of them takes the square of its size.
+    alike = [huge(((1 << 61) - 1) * (1_000 + n)) for n in range(HUGE_MAX + 1)]
+    parts = b"".join([pack(one) + b"\x01" for one in alike])
+    data = b"\xde" + len(alike).to_bytes(2) + parts
+    assert len(data) > CALL_PARTS_MAX
+    with pytest.raises(CallTooWide, match="integers past 64 bits in one call goes past"):
+        check_parts(data)
+    check_parts(b"\xdc" + HUGE_MAX.to_bytes(2) + b"".join(map(pack, alike[:HUGE_MAX])))
+
+
+@pytest.mark.parametrize("digits", [b"0", b"-0", b"00018446744073709551616", b"17", b"-", b"1e9"])
+def test_a_huge_integer_is_written_in_one_way(digits: bytes) -> None:
+    with pytest.raises(Unfit, match="not written as it must be"):
+        unpack(pack(msgspec.msgpack.Ext(1, digits)))
+
+
+@settings(max_examples=60)
+@given(st.lists(TERMS, max_size=8))
+def test_what_is_wide_and_what_is_deep_is_read_alike(terms: list[Term]) -> None:
+    raw = unpack(encode(tuple(terms)))
+    assert same(_thaw_large(raw, _TERM), tuple(terms))
+    assert same(_thaw_deep(raw, _TERM), tuple(terms))
+
+
+def test_what_is_too_deep_for_recursion_is_read_all_the_same() -> None:
+    made: Term = ()
+    for _ in range(300):
+        made = (made, "a" * 250)
+    assert same(thaw(unpack(encode(made))), made)

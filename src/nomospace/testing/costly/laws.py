@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from nomospace.control import Membership, Record, explain, sent
 from nomospace.control.explain import TOLD_UNITS
@@ -17,7 +17,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.terms import Compound, Term
-from nomospace.testing.costly import Case, case
+from nomospace.testing.costly import Case, Spent, case
 from nomospace.testing.generate.shapes import doubled
 
 HOME: Final = "ann@x"
@@ -162,40 +162,43 @@ def _loaded(draft: Draft) -> tuple[CompiledLaw, Membership, Term]:
     return law, Membership(law, HOME, state=draft.held()), draft.message()
 
 
-_kept: dict[Draft, tuple[CompiledLaw, Bag, Bag, Term]] = {}
+class Ruled(NamedTuple):
+    """A law that is compiled, and what it rules on."""
+
+    law: CompiledLaw
+    state: Bag
+    obligations: Bag
+    message: Term
 
 
-def _run(draft: Draft) -> int:
-    """Evaluate. The law is compiled, and its message and state made, before the first time."""
-    found = _kept.get(draft)
-    if found is None:
-        _kept.clear()
-        law, member, message = _loaded(draft)
-        found = _kept[draft] = (law, member.state, member.obligations, message)
-        _run(draft)  # indexes are made once, and measures of terms taken
-    law, state, obligations, message = found
+def _ready(draft: Draft) -> Ruled:
+    law, member, message = _loaded(draft)
+    made = Ruled(law, member.state, member.obligations, message)
+    _run(made)  # indexes are made once, and measures of terms taken
+    return made
+
+
+def _run(ruled: Ruled) -> Spent:
+    law, state, obligations, message = ruled
     units = [0]
     with suppress(Stop):
         law.evaluate("sent", HOME, (HOME, message, "bob@x"), state, obligations, 0, units)
-    return units[0]
+    return Spent(units[0])
 
 
-_told: dict[Draft, tuple[Membership, Record]] = {}
+def _ready_to_tell(draft: Draft) -> tuple[Membership, Record]:
+    _, member, message = _loaded(draft)
+    record = member.handle(sent(HOME, message, "bob@x"), now=0)[0]
+    assert isinstance(record, Record)
+    _tell((member, record))
+    return member, record
 
 
-def _tell(draft: Draft) -> int:
+def _tell(told: tuple[Membership, Record]) -> Spent:
     """Explain the ruling. Its price is the budget of explanations."""
-    found = _told.get(draft)
-    if found is None:
-        _told.clear()
-        _, member, message = _loaded(draft)
-        record = member.handle(sent(HOME, message, "bob@x"), now=0)[0]
-        assert isinstance(record, Record)
-        found = _told[draft] = (member, record)
-        _tell(draft)
-    member, record = found
+    member, record = told
     assert explain(member, record.ruling, disclose="all").text
-    return TOLD_UNITS
+    return Spent(TOLD_UNITS)
 
 
 def _show(draft: Draft) -> str:
@@ -208,5 +211,17 @@ def _show(draft: Draft) -> str:
     return f"{loop[:600]}\n{numbers}"
 
 
-case(Case("law", _make, _mutate, _run, _show))
-case(Case("explanation", _make, _mutate, _tell, _show, unit_ns=10_000, unit_bytes=5_000))
+case(Case("law", _make, _mutate, _run, _show, _ready, unit="a goal, or what it looks at"))
+case(
+    Case(
+        "explanation",
+        _make,
+        _mutate,
+        _tell,
+        _show,
+        _ready_to_tell,
+        unit="a line that is told",
+        unit_ns=10_000,
+        unit_bytes=5_000,
+    )
+)
