@@ -421,7 +421,7 @@ def test_a_machine_without_the_authoritys_key(capsys: Say, folder: Path) -> None
         ("tokens.toml", b"[tokens\n", "line 1"),
         ("tokens.toml", b"\xff", "can't decode"),
         ("hosts/w/host.pem", b"nothing", "no certificate to go by"),
-        ("hosts/w/host.pem", bytes(70_000), "larger than 65,536 bytes"),
+        ("hosts/w/host.pem", bytes(70_000), "larger than 16,384 bytes"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(

@@ -1,8 +1,8 @@
 """Frames that take as long, and as much memory, to read as can be for their parts and bytes.
 
 A frame is made of a head, which says what it is, and of parts that are repeated. A stranger may say
-hello, prove itself, or greet as a host; a client makes calls; a host sends frames of hosts. Each is
-read just as a host reads it, limits and all. A unit is paid for each part of a frame (a list, a
+hello, prove itself, or greet as a host; a client makes calls. Each is read just as a host reads it,
+limits and all. What hosts with good certificates send each other is not bounded so, and not here. A unit is paid for each part of a frame (a list, a
 string, a number), and for each `UNIT_BYTES` of it.
 """
 
@@ -21,7 +21,7 @@ from nomospace.errors import NomospaceError
 from nomospace.node.peering import decode_word
 from nomospace.testing.costly import Case, Spent, case
 from nomospace.testing.costly.matching import PRIME, numbers, some, words
-from nomospace.wire import BadFrame, decode_frame
+from nomospace.wire import BadFrame
 from nomospace.wire.framing import STRANGER_BYTES_MAX, Framer, join
 from nomospace.wire.packing import PARTS_MAX, Unfit, count_parts, pack
 from nomospace.wire.talk import (
@@ -38,13 +38,11 @@ from nomospace.wire.talk import (
     unpack_frame,
 )
 
-UNIT_BYTES: Final = 256
+UNIT_BYTES: Final = 128
 """Bytes of a frame that cost as much as a part."""
-HOST_BYTES_MAX: Final = 1 << 20
-"""Frames of hosts that are tried: they may be larger, and cost as much more."""
 
 HEADS: Final = ("out", "out-many", "seek", "seek-plain", "seek-sets", "tell", "react", "hello")
-HEADS_MORE: Final = ("proof", "greeting", "host", "save", "move", "many", "nothing")
+HEADS_MORE: Final = ("proof", "greeting", "save", "move", "many", "nothing")
 
 
 def _compound(name: str, *args: bytes) -> bytes:
@@ -164,8 +162,6 @@ class Bytes:
             return pack([7, raw])[:STRANGER_BYTES_MAX]
         if self.head == "greeting":
             return b"\x00" + pack(["greeting", 1, "h", 1, 1, raw])[: STRANGER_BYTES_MAX - 1]
-        if self.head == "host":
-            return (b"\x02" + pack(["parcel", 1, ["coming", "a", raw]]))[:HOST_BYTES_MAX]
         if self.head == "many":
             return join([b"\x93\x05\x01\x00"[: self.size % 5]] * self.count)
         return body
@@ -203,11 +199,6 @@ def _read_word(data: bytes) -> Iterator[None]:
     yield
 
 
-def _read_host(data: bytes) -> Iterator[None]:
-    decode_frame(data)
-    yield
-
-
 def _read_stream(data: bytes) -> Iterator[None]:
     """Many frames in one piece, taken one by one as a stranger's are."""
     framer = Framer(STRANGER_BYTES_MAX)
@@ -221,7 +212,6 @@ _READERS: Final[dict[str, Callable[[bytes], Iterator[None]]]] = {
     "hello": _read_stranger,
     "proof": _read_stranger,
     "greeting": _read_word,
-    "host": _read_host,
     "many": _read_stream,
 }
 
@@ -230,7 +220,7 @@ def _ready(draft: Bytes) -> Heard:
     data = draft.frame()
     parts = 0
     with suppress(Unfit):
-        parts = count_parts(data[data[:1] in b"\x00\x02" :], PARTS_MAX)[0]
+        parts = count_parts(data[data[:1] == b"\x00" :], PARTS_MAX)[0]
         if draft.head in ("seek-sets", "react"):  # a template goes as bytes
             parts += count_parts(draft.body(), PARTS_MAX)[0]
     if draft.head == "many":
