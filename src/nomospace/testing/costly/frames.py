@@ -2,8 +2,8 @@
 
 A frame is made of a head, which says what it is, and of parts that are repeated. A stranger may say
 hello, prove itself, or greet as a host; a client makes calls. Each is read just as a host reads it,
-limits and all. What hosts with good certificates send each other is not bounded so, and not here. A unit is paid for each part of a frame (a list, a
-string, a number), and for each `UNIT_BYTES` of it.
+limits and all. What hosts with good certificates send each other is not bounded so, and not here.
+A unit is paid for each part of a frame (a list, a string, a number), and for each `UNIT_BYTES`.
 """
 
 from __future__ import annotations

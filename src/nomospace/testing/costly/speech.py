@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Final, NamedTuple
 
+from nomospace.calls.requests import OntologyText
 from nomospace.errors import NomospaceError
-from nomospace.host.calls import OntologyText
 from nomospace.host.speaking import TOLD_BYTES_MAX, is_told
 from nomospace.meaning.canon import read, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
