@@ -267,6 +267,7 @@ def test_a_template_that_goes_as_bytes_is_counted_before_it_is_read() -> None:
         decode_request(["seek", "jobs", "take", wide, "", "", 0], known)
     some = pack([[[] for _ in range(1_000)]])
     found = decode_request(["seek", "jobs", "take", some, "", "", 0], known)
+    assert isinstance(found, Seek)
     assert found.template == Template.of([[[] for _ in range(1_000)]])
 
 
