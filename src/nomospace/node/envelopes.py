@@ -39,6 +39,7 @@ import msgspec
 
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import NomospaceError, PeerError
+from nomospace.node.peering import LINK_VERSIONS
 from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, HostCertificate
 from nomospace.trust.channels import (
     ID_BYTES,
@@ -52,6 +53,7 @@ from nomospace.trust.channels import (
 from nomospace.trust.keys import SecretKey
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import LENGTH_BYTES, join, split
+from nomospace.wire.versions import Versions
 
 WINDOW: Final = 1_024
 """How far behind the highest counter an envelope may come."""
@@ -100,10 +102,17 @@ class BadEnvelope(PeerError):
 
 
 class Here(msgspec.Struct, frozen=True, array_like=True, tag="here"):
-    """I am there: whoever does not know me may ask."""
+    """I am there: whoever does not know me, and speaks a version that I do, may ask."""
 
     sender: _Name
     life: _Count
+    version: _Count = LINK_VERSIONS.oldest
+    newest: _Count = 0
+
+    @property
+    def versions(self) -> Versions:
+        """The versions that it speaks, from `version` to `newest`."""
+        return Versions.said(self.version, self.newest)
 
 
 class Who(msgspec.Struct, frozen=True, array_like=True, tag="who"):
@@ -316,7 +325,7 @@ class Mailroom:
     def here(self, now: float) -> bytes:
         """What tells others that this host is there."""
         self._said_at = now
-        return b"\0" + _encode(Here(self.name, self._life))
+        return b"\0" + _encode(Here(self.name, self._life, *LINK_VERSIONS))
 
     def ask(self, to: str, now: float) -> bytes | None:
         """The question to a host who it is; nothing when it was asked a moment ago."""
@@ -357,7 +366,7 @@ class Mailroom:
         try:
             message = _decoder.decode(body)
         except msgspec.MsgspecError as error:
-            why = f"it cannot be read ({error})"
+            why = f"it cannot be read ({error}); this host speaks version {LINK_VERSIONS}"
             raise BadEnvelope(sender="", what="garbage", why=why) from None
         sender = message.sender
         if sender == self.name:
@@ -365,6 +374,9 @@ class Mailroom:
         if isinstance(message, Envelope):
             return self._take_in(message, now)
         if isinstance(message, Here):
+            if not LINK_VERSIONS.common(message.versions):
+                why = f"it speaks version {message.versions}, this host {LINK_VERSIONS}"
+                raise BadEnvelope(sender=sender, what="other-version", why=why)
             known = self._known.get(sender)
             if known is not None and known.sessions and message.life <= known.life:
                 return sender, [], []

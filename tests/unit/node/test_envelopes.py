@@ -20,10 +20,12 @@ from nomospace.node.envelopes import (
     SESSIONS_MAX,
     WINDOW,
     BadEnvelope,
+    Here,
     Mailroom,
     Who,
 )
 from nomospace.node.identity import Identity
+from nomospace.node.peering import LINK_VERSIONS
 from tests.trust_folder import TrustFolder
 
 MAX = 1 << 20
@@ -408,3 +410,13 @@ def test_strangers_cannot_make_a_host_remember_or_sign_without_end() -> None:
     assert sum(len(ann.open(asked, 0.5)[2]) for asked in questions if asked) == ANSWERS_MAX
     assert questions[0] is not None
     assert ann.open(questions[0], 1.5)[2]
+
+
+def test_a_host_is_asked_who_it_is_only_if_it_speaks_a_version_of_ours() -> None:
+    bob, ours = room(None, "bob"), LINK_VERSIONS
+    there = Here("ann", 1, ours.oldest, ours.newest + 5)
+    assert bob.open(b"\0" + msgspec.msgpack.encode(there), 0.0)[2]
+    for versions in ((1, 0), (98, 99)):
+        word = b"\0" + msgspec.msgpack.encode(Here("eve", 1, *versions))
+        with pytest.raises(BadEnvelope, match=f"speaks version {versions[0]}.*this host {ours}"):
+            bob.open(word, 0.0)

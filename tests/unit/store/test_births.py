@@ -75,6 +75,22 @@ def test_a_store_from_before_births_has_forgotten_nothing(kind: str, engines: Ma
     store.close()
 
 
+@pytest.mark.parametrize("kind", SQL)
+def test_a_store_from_before_suspensions_goes_on(kind: str, engines: MakeEngine) -> None:
+    engine = engines(kind)
+    store = engine.open()
+    store.begin(birth=700)
+    store.commit([Step((ParcelGiven("b", 1, Welcome(1)),))], at=1)
+    store.close()
+    with raw(engine) as run:
+        run("UPDATE state SET version = 3")
+    store = engine.open()
+    beginning = store.begin(birth=900)
+    assert (beginning.birth, beginning.life) == (700, 2)
+    assert beginning.durable.parcels.numbers == {"b": 1}
+    store.close()
+
+
 def cut_short(engine: Engine) -> None:
     """Bring a store up to date, and fail when all is done but the note of its version."""
 
