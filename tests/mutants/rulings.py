@@ -91,7 +91,7 @@ RULINGS: Final = (
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
-                    check_copies(message, to)
+                    check_copies(message, to, units)
                     spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
 """,
@@ -100,7 +100,7 @@ RULINGS: Final = (
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
-                    check_copies(message, to)
+                    check_copies(message, to, units)
                     effects.extend([Forward(sender, message, one) for one in to[:1]])
 """,
         MEMBERSHIP,

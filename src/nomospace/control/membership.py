@@ -328,7 +328,7 @@ class Membership:
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
-                    check_copies(message, to)
+                    check_copies(message, to, units)
                     spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
             elif operation.name == "deliver":
@@ -357,7 +357,7 @@ class Membership:
                 if to.__class__ is str:
                     effects.append(Forward(sender, message, to))
                 else:
-                    check_copies(message, to)
+                    check_copies(message, to, units)
                     spend(units, len(to))
                     effects.extend([Forward(sender, message, one) for one in to])
             elif name == "deliver":
@@ -546,8 +546,13 @@ _HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """The bytes that begin a list or a compound; others may have these values too."""
 
 
-def check_copies(message: Term, to: tuple[Term, ...]) -> None:
-    """Raise `Stop` for a message that would be too much for all its receivers together."""
+def check_copies(message: Term, to: tuple[Term, ...], units: Units) -> None:
+    """Raise `Stop` for a message that would be too much for all its receivers together.
+
+    Like the prices: what was ruled on under others (`Bounded`) has no such bound.
+    """
+    if units[0] < 0:
+        return
     if len(to) * TERM_BYTES_MAX > COPIES_BYTES_MAX and len(to) * weight(message) > COPIES_BYTES_MAX:
         raise Stop("tooLarge")
 

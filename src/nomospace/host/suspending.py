@@ -20,6 +20,7 @@ from nomospace.host.calls import Resume, Suspend
 from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
 from nomospace.host.problems import Suspended
+from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 HELD_EVENTS_MAX: Final = 1_000
 """How many events are held for one membership; letters past that go back to their senders."""
+HELD_BYTES_MAX: Final = 16 << 20
+"""From this many bytes of held events on, no more are held for one membership."""
 SERVED_IN_STEP: Final = 64
 """How many held events are ruled on in one step, after a suspension."""
 HELD: Final = ("arrived", "exception", "disconnected", "reconnected", "certified", "revoked")
@@ -42,6 +45,8 @@ class Suspending:
         self._numbers = dict(durable.held.numbers)
         self._held = {key: dict(held) for key, held in durable.held.pending.items() if held}
         """By membership (agent and law), what waits for it, by number."""
+        self._bytes = {key: sum(map(_bytes, held.values())) for key, held in self._held.items()}
+        """How much that is."""
         self._resuming = dict.fromkeys(key for key in self._held if self._is_free(key))
         """Those whose suspension is over."""
 
@@ -109,18 +114,21 @@ class Suspending:
 
     def hold(self, member: Membership, event: Event) -> bool:
         """Keep an event for a membership that is suspended; false when it cannot be kept."""
-        key = _key(member.home, member.law.hash)
-        held = self._held.get(key, {})
-        if event.kind not in HELD or "@" not in member.home or len(held) >= HELD_EVENTS_MAX:
+        home = member.home, member.law.hash
+        if event.kind not in HELD or "@" not in member.home or self.full(home):
             return False
+        key = _key(*home)
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
-        self._held.setdefault(key, held)[number] = event
+        self._held.setdefault(key, {})[number] = event
+        self._bytes[key] = self._bytes.get(key, 0) + _bytes(event)
         self._host.write_down(EventHeld(key, number, event))
         return True
 
     def full(self, home: Home) -> bool:
         """Whether no more can be held for a membership."""
-        return bool(self._held) and len(self._held.get(_key(*home), ())) >= HELD_EVENTS_MAX
+        if not self._held or (held := self._held.get(key := _key(*home))) is None:
+            return False
+        return len(held) >= HELD_EVENTS_MAX or self._bytes[key] >= HELD_BYTES_MAX
 
     def next_deadline(self) -> int | None:
         """At once, while there are events of a suspension that is over."""
@@ -142,12 +150,18 @@ class Suspending:
             held = self._held[key]
             number = next(iter(held))
             event = held.pop(number)
+            self._bytes[key] -= _bytes(event)
             if not held:
-                del self._held[key], self._resuming[key]
+                del self._held[key], self._bytes[key], self._resuming[key]
             self._host.write_down(EventServed(key, number))
             member = governing.find(*key.split(" "))
             if member is not None:
                 governing.rule_held(member, event)
+
+
+def _bytes(event: Event) -> int:
+    """What an event weighs."""
+    return weight(event.args)
 
 
 def _key(home: str, law: str) -> str:

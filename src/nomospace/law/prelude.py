@@ -43,7 +43,8 @@ NESTED_MAX: Final = 40_000
 OPERATIONS_MAX: Final = 10_000
 """The most operations a ruling may have."""
 COPIES_BYTES_MAX: Final = 16_777_216
-"""The most bytes of one message, counted once for each of its receivers."""
+"""The most bytes of one message, counted once for each of its receivers; as prices are, of the
+version `law.budget.PRICES`."""
 RULING_BYTES_MAX: Final = 1_000_000
 """The largest ruling, in bytes of its binary form."""
 

@@ -34,6 +34,7 @@ import asyncio
 import errno
 import socket
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -184,7 +185,7 @@ class _Gate(asyncio.Protocol):
         self._arrival.ended()
 
 
-class Port:
+class Port(ABC):
     """Takes connections in at an address, and gives each the protocol that `_protocol` makes.
 
     `tls` gives what encrypts them, asked anew for each; without it nothing is encrypted. `start`
@@ -429,9 +430,9 @@ class Port:
         finally:
             arrival.task = None
 
+    @abstractmethod
     def _protocol(self, arrival: Arrival) -> asyncio.Protocol:
         """What speaks on a connection; it tells the arrival its transport, as `sock`."""
-        raise NotImplementedError
 
     def _shook_in_vain(self, arrival: Arrival, what: str, why: str) -> None:
         if arrival in self._known:  # its transport has closed the socket

@@ -141,6 +141,32 @@ def test_what_does_not_fit_goes_back_and_what_fits_is_served_in_slices(net: Host
     assert most <= SERVED_IN_STEP
 
 
+def test_large_letters_are_held_up_to_so_many_bytes(
+    net: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through a crash too; what was served makes room."""
+    monkeypatch.setattr("nomospace.host.suspending.HELD_BYTES_MAX", 25_000)
+    letter, law = "x" * 10_000, LAW.hash
+    net.tell("a", Suspend("ann@a"))
+    for held in (2, 3, 3):  # the third is the one that goes past the limit
+        net.do("bob@b", Tell(law, letter, "ann@a"))
+        if held == 2:
+            net.do("bob@b", Tell(law, letter, "ann@a"))
+            net.stop("a")
+            net.start("a")
+        net.run(5)
+        assert len(net.disks["a"].held.pending[f"ann@a {law}"]) == held
+    exceptions = [r for _, r in net.ruled if r.event.kind == "exception" and r.home == "bob@b"]
+    assert [show(one.event.args[1]) for one in exceptions] == ["mailboxFull"]
+    net.tell("a", Resume("ann@a"))
+    net.run(5)
+    net.tell("a", Suspend("ann@a"))
+    net.do("bob@b", Tell(law, "again", "ann@a"))
+    net.tell("a", Resume("ann@a"))
+    net.run(5)
+    assert told(net, "ann@a") == [letter] * 3 + ["again"]
+
+
 def test_suspending_twice_and_resuming_who_is_not_are_harmless(net: Hosts) -> None:
     net.tell("a", Resume("ann@a"))
     net.tell("a", Suspend("ann@a", "once"))

@@ -300,3 +300,13 @@ def test_under_other_prices_what_ended_then_ends_and_no_other(count: int, then: 
     record = ann.rule_on(event, now=0, then=Bounded(1, then))[0]
     assert isinstance(record, Record)
     assert (record.ruling.stopped, record.ruling.prices) == (then, 1)
+
+
+@pytest.mark.parametrize(("prices", "stopped"), [(1, None), (PRICES, "tooLarge")])
+def test_how_much_all_copies_may_be_is_of_the_version_too(prices: int, stopped: str | None) -> None:
+    ann = Membership(load("law(l). R1. sent(X, M, To) :- do(multicast(X, M, To))."), HOME)
+    everybody = tuple([f"a{n}@x" for n in range(100)])
+    event = sent(HOME, "m" * 180_000, everybody)
+    record = ann.rule_on(event, now=0, then=Bounded(prices, None))[0]
+    assert isinstance(record, Record)
+    assert record.ruling.stopped == stopped
