@@ -112,6 +112,10 @@ def test_the_limits_are_those_of_the_code() -> None:
         "a head of a request, in bytes": f"{web_port.HEAD_BYTES_MAX:,}",
         "a message of a socket, in bytes": f"{web_port.SOCKET_BYTES_MAX:,}",
         "requests of one token, a second and at once": f"{guard.RATE_S:g} and {guard.BURST:g}",
+        "messages on one socket, a second and at once": f"{guard.RATE_S:g} and {guard.BURST:g}",
+        "messages on all sockets of one token, a second and at once": (
+            f"{guard.SAID_S:,.0f} and {guard.SAID_BURST:,.0f}"
+        ),
         "requests and sockets of one token under way": f"{guard.UNDER_WAY_MAX:,}",
         "connections at a time": f"{web_port.LIMITS.connections_max:,}",
         "connections of one address": f"{web_port.LIMITS.per_address_max:,}",

@@ -12,6 +12,8 @@ from nomospace import Law
 from nomospace.host.governing import FIRED_BURST
 from nomospace.host.problems import Suspended
 from nomospace.wire.admin import Resume, Suspend, Suspensions, Tail
+from tests.parity.processes import PACE
+from tests.parity.worlds import WAIT_S, see
 from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.steady import steady
 
@@ -96,3 +98,43 @@ def test_obligations_without_end_have_a_pace_and_end_with_their_law(tmp_path: Pa
         play(program())
     finally:
         end(ward)
+
+
+SHARED = Law.load("law(shared). sent(_, _, _) :- do(forward). arrived(_, _, _) :- do(deliver).")
+
+
+def test_a_law_that_one_of_two_hosts_suspends_over_a_space_of_both(tmp_path: Path) -> None:
+    """What lies at that host is given to nobody until it is resumed; the other host goes on."""
+    ward = RealHost("ward", tmp_path, "--insecure", "--store", "memory", *PACE)
+    start(ward)
+    icu = RealHost("icu", tmp_path, "--insecure", "--store", "memory", "--join", ward.address, *PACE)
+    start(icu)
+
+    async def program() -> None:
+        async with caller(ward, None) as here, caller(icu, None) as there:
+            ann, bob = await here.agent("ann"), await there.agent("bob")
+            for agent in (ann, bob):
+                await agent.adopt(SHARED)
+            mine = await ann.space("post", shared=True, law=SHARED)
+            theirs = await bob.space("post", shared=True, law=SHARED)
+            await see(ann, "icu")
+            await mine.out("first", 1)
+            assert await theirs.take("first", int, timeout=WAIT_S) == ("first", 1)
+            await mine.out("held", 2)
+            await here.ask(Suspend(SHARED.hash, "under review"))
+            with pytest.raises(Suspended, match="under review"):
+                await mine.out("more", 3)
+            taking = asyncio.create_task(theirs.take("held", int))
+            await theirs.out("own", 4)
+            assert await theirs.take("own", int, timeout=WAIT_S) == ("own", 4)
+            assert not taking.done()
+            await here.ask(Resume(SHARED.hash))
+            async with asyncio.timeout(WAIT_S):
+                assert await taking == ("held", 2)
+            await mine.out("more", 3)
+            assert await theirs.take("more", int, timeout=WAIT_S) == ("more", 3)
+
+    try:
+        play(program())
+    finally:
+        end(icu, ward)

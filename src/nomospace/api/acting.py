@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -23,7 +22,6 @@ from nomospace.api.routing import (
 )
 from nomospace.api.service import Membership
 from nomospace.client.membership import read_certificate
-from nomospace.meaning.reading import read_ontology
 
 router = APIRouter(prefix="/v1/agents/{agent}", responses=PROBLEMS)
 SPACE = "/spaces/{space}"
@@ -60,7 +58,7 @@ async def open_space(
     law = await service.law(law=asked.law) if asked.law else None
     words = None
     if asked.ontology:
-        words = await asyncio.to_thread(read_ontology, asked.ontology, "ontology.yaml")
+        words = await service.work.ontology_file(asked.ontology, "ontology.yaml", seat.id)
     opened = await seat.space(
         space, shared=asked.shared, durable=asked.durable, law=law, ontology=words
     )

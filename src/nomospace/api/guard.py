@@ -12,8 +12,9 @@ with 401, a stream of events gets a last event `ended`, and a socket is closed w
 and the reason.
 
 Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
-and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. Who has shown
-no token may send `STRANGER_BYTES_MAX`.
+and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. What is said on
+the sockets of a token is counted in the same way, for each and for all of them. Who has shown no
+token may send `STRANGER_BYTES_MAX`.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ RATE_S: Final = 200.0
 """Requests of one token in a second, in the long run."""
 BURST: Final = 400.0
 """Requests of one token at once."""
+SAID_S: Final = 1_000.0
+"""Messages on all sockets of one token in a second, in the long run."""
+SAID_BURST: Final = 2_000.0
+"""These at once."""
 BUCKETS_MAX: Final = 10_000
 UNDER_WAY_MAX: Final = 256
 """Requests and sockets of one token at a time: what waits for a tuple, and who looks on."""
@@ -194,6 +199,7 @@ class Guard:
         self._app: App = app
         self._service = service
         self._buckets = buckets or Buckets()
+        self._said = Buckets(rate_s=SAID_S, burst=SAID_BURST)
         self._under_way: Counter[str] = Counter()
         self._open = OPEN | {LOGIN} if pages else OPEN
         self._pages = pages
@@ -273,6 +279,7 @@ class Guard:
         except NomospaceError as error:
             await answer(error)(scope, receive, send)
             return
+        scope["state"]["said"] = self._said
         socket = _Socket(receive, send)
         closing = asyncio.get_running_loop().create_task(self._close(scope, socket))
         with self._counted(scope), self._watched(scope, socket.end):

@@ -1,7 +1,7 @@
 """Matching by meaning over tuples that come with the question: a playground, and a service.
 
-The work is done in a thread, one question at a time, over few tuples: a host has other things to
-do. Large sets are for `nomospace match`, or for a space with an ontology. An ontology that comes
+A worker reads the ontology; a thread does the rest, one question at a time, over few tuples: a host
+has other things to do. Large sets are for `nomospace match`, or for a space with an ontology. An ontology that comes
 here may import nothing, because it is nobody's file.
 """
 
@@ -16,13 +16,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from nomospace.api.models import Asked
-from nomospace.api.routing import PROBLEMS, Caller
+from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.errors import Unavailable
 from nomospace.meaning.facts import Facts
 from nomospace.meaning.jsonforms import read_facts
 from nomospace.meaning.memory import Matcher
+from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import TEMPLATE_CHARS_MAX, parse_template
-from nomospace.meaning.reading import read_ontology
 
 TUPLES_MAX: Final = 200
 """How many tuples one question is asked over."""
@@ -67,17 +67,17 @@ class MatchAnswers(BaseModel):
 
 
 @router.post("/match")
-async def match(asked: MatchAsked, caller: Caller) -> MatchAnswers:
+async def match(asked: MatchAsked, caller: Caller, service: TheService) -> MatchAnswers:
     """The tuples that answer a template, alone or together, and why."""
-    del caller  # asked for, so that only those who are let in come here
+    name = f"ontology.{asked.format}"
+    ontology = await service.work.ontology_file(asked.ontology, name, caller.name)
     if _turn.locked():
         raise MatcherBusy
     async with _turn:
-        return await asyncio.shield(asyncio.to_thread(_matched, asked))
+        return await asyncio.shield(asyncio.to_thread(_matched, asked, ontology))
 
 
-def _matched(asked: MatchAsked) -> MatchAnswers:
-    ontology = read_ontology(asked.ontology, f"ontology.{asked.format}")
+def _matched(asked: MatchAsked, ontology: Ontology) -> MatchAnswers:
     question = parse_template(
         asked.template,
         ontology,

@@ -22,11 +22,11 @@ from nomospace.meaning.jsonforms import json_of, read_facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import PLAIN, Dependence, Ontology, OntologyClass
 from nomospace.meaning.question import parse_template
-from nomospace.meaning.reading import read_ontology
 from nomospace.terms.objects import is_object
 
 if TYPE_CHECKING:
     from nomospace.api.service import Service
+    from nomospace.node.working import Work
     from nomospace.terms import Term
 
 CLASSES_MAX: Final = 1_000
@@ -139,17 +139,17 @@ def spoken(service: Service) -> dict[str, tuple[Ontology, tuple[str, ...]]]:
     return found
 
 
-async def read_text(text: str, format: str = "yaml") -> Ontology:
+async def read_text(work: Work, text: str, format: str = "yaml", *, who: str = "") -> Ontology:
     """An ontology from its text; it may import nothing. Raises `FaultyOntology`."""
     if len(text) > TEXT_CHARS_MAX:
         raise TooMuchToPlay(what="characters of the ontology", limit=TEXT_CHARS_MAX)
-    async with _turn:
-        return await asyncio.to_thread(read_ontology, text, f"ontology.{format}")
+    return await work.ontology_file(text, f"ontology.{format}", who)
 
 
 def text_of(ontology: Ontology) -> str:
     """An ontology as a text that says the same, in YAML; names of a joined one's properties apart.
 
+    >>> from nomospace.meaning.reading import read_ontology
     >>> text = "{name: c, classes: {Car: {synonyms: Auto}, Van: {parents: Car}}}"
     >>> cars = read_ontology(text, "c.yaml")
     >>> print(text_of(cars), end="")
@@ -189,6 +189,7 @@ def _json(value: object) -> str:
 def view_of(ontology: Ontology) -> OntologyView:
     """An ontology to look at.
 
+    >>> from nomospace.meaning.reading import read_ontology
     >>> cars = read_ontology("classes: {Car: {synonyms: Auto}, Van: {parents: Car}}", "c.yaml")
     >>> [(one.name, one.parents) for one in view_of(cars).classes]
     [('Car', ()), ('Van', ('Car',))]
@@ -235,6 +236,7 @@ async def play(
 def played(ontology: Ontology, tuples: str, template: str, correlate: str = "auto") -> PlayedView:
     """What `play` gives.
 
+    >>> from nomospace.meaning.reading import read_ontology
     >>> cars = read_ontology("classes: {Car: {}, Van: {parents: Car}, Loan: {}}", "c.yaml")
     >>> lines = [[{"class": "Van", "id": "A"}], [{"class": "Van", "id": "A"}, {"class": "Loan"}]]
     >>> text = "".join(

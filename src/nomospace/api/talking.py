@@ -25,6 +25,7 @@ import json
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 from fastapi import APIRouter, Query
@@ -33,7 +34,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
-from nomospace.api.guard import RATE_S, Buckets, TooFast, answer, reason_of
+from nomospace.api.guard import Buckets, TooFast, answer, reason_of
 from nomospace.api.service import WAIT_S_MAX, Seat, Service
 from nomospace.client import ReactionHandle, Tuple
 from nomospace.errors import CallerError, NomospaceError
@@ -200,9 +201,11 @@ class Talk:
                 self._tell(_failure(key, error))
 
     def _begin(self, key: int | str, said: dict[str, Any]) -> None:
-        wait_s = self._buckets.take("", asyncio.get_running_loop().time())
-        if wait_s:
-            raise TooFast(rate_s=RATE_S, after_s=1)
+        now, state = asyncio.get_running_loop().time(), self._socket.state
+        for buckets, who in ((self._buckets, ""), (state.said, state.principal.name)):
+            wait_s = buckets.take(who, now)
+            if wait_s:
+                raise TooFast(rate_s=buckets.rate_s, after_s=max(1, ceil(wait_s)))
         do = said.pop("do", "")
         if key in self._tasks or key in self._handles:
             raise BadMessage(why=f"{key!r} is under way already")

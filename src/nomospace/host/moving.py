@@ -224,6 +224,10 @@ class Moving:
         if one is None or one.until or one.to != effect.site:
             host.posting.stay(agent)  # it was asked for in an earlier life
             return
+        if suspended := host.suspending.stays(agent):  # since it was welcome there
+            host.posting.stay(agent)
+            self._stays(agent, str(suspended))
+            return
         self._forget(agent)
         asked = one.request
         if asked.program:

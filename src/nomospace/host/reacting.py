@@ -476,6 +476,8 @@ class Reacting:
             return
         if (peer, key) in self._watchdogs or host.group.doubts(peer, body.law):
             return
+        if body.law and host.suspending.postpones(peer, body):
+            return
         if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
         self._watchdogs[peer, key] = (level, body.agent, body.message)
@@ -497,6 +499,7 @@ class Reacting:
 
     def hear_unreact(self, peer: str, body: UnreactWatch) -> None:
         """Keep a watchdog no longer."""
+        self._host.suspending.unwatch(peer, ReactWatch, body.key)
         self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
 
     def _unwatch(self, peer: str, key: Key) -> None:

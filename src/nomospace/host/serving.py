@@ -75,6 +75,8 @@ class Serving:
         level = self._level(peer, body.space, body.law)
         if level is None or len(self._watched) >= WATCHES_MAX:
             return
+        if body.law and host.suspending.postpones(peer, body):
+            return
         template = Template.from_term(tuple(body.pattern))
         if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
@@ -85,6 +87,12 @@ class Serving:
         at, dest = body.at or None, body.dest or None
         level.space.wait(ticket, template, OFFER, at=at, dest=dest)
         self._look(ticket, watched)  # type: ignore[arg-type]
+
+    def look_again(self, law: str) -> None:
+        """A law rules again: offer what it may have kept while it was suspended."""
+        for ticket, watched in list(self._watched.items()):
+            if watched.watch.law == law and watched.level.space.is_awake(ticket):
+                self._look(ticket, watched)
 
     def _look(self, ticket: tuple[str, Key], watched: Watched, but: Id | None = None) -> None:
         """Offer what there is for a watch that waits, but not one tuple."""
@@ -154,6 +162,7 @@ class Serving:
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is watched for it any more."""
+        self._host.suspending.lost(peer)
         for key in [key for key in self._watched if key[0] == peer]:
             self._unwatch(*key)
         for ticket in [ticket for ticket in self._asked if ticket[0] == peer]:
@@ -161,6 +170,7 @@ class Serving:
 
     def hear_unwatch(self, peer: str, body: Unwatch) -> None:
         """Watch no longer."""
+        self._host.suspending.unwatch(peer, Watch, body.key)
         self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
 
     def _unwatch(self, peer: str, key: Key) -> None:

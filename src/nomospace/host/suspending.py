@@ -3,7 +3,8 @@
 While an agent is suspended its calls are refused, and what it waited for is called off; leases run
 on. Nothing is ruled on at its controllers: obligations wait, and what arrives is kept, durably and
 in order, as *held events*. A law can be suspended too: then this holds for every membership under
-it, and the managers of its spaces answer nothing.
+it, and the managers of its spaces answer nothing. What agents of other hosts wait for, and react
+to, in such a space is kept in memory, and looked for on `Resume`: nobody would ask again.
 
 After `Resume` the held events are ruled on, some in each step, and the members count as suspended
 until theirs are through. So a suspension changes when a law rules, and never in which order. After
@@ -20,6 +21,7 @@ from nomospace.host.calls import Resume, Suspend
 from nomospace.host.changes import Durable, EventHeld, EventServed, Suspension
 from nomospace.host.effects import Halted
 from nomospace.host.problems import Suspended
+from nomospace.protocols.spaces import Key, ReactWatch, Watch
 from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ HELD_BYTES_MAX: Final = 16 << 20
 """From this many bytes of held events on, no more are held for one membership."""
 SERVED_IN_STEP: Final = 64
 """How many held events are ruled on in one step, after a suspension."""
+POSTPONED_MAX: Final = 100_000
+"""How many waits of other hosts' agents are kept for laws that are suspended here."""
 HELD: Final = ("arrived", "exception", "disconnected", "reconnected", "certified", "revoked")
 """The events that wait for the end of a suspension."""
 
@@ -49,6 +53,7 @@ class Suspending:
         """How much that is."""
         self._resuming = dict.fromkeys(key for key in self._held if self._is_free(key))
         """Those whose suspension is over."""
+        self._postponed: dict[tuple[str, type, Key], Watch | ReactWatch] = {}
 
     def refusal(self, agent: str, law: str = "") -> Suspended | None:
         """Why an agent, or its membership under a law, can do nothing now."""
@@ -103,12 +108,46 @@ class Suspending:
         host.note("resumed", name=event.name)
         for member in self._members(event.name):
             host.governing.go_on(member)
+        if "@" not in event.name:
+            self._take_up(event.name)
         self._resuming.update(dict.fromkeys(key for key in self._held if self._is_free(key)))
 
     def _members(self, name: str) -> Iterator[Membership]:
         for member in self._host.governing.members():
             if name in (member.home, member.law.hash):
                 yield member
+
+    # -- other hosts -----------------------------------------------------------------------
+
+    def postpones(self, peer: str, body: Watch | ReactWatch) -> bool:
+        """Whether what another host would wait for here must wait until its law is resumed."""
+        if not self._suspended or body.law not in self._suspended:
+            return False
+        if len(self._postponed) < POSTPONED_MAX:
+            key: Key = tuple(body.key)  # type: ignore[assignment]
+            self._postponed[peer, body.__class__, key] = body
+        return True
+
+    def unwatch(self, peer: str, kind: type[Watch | ReactWatch], key: Key) -> None:
+        """Another host waits for it no longer."""
+        if self._postponed:
+            self._postponed.pop((peer, kind, tuple(key)), None)  # type: ignore[arg-type]
+
+    def lost(self, peer: str) -> None:
+        """Contact with a host is lost: when it is back it asks anew."""
+        for ticket in [ticket for ticket in self._postponed if ticket[0] == peer]:
+            del self._postponed[ticket]
+
+    def _take_up(self, law: str) -> None:
+        """A law is resumed: look for what other hosts wait for under it."""
+        host = self._host
+        host.serving.look_again(law)
+        for ticket, body in [one for one in self._postponed.items() if one[1].law == law]:
+            del self._postponed[ticket]
+            if isinstance(body, Watch):
+                host.serving.hear_watch(ticket[0], body)
+            else:
+                host.reacting.hear_react(ticket[0], body)
 
     # -- events ----------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 ACCEPTS_MAX: Final = 64
 """How many connections are taken in before others have a turn again."""
+BACKLOG: Final = 1_024
+"""How many connections the machine keeps that have not been taken in."""
 PAUSE_S: Final = 0.2
 """How long nobody is taken in when the machine has no descriptors left."""
 SWEEP_S: Final = 0.25
@@ -254,8 +256,11 @@ class Port(ABC):
         """How many connections have not proved themselves yet."""
         return len(self._strangers)
 
-    async def start(self) -> None:
-        """Take the port and begin to listen; raises `CannotListen`."""
+    async def start(self, on_bound: Callable[..., None] | None = None) -> None:
+        """Take the port and begin to listen; raises `CannotListen`.
+
+        `on_bound` is told the addresses (`bound`) before anybody can connect to them.
+        """
         self._loop = loop = asyncio.get_running_loop()
         self.notes = Notes(self._on_note, loop.time)
         try:
@@ -265,7 +270,11 @@ class Port(ABC):
             # All addresses of a name, each once; only the first when any port will do.
             places = list(dict.fromkeys((family, place) for family, _, _, _, place in found))
             for family, place in places[: 1 if self._asked.port == 0 else None]:
-                self._sockets.append(_listening(family, place))
+                self._sockets.append(_bound(family, place))
+            if on_bound is not None:
+                on_bound(*self.bound)
+            for sock in self._sockets:
+                sock.listen(BACKLOG)
         except OSError as error:
             self._close()
             why = error.strerror or str(error)
@@ -567,7 +576,7 @@ def _leave(crowds: dict[str, dict[Arrival, Any]], arrival: Arrival) -> None:
         crowds.pop(arrival.ip, None)
 
 
-def _listening(family: int, place: Any) -> socket.socket:
+def _bound(family: int, place: Any) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -575,7 +584,6 @@ def _listening(family: int, place: Any) -> socket.socket:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(place)
         sock.setblocking(False)
-        sock.listen(1024)
     except OSError:
         sock.close()
         raise

@@ -210,10 +210,9 @@ class Server:
             on_client=self.clients.receive,
             on_note=self.note,
         )
-        await self.listener.start()
-        parts.push_async_callback(self.listener.stop)
         parts.callback(self.own.close)
-        self.keep_token(*self.listener.bound)
+        await self.listener.start(self.keep_token)  # who can connect finds the token
+        parts.push_async_callback(self.listener.stop)
         if isinstance(links, Dialled):
             links.advertise = settings.advertise or (self.listener.advertised,)
         await links.start()

@@ -1,6 +1,7 @@
 """The API of hosts with certificates: TLS, tokens that are taken back, and agents that move."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
 
 from nomospace.api.http import serving
 from nomospace.node.config import read_config
@@ -115,5 +118,42 @@ def test_an_agent_moves_and_goes_on_at_the_other_host(tmp_path: Path) -> None:
             assert (left.status_code, left.json()["code"]) == (409, "node.agent-away")
             found = await there.post(f"{notes}/take", json={"template": ["note", 17]})
             assert found.json()["tuple"]["fields"] == ["note", 17]
+
+    asyncio.run(program())
+
+
+def test_all_sockets_of_a_token_have_one_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomospace.api.guard.SAID_S", 0.01)
+    monkeypatch.setattr("nomospace.api.guard.SAID_BURST", 3.0)
+    trust = TrustFolder(tmp_path)
+    trust.host("ward")
+    (hers, ann), (his, bob) = token(trust, 1, "ann@ward"), token(trust, 2, "bob@ward")
+    issue(trust, ann, bob)
+    context = ssl.create_default_context(cafile=trust.folder / "authority.pem")
+
+    async def program() -> None:
+        async with serve(trust, "ward") as server:
+
+            def socket(agent: str, text: str) -> connect:
+                url = f"{server.served.url.replace('http', 'ws', 1)}/v1/ws?agent={agent}"
+                headers = {"authorization": f"Bearer {text}"}
+                return connect(url, ssl=context, additional_headers=headers)
+
+            async def write(line: ClientConnection) -> str:
+                asked = {"id": 1, "do": "out", "space": "jobs", "fields": ["job"]}
+                await line.send(json.dumps(asked))
+                problem = json.loads(await line.recv()).get("problem", {"code": ""})
+                return str(problem["code"])
+
+            async with (
+                socket("ann@ward", hers) as one,
+                socket("ann@ward", hers) as two,
+                socket("bob@ward", his) as other,
+            ):
+                codes = [await write(line) for line in (one, two, one, two)]
+                assert codes == ["", "", "", "api.too-fast"]
+                assert await write(other) == ""
 
     asyncio.run(program())

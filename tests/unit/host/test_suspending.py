@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from nomospace.host import Adopt, Open, Out, Seek, Share, Tell, Template
-from nomospace.host.calls import TAKE, Move, React, Resume, Suspend
+from nomospace.host.calls import TAKE, Cancel, Move, React, Resume, Suspend
 from nomospace.host.problems import NotAMember, Suspended
 from nomospace.host.suspending import HELD_EVENTS_MAX, SERVED_IN_STEP
 from nomospace.law import load
 from nomospace.terms import show, t
 from nomospace.terms.templates import ANY
-from tests.paper.hosts import Hosts
+from tests.paper.hosts import DELAY_US, Hosts
 
 LAW = load(
     """\
@@ -30,7 +30,10 @@ JOB = Template.of(("job", ANY))
 
 @pytest.fixture
 def net() -> Hosts:
-    net = Hosts("ab", laws=[LAW, OTHER])
+    return community(Hosts("ab", laws=[LAW, OTHER]))
+
+
+def community(net: Hosts) -> Hosts:
     for agent in ("ann@a", "bob@b", "cat@a"):
         net.agent(agent)
         for law in (LAW, OTHER):
@@ -112,12 +115,61 @@ def test_a_suspended_law_stops_its_members_and_nobody_else(net: Hosts) -> None:
     net.do("cat@a", Out("notes", ("job", 1)))
 
 
+def test_what_others_wait_for_is_looked_for_when_their_law_is_resumed(net: Hosts) -> None:
+    """Of one host; waits that were called off meanwhile are not, and each is served once."""
+    job, old = Template.of(("job", ANY)), Template.of(("old", ANY))
+    early = net.call("bob@b", Seek("notes", TAKE, old))
+    net.settle()
+    for name in ("job", "more", "last"):
+        net.do("ann@a", Out("notes", (name, 1)))
+    net.tell("a", Suspend(LAW.hash))
+    late = net.call("bob@b", Seek("notes", TAKE, job))
+    gone = net.call("bob@b", Seek("notes", TAKE, Template.of(("more", ANY))))
+    net.do("bob@b", React("notes", Template.of(("last", ANY))))
+    net.run(2)
+    net.do("bob@b", Cancel(gone))
+    net.run(2)
+    assert not {early, late} & set(net.answers)
+    assert net.fired == []
+    net.tell("a", Resume(LAW.hash))
+    net.run(2)
+    assert net.value(late).fields == ("job", 1)
+    assert [one.found.fields for one in net.fired] == [("last", 1)]
+    net.do("ann@a", Out("notes", ("old", 2)))
+    net.run(2)
+    assert net.value(early).fields == ("old", 2)
+    assert net.do("ann@a", Seek("notes", TAKE, Template.of(("more", ANY)))).fields == ("more", 1)
+
+
 def test_an_agent_that_is_suspended_does_not_come(net: Hosts) -> None:
     net.tell("a", Suspend("bob@b"))
     move = net.call("bob@b", Move("a"))
     net.run(5)
     assert "suspended" in str(net.answers[move].error)
     assert net.hosts["b"].has("bob@b")
+
+
+@pytest.mark.parametrize("name", ["bob@b", LAW.hash])
+@pytest.mark.parametrize("frames", range(7))
+def test_an_agent_that_is_suspended_on_its_way(frames: int, name: str) -> None:
+    """Who has not left yet stays, and who has left comes; `c` is the server that lets it go."""
+    net = community(Hosts("abc", laws=[LAW, OTHER], servers={"b": ("c",)}))
+    net.run(5)
+    move = net.call("bob@b", Move("a"))
+    net.run(frames * DELAY_US / 1_000_000)
+    here = net.hosts["b"].has("bob@b")
+    assert here == (frames < 4), "the cases are on both sides of its leaving"
+    net.tell("b", Suspend(name))
+    net.do("ann@a", Tell(LAW.hash, "hello", "bob@b"))
+    net.run(20)
+    assert [net.hosts[one].has("bob@b") for one in "ab"] == [not here, here]
+    if here:
+        assert "suspended" in str(net.answers[move].error)
+        assert isinstance(error_of(net, "bob@b", Tell(LAW.hash, "hi", "ann@a")), Suspended)
+        assert told(net, "bob@b") == []
+    net.tell("b", Resume(name))
+    net.run(5)
+    assert told(net, "bob@b") == ["hello"]
 
 
 def test_what_does_not_fit_goes_back_and_what_fits_is_served_in_slices(net: Hosts) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.node.addresses import BadAddress, NotLoopback
+from nomospace.node.addresses import Address, BadAddress, NotLoopback
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
 from nomospace.node.listen import Arrival, CannotListen, Limits, Listener
 from nomospace.wire.framing import join
@@ -179,6 +179,25 @@ def test_a_port_on_all_addresses_is_told_without_a_machine(trust: TrustFolder) -
         assert everywhere.advertised == f":{everywhere.address.port}"
         assert everywhere.address.port > 0
         await everywhere.stop()
+
+    run_real(program())
+
+
+def test_where_it_listens_is_told_before_anybody_can_connect() -> None:
+    told: list[Address] = []
+
+    def bound(*addresses: Address) -> None:
+        for address in addresses:
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(address)
+        told.extend(addresses)
+
+    async def program() -> None:
+        port = Port()
+        await port.listener.start(bound)
+        assert told == [port.listener.address]
+        assert await port.ask(HOST_PREFACE + b"hi") == b"nomos-host/1 hi"
+        await port.listener.stop()
 
     run_real(program())
 

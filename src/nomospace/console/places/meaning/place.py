@@ -63,6 +63,7 @@ class MeaningPlace:
     """The place in one window."""
 
     def __init__(self, frame: Frame, state: Meaning) -> None:
+        self._frame = frame
         self._spoken = spoken(frame.console.service)
         self._state = state
         if state.source not in ("example", "own", *self._spoken):
@@ -156,7 +157,8 @@ class MeaningPlace:
             own = state.source == "own"
             text, format = (state.text, state.format) if own else (EXAMPLE, "yaml")
             try:
-                found = await read_text(text, format)
+                work, who = self._frame.console.service.work, self._frame.viewer.name
+                found = await read_text(work, text, format, who=who)
             except NomospaceError as error:
                 self._ontology, self._faulty = None, error
                 self._fail(error)
