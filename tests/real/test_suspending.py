@@ -107,7 +107,9 @@ def test_a_law_that_one_of_two_hosts_suspends_over_a_space_of_both(tmp_path: Pat
     """What lies at that host is given to nobody until it is resumed; the other host goes on."""
     ward = RealHost("ward", tmp_path, "--insecure", "--store", "memory", *PACE)
     start(ward)
-    icu = RealHost("icu", tmp_path, "--insecure", "--store", "memory", "--join", ward.address, *PACE)
+    icu = RealHost(
+        "icu", tmp_path, "--insecure", "--store", "memory", "--join", ward.address, *PACE
+    )
     start(icu)
 
     async def program() -> None:

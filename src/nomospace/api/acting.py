@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-
 from fastapi import APIRouter
 from starlette.requests import Request
 
 from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
+from nomospace.api.matching import read_file
 from nomospace.api.routing import (
     PROBLEMS,
     After,
@@ -58,7 +58,7 @@ async def open_space(
     law = await service.law(law=asked.law) if asked.law else None
     words = None
     if asked.ontology:
-        words = await service.work.ontology_file(asked.ontology, "ontology.yaml", seat.id)
+        words = await read_file(service.work, asked.ontology, "ontology.yaml", seat.id)
     opened = await seat.space(
         space, shared=asked.shared, durable=asked.durable, law=law, ontology=words
     )

@@ -12,8 +12,8 @@ with 401, a stream of events gets a last event `ended`, and a socket is closed w
 and the reason.
 
 Requests are counted by token, those without one by their address, in a bucket that holds `BURST`
-and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. What is said on
-the sockets of a token is counted in the same way, for each and for all of them. Who has shown no
+and fills with `RATE_S` a second; of one token at most `UNDER_WAY_MAX` are under way. What is said
+on the sockets of a token is counted in the same way, for each and for all of them. Who has shown no
 token may send `STRANGER_BYTES_MAX`.
 """
 

@@ -1,8 +1,8 @@
 """Matching by meaning over tuples that come with the question: a playground, and a service.
 
 A worker reads the ontology; a thread does the rest, one question at a time, over few tuples: a host
-has other things to do. Large sets are for `nomospace match`, or for a space with an ontology. An ontology that comes
-here may import nothing, because it is nobody's file.
+has other things to do. Large sets are for `nomospace match`, or for a space with an ontology. An
+ontology that comes here may import nothing, because it is nobody's file.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from pydantic import BaseModel, Field
 from nomospace.api.models import Asked
 from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.errors import Unavailable
+from nomospace.meaning.canon import read
 from nomospace.meaning.facts import Facts
 from nomospace.meaning.jsonforms import read_facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import TEMPLATE_CHARS_MAX, parse_template
+from nomospace.node.working import Work
 
 TUPLES_MAX: Final = 200
 """How many tuples one question is asked over."""
@@ -66,11 +68,17 @@ class MatchAnswers(BaseModel):
     problems: list[str]
 
 
+async def read_file(work: Work, text: str, name: str, who: str) -> Ontology:
+    """The ontology of a file, read by a worker; the work is `who`'s. Raises `FaultyOntology`."""
+    found = await work.ontology_file(text, name, who)
+    return read(found.text, found.hash, found.name)  # which is remembered
+
+
 @router.post("/match")
 async def match(asked: MatchAsked, caller: Caller, service: TheService) -> MatchAnswers:
     """The tuples that answer a template, alone or together, and why."""
     name = f"ontology.{asked.format}"
-    ontology = await service.work.ontology_file(asked.ontology, name, caller.name)
+    ontology = await read_file(service.work, asked.ontology, name, caller.name)
     if _turn.locked():
         raise MatcherBusy
     async with _turn:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from nomospace.api.matching import SET_MAX, TUPLES_MAX
+from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.errors import CallerError
 from nomospace.meaning.answers import Answer
 from nomospace.meaning.assign import Made, Served, tied
@@ -143,7 +143,7 @@ async def read_text(work: Work, text: str, format: str = "yaml", *, who: str = "
     """An ontology from its text; it may import nothing. Raises `FaultyOntology`."""
     if len(text) > TEXT_CHARS_MAX:
         raise TooMuchToPlay(what="characters of the ontology", limit=TEXT_CHARS_MAX)
-    return await work.ontology_file(text, f"ontology.{format}", who)
+    return await read_file(work, text, f"ontology.{format}", who)
 
 
 def text_of(ontology: Ontology) -> str:

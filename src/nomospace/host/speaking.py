@@ -19,6 +19,7 @@ from nomospace.errors import CallerError, LimitReached, NomospaceError, Unavaila
 from nomospace.host.calls import Bundle, OntologyText
 from nomospace.host.changes import Durable, OntologyLearnt
 from nomospace.meaning.canon import is_read, read, written
+from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.meaning.ontology import PLAIN, Ontology
 
 if TYPE_CHECKING:
@@ -42,6 +43,27 @@ class OntologyTooLong(LimitReached):
 def read_told(text: OntologyText) -> None:
     """Read what a client sent as an ontology, so that the host finds it read; raises as `read`."""
     read(text.text, text.hash, text.name)
+
+
+def written_of(text: str, name: str) -> tuple[str, str, str]:
+    """The ontology of a file as hosts have it: its hash, its name and its text."""
+    from nomospace.meaning.reading import read_ontology  # a host that reads no file does without
+
+    found = read_ontology(text, name)
+    return found.hash, found.name, written(found)
+
+
+def own_functions() -> list[tuple[str, int, int]]:
+    """The functions that this program has registered: each with how many inputs it may have."""
+    built_in = Functions()
+    own = [FUNCTIONS[name] for name in FUNCTIONS if name not in built_in]
+    return [(one.name, one.arity_min, one.arity_max) for one in own]
+
+
+def know_functions(functions: list[tuple[str, int, int]]) -> None:
+    """Know the functions of another program by name, to read what it could; none is called."""
+    for name, low, high in functions:
+        FUNCTIONS.register(name, arity=(low, high))(lambda *inputs: None)
 
 
 def is_told(text: OntologyText) -> bool:

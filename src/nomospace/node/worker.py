@@ -78,35 +78,24 @@ def ontology(
 ) -> Iterator[bytes]:
     """Whether a text is a sound ontology: nothing, or its error."""
     from nomospace.host.calls import OntologyText
-    from nomospace.host.speaking import read_told
+    from nomospace.host.speaking import know_functions, read_told
 
-    _know(functions)
+    know_functions(functions)
     read_told(OntologyText(hash, name, text))
     return iter(())
 
 
-def ontology_file(
-    text: str, name: str, functions: list[tuple[str, int, int]]
-) -> Iterator[bytes]:
+def ontology_file(text: str, name: str, functions: list[tuple[str, int, int]]) -> Iterator[bytes]:
     """The file of an ontology, in any format: its hash, its name, and the text hosts go by."""
-    from nomospace.meaning.canon import written
-    from nomospace.meaning.reading import read_ontology
+    from nomospace.host.speaking import know_functions, written_of
 
-    _know(functions)
-    found = read_ontology(text, name)
-    yield pickle.dumps((found.hash, found.name, written(found)))
-
-
-def _know(functions: list[tuple[str, int, int]]) -> None:
-    """Have the names of functions that the host's own program has registered; none is called."""
-    from nomospace.meaning.functions import FUNCTIONS
-
-    for name, *arity in functions:
-        FUNCTIONS.register(name, arity=(arity[0], arity[1]))(lambda *inputs: None)
+    know_functions(functions)
+    yield pickle.dumps(written_of(text, name))
 
 
 JOBS: Final[dict[str, Callable[..., Iterator[bytes]]]] = {
-    job.__name__: job for job in (law, identity, findings, layout, difference, ontology, ontology_file)
+    job.__name__: job
+    for job in (law, identity, findings, layout, difference, ontology, ontology_file)
 }
 
 

@@ -23,13 +23,10 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import Bug, LimitReached, NomospaceError, Unavailable
 from nomospace.host.calls import OntologyText
-from nomospace.host.speaking import read_told
+from nomospace.host.speaking import own_functions, read_told
 from nomospace.law import CompiledLaw
 from nomospace.law.parts import Assembly, check_length
 from nomospace.law.program import known, remember
-from nomospace.meaning.canon import read
-from nomospace.meaning.functions import FUNCTIONS, Functions
-from nomospace.meaning.ontology import Ontology
 from nomospace.node import worker
 from nomospace.terms import Diagnostic, Source
 
@@ -201,19 +198,20 @@ class Work:
         A worker finds out whether that can be done at all, within limits. What it makes does not
         travel, so it is made here once more, in a thread, which shares this process in turns.
         """
-        what, given = "reading this ontology", (text.hash, text.name, text.text, _functions())
+        what, given = "reading this ontology", (text.hash, text.name, text.text, own_functions())
         await self._do(who, what, _nothing, "ontology", *given)
         await asyncio.to_thread(read_told, text)
 
-    async def ontology_file(self, text: str, name: str, who: str) -> Ontology:
-        """The ontology of a file, whose name tells its format; it may import nothing.
+    async def ontology_file(self, text: str, name: str, who: str) -> OntologyText:
+        """An ontology from a file, whose name tells its format; it may import nothing.
 
-        A worker reads it as it is; in the form in which hosts have it, it is read here.
+        A worker reads it as it is. In the form in which hosts have it, it has been read here too.
         """
-        given = (text, name, _functions())
+        given = (text, name, own_functions())
         made = await self._one(who, "reading this ontology", "ontology_file", *given)
-        hash, called, canonical = made
-        return await asyncio.to_thread(read, canonical, hash, called)
+        found = OntologyText(*made)
+        await asyncio.to_thread(read_told, found)
+        return found
 
     async def _one(self, who: str, what: str, job: str, *given: Any) -> Any:
         parts: list[bytes] = []
@@ -315,13 +313,6 @@ class Work:
             raise WorkerLost(what=what, why=f"no process could be started ({error})") from None
         self.started += 1
         return _Worker(process)
-
-
-def _functions() -> list[tuple[str, int, int]]:
-    """The functions of ontologies that the program of this host has registered."""
-    built_in = Functions()
-    own = [FUNCTIONS[name] for name in FUNCTIONS if name not in built_in]
-    return [(one.name, one.arity_min, one.arity_max) for one in own]
 
 
 def _nothing(part: bytes) -> None:
