@@ -10,6 +10,7 @@ import pytest
 
 from nomospace.client import dialling, line
 from nomospace.errors import NomospaceError
+from nomospace.extras import EXTRAS
 from nomospace.host.shares import Shares
 from nomospace.node import book, clients, config, framed, journaling, keeper, sessions
 from nomospace.node.config import Config, read_config
@@ -60,6 +61,11 @@ RAISED_IN = """
     client.dialling host.posting node.clients node.config node.journaling node.listen
     node.principals store.backup store.interface wire.segments
 """.split()
+
+
+def test_every_extra_has_a_row() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", SECTIONS["Installing"], re.MULTILINE)
+    assert {*rows} == {*EXTRAS, "all"}
 
 
 @pytest.mark.parametrize("what", LIMITS)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nomospace.extras import EXTRAS
 from tests.repo.rooms import PACKAGE, ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
@@ -40,7 +41,12 @@ def test_the_lock_holds_what_was_asked_for() -> None:
     lines = (ROOT / "requirements.in").read_text("utf-8").splitlines()
     asked = {_package(line) for line in lines if line.strip() and not line.startswith("#")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = {_package(entry) for entry in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    everything = [
+        *project["dependencies"],
+        *(one for each in extras if each != "spark" for one in extras[each]),
+    ]
+    needed = {_package(entry) for entry in everything} - {"nomospace"}
     assert needed <= asked
     assert asked <= set(PINS)
 
@@ -53,7 +59,17 @@ def test_the_lock_for_spark_adds_to_the_other_and_never_differs_from_it() -> Non
     known = dict(re.findall(_PIN, LOCK, re.MULTILINE))
     assert {name: v for name, v in pinned.items() if known.get(name, v) != v} == {}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert {_package(one) for one in project["optional-dependencies"]["spark"]} == asked
+    needed = {_package(one) for one in project["optional-dependencies"]["spark"]}
+    assert needed - {"nomospace"} == asked
+
+
+def test_every_extra_is_known_by_its_modules() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert {*EXTRAS, "all"} == set(extras)
+    here = set(re.findall(r"[a-z]+", extras["all"][0].removeprefix("nomospace")))
+    assert here == {*EXTRAS} - {"spark"}  # it is 600 MB, and is asked for by its name
 
 
 def _package(requirement: str) -> str:

@@ -131,6 +131,13 @@ def _carry_out(name: str, command: Command, arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError):
+            from nomospace.extras import missing
+
+            told = missing(error, f"nomospace {name}")
+            if told is not None:
+                print(told, file=sys.stderr)
+                return BAD_INPUT
         if isinstance(error, NomospaceError) and not isinstance(error, Bug):
             print(error, file=sys.stderr)
             return SAID_NO

@@ -23,6 +23,7 @@ from nomospace.cli.remote_options import (
     Unusable,
 )
 from nomospace.cli.repo import NoCheckout, checkout
+from nomospace.extras import EXTRAS, is_here
 
 app = typer.Typer(add_completion=False)
 
@@ -109,6 +110,7 @@ def examine() -> Iterator[Finding]:
     """Look at each thing once, in the order in which they build on each other."""
     yield _python()
     yield _packages()
+    yield _extras()
     yield _disk()
     yield _spark()
     yield _java()
@@ -149,6 +151,15 @@ def _packages() -> Finding:
     if wrong:
         return Finding("packages", "missing", "; ".join(wrong), mend)
     return Finding("packages", "ok", f"all {len(here)} as asked for")
+
+
+def _extras() -> Finding:
+    """Which extras are not installed; Spark has a line of its own."""
+    lacking = [extra for extra in EXTRAS if extra != "spark" and not is_here(extra)]
+    if lacking:
+        mend = f"pip install 'nomospace[{','.join(lacking)}]'"
+        return Finding("extras", "optional", f"not installed: {', '.join(lacking)}", mend)
+    return Finding("extras", "ok", "all installed")
 
 
 def _spark() -> Finding:

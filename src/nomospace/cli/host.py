@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nomospace.extras import need
+
 if TYPE_CHECKING:
     from nomospace.api.http import Serving
     from nomospace.node.serve import Server
@@ -144,6 +146,7 @@ def run(
 
     beside = None
     if told.api.listen:  # a host without it does not pay for loading it
+        need(*(("console", "the console") if console else ("http", "the HTTP API")))
         from nomospace.api.http import serving
 
         beside = _with_console if console else serving

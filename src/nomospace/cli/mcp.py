@@ -28,6 +28,7 @@ from nomospace.cli.remote_options import (
     Unusable,
     print_json,
 )
+from nomospace.extras import need
 
 if TYPE_CHECKING:
     from nomospace.client import Agent
@@ -95,6 +96,7 @@ def mcp(
     what the law had against one. Secrets are best given in variables, as others on the machine can
     read command lines.
     """
+    need("mcp", "nomospace mcp")
     from nomospace.terms import term
 
     if claim and not law:

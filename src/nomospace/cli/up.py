@@ -26,6 +26,7 @@ import typer
 
 from nomospace.cli.demos import DEMOS
 from nomospace.errors import CallerError
+from nomospace.extras import need
 from nomospace.store.private import make_folder
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def up(
     for name in names:
         if name not in DEMOS:
             raise NoSuchDemo(demo=name)
+    need("console", "the console of nomospace up (--text does without)")
     address = f"127.0.0.1:{_free_port(port)}"
     place = (data or _data_home() / "nomospace" / "up").absolute()
     with _held(place):

@@ -11,7 +11,6 @@ from nomospace.client.membership import Membership
 from nomospace.client.reactions import LISTENER_TIMEOUT_S, ReactionHandle
 from nomospace.client.space import Space
 from nomospace.errors import CallerError
-from nomospace.meaning.canon import written
 from nomospace.terms import freeze
 from nomospace.terms.templates import ANY
 from nomospace.wire.talk import OntologyText, OntologyUnknown
@@ -161,6 +160,8 @@ class Agent:
             named = OntologyText(ontology.hash, ontology.name)
             await self._connection.open(name, law, durable, named)
         except OntologyUnknown:
+            from nomospace.meaning.canon import written  # for the few who send one
+
             told = OntologyText(ontology.hash, ontology.name, written(ontology))
             await self._connection.open(name, law, durable, told)
 

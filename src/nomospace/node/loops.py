@@ -22,9 +22,9 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 1_000)
-    if sys.platform == "win32":
+    try:
+        import uvloop
+    except ImportError:  # it is an extra, and there is none for Windows
         asyncio.run(main)
-        return
-    import uvloop
-
-    uvloop.run(main)
+    else:
+        uvloop.run(main)

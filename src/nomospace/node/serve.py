@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 from nomospace.client import Report
 from nomospace.client.own_tokens import OwnToken, link_key
 from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.extras import need
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.speaking import is_told
 from nomospace.law import CompiledLaw
@@ -87,6 +88,16 @@ class PlaceholderKey(CallerError):
         )
 
 
+def need_extras(config: Config) -> None:
+    """Raise `ExtraMissing` for what a configuration asks for and this installation lacks."""
+    if config.host.transport != "tcp":
+        need("nats", "a host that reaches its peers through NATS")
+    if config.journal.folder:
+        need("archive", "a journal in Parquet segments")
+    if config.services.http:
+        need("http", "a host that serves its services over HTTP")
+
+
 class Server:
     """One host at work. `async with` starts it and ends it gracefully.
 
@@ -146,6 +157,7 @@ class Server:
 
     async def _start(self) -> None:
         config, settings, parts = self.config, self.config.host, self._parts
+        need_extras(config)
         check_folder(config.journal)
         if not settings.insecure:
             from nomospace.node.identity import Identity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nomospace.extras import need
 from nomospace.store.interface import BadStoreUrl, Store
 from nomospace.store.memory import MemoryStore
 from nomospace.store.sqlite import SqliteStore
@@ -22,6 +23,7 @@ def open_store(url: str) -> Store:
         return MemoryStore()
     scheme, colon, rest = url.partition(":")
     if url.startswith(("postgresql://", "postgres://")):
+        need("postgres", "a store in PostgreSQL")
         from nomospace.store.postgres import PostgresStore
 
         return PostgresStore(url)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.parsers import expat
 from xml.sax import SAXParseException
 
+from nomospace.extras import need
 from nomospace.meaning.reading.drafts import Place
 from nomospace.meaning.reading.faults import Faults, FaultyOntology
 from nomospace.meaning.reading.imports import base_of
@@ -29,6 +30,7 @@ ENTITY_CHARS_MAX: Final = 200
 
 def read_graph(source: Source, format: str, faults: Faults) -> Graph:
     """The triples of a text, or a fault with its place."""
+    need("meaning", "reading an ontology in RDF", "rdflib")
     from rdflib import Graph
 
     graph = Graph()

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from nomospace.extras import need
 from nomospace.meaning.reading.drafts import Named, Place
 from nomospace.meaning.reading.faults import Faults
 from nomospace.terms.source import Source
@@ -53,6 +54,7 @@ Node: TypeAlias = Text | Items | Fields
 
 def compose(source: Source, faults: Faults) -> Node | None:
     """The one document of a YAML text, or none for an empty one."""
+    need("meaning", "reading an ontology in YAML", "yaml")
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -53,6 +53,7 @@ import msgspec
 
 from nomospace.client import Closed, Membership, ReactionHandle, Space
 from nomospace.errors import CallerError, NomospaceError, Unavailable
+from nomospace.extras import need
 from nomospace.services.mediator import (
     Published,
     Subscribed,
@@ -300,6 +301,7 @@ class NatsMediator(SpaceMediator):
     # -- NATS --------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
+        need("nats", "a mediator that forwards to NATS")
         import nats
         from nats.errors import Error
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
+from nomospace.extras import need
 from nomospace.node.addresses import Address
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def answering(handler: Handler) -> Handler:
 
 def application(routes: Sequence[Route]) -> Starlette:
     """An application of these routes; what it has no route for is a problem too."""
+    need("http", "a service over HTTP")
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse
