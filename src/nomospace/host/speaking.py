@@ -29,20 +29,31 @@ if TYPE_CHECKING:
 
 TOLD_BYTES_MAX: Final = 1_000_000
 """The longest text of an ontology that a host takes from a client."""
+TOLD_LEVELS_MAX: Final = 100
+"""How many classes of it may stand one above the other: what a class has above it is looked through
+when the first tuple names it."""
 ONTOLOGIES_MAX: Final = 1_000
 """How many ontologies a host has at hand."""
 
 
 @dataclass(eq=False, kw_only=True)
 class OntologyTooLong(LimitReached):
-    """An ontology's text is longer than a host takes from others."""
+    """An ontology is longer, or deeper, than a host takes from others."""
 
     code: ClassVar[str] = "limits.ontology-text"
 
 
 def read_told(text: OntologyText) -> None:
-    """Read what a client sent as an ontology, so that the host finds it read; raises as `read`."""
-    read(text.text, text.hash, text.name)
+    """Read what a client sent as an ontology, so that the host finds it read.
+
+    Raises as `read`, and `OntologyTooLong` where a tuple would have to be kept under too many.
+    """
+    if (levels := read(text.text, text.hash, text.name).levels()) > TOLD_LEVELS_MAX:
+        raise OntologyTooLong(
+            what=f"an ontology with {levels:,} classes one above the other",
+            limit=TOLD_LEVELS_MAX,
+            advice="leave out classes between others, or let its operator load it",
+        )
 
 
 def written_of(text: str, name: str) -> tuple[str, str, str]:

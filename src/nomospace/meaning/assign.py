@@ -21,7 +21,7 @@ How an object is computed ("Semantic Tuplespace", Definitions 1, 8 and 9):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -78,7 +78,7 @@ class _Asked(NamedTuple):
     """A field of the template, ready to be tried."""
 
     field: Field
-    names: frozenset[str]
+    names: Container[str]
     """The class names it accepts, as tuples may write them; empty for a plain field."""
     canonical: str
     test: Test | None
@@ -114,7 +114,7 @@ class Assigner:
         canonical = self.ontology.canonical(field.class_name) or field.class_name
         return _Asked(
             field,
-            self.ontology.accepted(field.class_name),
+            self.ontology.accepting(field.class_name),
             canonical,
             object_test(field),
             computable=field.id is MISSING and bool(self.ontology.depends(canonical)),
@@ -300,7 +300,7 @@ class Assigner:
     def _keyed(self, rows: Sequence[Row]) -> bool:
         """Whether all tuples hold one same object of the key's class."""
         assert self.question.key is not None
-        names = self.ontology.accepted(self.question.key)
+        names = self.ontology.accepting(self.question.key)
         return any(
             len(holders) == len(rows) and identity[0] in names
             for identity, holders in self.shares(rows).items()

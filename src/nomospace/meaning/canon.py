@@ -131,7 +131,7 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
         raise NotAnOntology(hash=hash, why=f"its hash is {made_of.hash[:12]!r}")
     if functions is FUNCTIONS:
         if len(_kept) >= KEPT_MAX:
-            _kept.clear()
+            del _kept[next(iter(_kept))]
         _kept[key] = made_of
     return made_of
 

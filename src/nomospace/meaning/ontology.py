@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Container, Iterable, Mapping, Sized
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 CLASSES_MAX: Final = 100_000
 """The most classes an ontology may have."""
+LISTED_MAX: Final = 256
+"""Classes under one class that are listed for whoever asks which it accepts."""
 CLOSED_NAMES_MAX: Final = 4_000_000
 """How many names closed tables of one sort may hold together; past it, the oldest goes."""
 
@@ -133,6 +135,19 @@ class _Kept(dict[str, _Table]):
         return table
 
 
+class _Below:
+    """The names that a class accepts, of which there are too many to list them for a template."""
+
+    __slots__ = ("_canonical", "_ontology")
+
+    def __init__(self, ontology: Ontology, canonical: str) -> None:
+        self._ontology = ontology
+        self._canonical = canonical
+
+    def __contains__(self, name: object) -> bool:
+        return name.__class__ is str and self._ontology.is_under(str(name), self._canonical)
+
+
 class Ontology:
     """Classes and what they accept; immutable.
 
@@ -186,6 +201,7 @@ class Ontology:
             for parent in one.parents:
                 self._children.setdefault(parent, []).append(one.name)
         self._accepted: _Kept[frozenset[str]] = _Kept()
+        self._above: _Kept[frozenset[str]] = _Kept()
         self._properties: _Kept[Mapping[str, str]] = _Kept()
         self._depends: _Kept[Mapping[str, tuple[Dependence, ...]]] = _Kept()
 
@@ -220,6 +236,11 @@ class Ontology:
         ]
         return hashlib.sha256(b"nomospace ontology 1\n" + msgspec.json.encode(content)).hexdigest()
 
+    @cached_property
+    def computes(self) -> bool:
+        """Whether any class has functions."""
+        return any(one.depends for one in self.classes.values())
+
     def canonical(self, name: str) -> str | None:
         """The name of the class that has this name or synonym."""
         return self._canonical.get(name)
@@ -245,6 +266,60 @@ class Ontology:
         for name in (canonical, *self.descendants(canonical)):
             names += self.classes[name].names
         return self._accepted.keep(class_name, frozenset(names))
+
+    def accepting(self, class_name: str) -> Container[str]:
+        """`accepted` for who asks of one name at a time: of a class with very many below it, not
+        all are listed.
+
+        >>> PLAIN.accepting("Car")
+        frozenset({'Car'})
+        """
+        found = self._accepted.get(class_name)
+        if found is not None:
+            return found
+        canonical = self._canonical.get(class_name)
+        if canonical is None or not self._is_wide(canonical):
+            return self.accepted(class_name)
+        return _Below(self, canonical)
+
+    def _is_wide(self, canonical: str) -> bool:
+        """Whether more than `LISTED_MAX` classes are under a class."""
+        seen, todo = {canonical: None}, [canonical]
+        while todo:
+            children = self._children.get(todo.pop(), ())
+            if len(seen) + len(children) > LISTED_MAX:
+                return True
+            todo += [one for one in children if one not in seen]
+            seen.update(dict.fromkeys(children))
+        return False
+
+    def is_under(self, name: str, canonical: str) -> bool:
+        """Whether a name is one of a class or of a class under it, by what is above the name."""
+        own = self._canonical.get(name)
+        if own is None:
+            return False
+        above = self._above.get(own)
+        if above is None:
+            above = self._above.keep(own, frozenset((own, *self.ancestors(own))))
+        return canonical in above
+
+    def levels(self) -> int:
+        """How many classes stand one above the other at most.
+
+        >>> PLAIN.levels()
+        0
+        """
+        depth: dict[str, int] = {}
+        for name in self.classes:
+            todo = [name]
+            while todo:
+                parents = self.classes[todo[-1]].parents
+                unknown = [one for one in parents if one not in depth]
+                if unknown:
+                    todo += unknown
+                else:
+                    depth[todo.pop()] = 1 + max([depth[one] for one in parents], default=0)
+        return max(depth.values(), default=0)
 
     def ancestors(self, name: str) -> tuple[str, ...]:
         """The classes above a class, nearest first, each once; in the order of names at one height.

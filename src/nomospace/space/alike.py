@@ -25,6 +25,8 @@ from nomospace.terms import MISSING, Compound, Term
 
 NETWORKS_MAX: Final = 64
 """Networks that a live space plans for one question, of all sizes together."""
+STEPS_MAX: Final = 600
+"""Steps of looking for them that it takes: some ten milliseconds, and nobody waits longer."""
 PLACE: Final = "place of an id"
 """The name of the term that stands for an id, with its number; no wire carries it."""
 
@@ -55,6 +57,16 @@ class Bounded(Matcher):
         self.complete = question.max_set
         """Up to which size all sets are found; at most what was asked for."""
         self._counted = -1
+
+    def planned(self) -> Planner:
+        """A planner that gives up early."""
+        return Planner(
+            self.question,
+            self.facts.ontology,
+            self.facts.known(),
+            steps_max=STEPS_MAX,
+            networks_max=NETWORKS_MAX,
+        )
 
     def ready(self, size: int) -> list[Ready]:
         """The networks for sets of a size; none for sizes that are cut."""

@@ -308,7 +308,7 @@ class Correlating:
 def _anchor(question: Question, ontology: Ontology) -> Hashable | None:
     """The id that a question hangs on; none when it names none, or when values are computed."""
     fields = [field for field in question.fields if isinstance(field, ClassField)]
-    for field in fields:
+    for field in fields if ontology.computes else ():
         if any(ontology.depends(name) for name in sorted(ontology.accepted(field.class_name))):
             return None
     return next((id_key(field.id) for field in fields if field.id is not MISSING), None)

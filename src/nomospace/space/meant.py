@@ -10,6 +10,7 @@ What was read for a template is kept for the templates used most.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 import msgspec
@@ -30,7 +31,7 @@ class Wish(msgspec.Struct, frozen=True, gc=False):
     """One field of a meant template, as indexes look for it."""
 
     canonical: str
-    names: frozenset[str]
+    names: Container[str]
     id: Term
     """The key of the id that the object must have; `MISSING` when any will do."""
 
@@ -91,12 +92,12 @@ class Speech:
     def _bind(self, template: Template) -> Meant:
         ontology = self.ontology
         view = ontology.translated if ontology.renames else None
-        assigner = template.assigner(ontology.accepted, self.own, view)
+        assigner = template.assigner(ontology.accepting, self.own, view)
         wishes = []
         for one in assigner.classes:
             id = one.id if one.id is MISSING else key_of(one.id)
             wishes.append(
-                Wish(self.canonical(one.class_name), ontology.accepted(one.class_name), id)
+                Wish(self.canonical(one.class_name), ontology.accepting(one.class_name), id)
             )
         own = tuple([(wish.canonical, template.arity) for wish in wishes])
         bound = template.bound(assigner.fits)

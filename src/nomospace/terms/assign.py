@@ -26,7 +26,7 @@ the test, and stops with `TestTooDear` when that is used up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
@@ -37,7 +37,7 @@ from nomospace.terms.objects import MISSING, OBJECT, is_object
 from nomospace.terms.predicate import price_of, unpriced
 from nomospace.terms.values import ATOMIC, Compound, Term
 
-Names: TypeAlias = Callable[[str], frozenset[str]]
+Names: TypeAlias = Callable[[str], Container[str]]
 View: TypeAlias = Callable[[Term], Term]
 _FAR: Final = 1_000
 
@@ -205,7 +205,7 @@ class Assigner:
         return self._assign(fields, self._accepted, Budget())
 
     def _assign(
-        self, fields: Fields, names: list[frozenset[str]], budget: Budget
+        self, fields: Fields, names: list[Container[str]], budget: Budget
     ) -> tuple[int, ...] | None:
         objects = [pos for pos, value in enumerate(fields) if is_object(value)]
         taken = dict.fromkeys(objects)
@@ -229,7 +229,7 @@ class Assigner:
         served = self._serve(fields, others, spare, budget)
         return None if served is None else self.joined(chosen, served, objects)
 
-    def _takes(self, nth: int, value: Compound, names: frozenset[str], budget: Budget) -> bool:
+    def _takes(self, nth: int, value: Compound, names: Container[str], budget: Budget) -> bool:
         if value.args[0] not in names:
             return False
         wanted = self.classes[nth]
@@ -486,7 +486,7 @@ class _Search:
         return True
 
 
-def _simply(wanted: Wanted, names: frozenset[str], checks: list[Check]) -> Test:
+def _simply(wanted: Wanted, names: Container[str], checks: list[Check]) -> Test:
     """The test for one class, and plain patterns that only plain fields can be given."""
     test, price, end = wanted.test, wanted.price, len(checks)
 

@@ -9,7 +9,12 @@ import pytest
 from nomospace.calls.problems import OntologyUnknown
 from nomospace.host import Adopt, Found, Open, Seek, Share, Template
 from nomospace.host.calls import OntologyText, Sets
-from nomospace.host.speaking import OtherOntology
+from nomospace.host.speaking import (
+    TOLD_LEVELS_MAX,
+    OntologyTooLong,
+    OtherOntology,
+    read_told,
+)
 from nomospace.law import load
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
@@ -292,3 +297,17 @@ def test_a_law_sees_what_is_asked_and_what_is_found() -> None:
     )
     assert any(one.startswith(f"found({asks}") for one in messages)
     assert net.seek(ANN, "read_all", ANY, ANY) == []
+
+
+def test_an_ontology_of_a_client_has_few_classes_one_above_the_other() -> None:
+    """What is above a class is looked through, and noted, for the first tuple that names it."""
+
+    def chain(levels: int) -> OntologyText:
+        made = Ontology(
+            "o", [OntologyClass(f"C{n}", parents=(f"C{n - 1}",) * (n > 0)) for n in range(levels)]
+        )
+        return OntologyText(made.hash, "o", written(made))
+
+    read_told(chain(TOLD_LEVELS_MAX))
+    with pytest.raises(OntologyTooLong, match="101 classes one above the other goes past"):
+        read_told(chain(TOLD_LEVELS_MAX + 1))

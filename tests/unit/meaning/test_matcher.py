@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
+from random import Random
 from typing import Any
 
 import pytest
 
 from nomospace.meaning import memory
-from nomospace.meaning.facts import Fact, Facts
+from nomospace.meaning.facts import Fact, Facts, Plain, Shape
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.memory import Matcher, matcher
 from nomospace.meaning.ontology import PLAIN, Ontology
-from nomospace.meaning.planner import connecting, make_plan, making
-from nomospace.meaning.question import parse_template, question_of
+from nomospace.meaning.plan import Need
+from nomospace.meaning.planner import Planner, connecting, make_plan, making
+from nomospace.meaning.planner.deriving import plain_kinds
+from nomospace.meaning.planner.placing import Placement, placements
+from nomospace.meaning.question import ClassField, TypeField, parse_template, question_of
 from nomospace.meaning.reading import read_ontology
 from nomospace.terms import Template, a, obj
 
@@ -211,6 +216,51 @@ def test_a_plan_says_up_to_which_size_it_is_complete(monkeypatch: pytest.MonkeyP
 def test_growing_trees_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "STATES_MAX", 0)
     assert asked("(Car, Tax, Loan)", TAXED, LENT).plan.complete == 1
+
+
+def test_steps_of_planning_are_counted_where_nobody_can_wait() -> None:
+    facts = Facts.of([TAXED, LENT])
+    question = parse_template("(Car, Tax, Loan)")
+    whole = Planner(question, PLAIN, facts.known())
+    assert len(whole.sets(2)) == 1
+    cut = Planner(question, PLAIN, facts.known(), steps_max=3)
+    assert cut.sets(2) == ()
+    assert cut.complete == 1
+
+
+def placed(shape: Shape, needs: list[Need], hubs: list[str]) -> list[Placement]:
+    """`placements`, as it is said in words."""
+    found = []
+    for where in permutations(range(len(shape)), len(hubs)):
+        if any(shape[at] != name for at, name in zip(where, hubs, strict=True)):
+            continue
+        for chosen in product(range(len(shape)), repeat=len(needs)):
+            plain = [at for need, at in zip(needs, chosen, strict=True) if not need.classes]
+            fits = [
+                shape[at] in (need.classes or plain_kinds(need.asks))
+                and not (at in where and shape[at] in need.apart)
+                for need, at in zip(needs, chosen, strict=True)
+            ]
+            if all(fits) and len(set(chosen)) == len(chosen) and plain == sorted(plain):
+                found.append(Placement(chosen, where))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_needs_are_placed_in_every_way(seed: int) -> None:
+    rng = Random(seed)
+    names = ("Car", "Tax", Plain("int"))
+    shape = tuple(rng.choices(names, k=rng.randint(1, 5)))
+    needs = []
+    for number in range(rng.randint(0, 3)):
+        name = rng.choice(names)
+        if isinstance(name, str):
+            apart = (name,) if rng.random() < 0.3 else ()
+            needs.append(Need(number, number, ClassField(name), (name,), 0, apart=apart))
+        else:
+            needs.append(Need(number, number, TypeField("int"), (), 0))
+    hubs = rng.choices(("Car", "Tax"), k=rng.randint(0, 2))
+    assert list(placements(shape, needs, hubs)) == placed(shape, needs, hubs)
 
 
 def test_rows_that_are_looked_at_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,3 +278,39 @@ def test_readers_are_loaded_on_use() -> None:
     assert told.stdout.splitlines() == ["[]", "['yaml', 'nomospace.meaning.reading']"]
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         meaning.nothing  # noqa: B018
+
+
+def wide(width: int) -> Ontology:
+    """Two classes above very many."""
+    below = [OntologyClass(f"Leaf{n}", (f"Twig{n}",), ("Branch",)) for n in range(width)]
+    return Ontology(
+        "wide", [OntologyClass("Root"), OntologyClass("Branch", parents=("Root",)), *below]
+    )
+
+
+def test_a_class_with_very_many_below_it_accepts_them_without_a_list_of_them() -> None:
+    ontology = wide(tables.LISTED_MAX)
+    names = ("Root", "Branch", "Leaf7", "Twig7", "Boat", f"Leaf{tables.LISTED_MAX}")
+    for one in ("Root", "Branch", "Leaf7", "Twig7", "Boat"):
+        found = ontology.accepting(one)
+        assert isinstance(found, frozenset) is (one not in ("Root", "Branch"))
+        for name in names:
+            assert (name in found) is (name in ontology.accepted(one)), (one, name)
+
+
+def test_a_class_with_few_below_it_lists_them() -> None:
+    ontology = wide(5)
+    assert ontology.accepting("Root") is ontology.accepted("Root")
+
+
+def test_levels_of_an_ontology() -> None:
+    assert wide(3).levels() == 3
+    assert CARS.levels() >= 3
+    grid = [
+        OntologyClass(
+            f"C{row}_{n}", parents=tuple([f"C{row - 1}_{m}" for m in range(6)] * (row > 0))
+        )
+        for row in range(40)
+        for n in range(6)
+    ]
+    assert Ontology("grid", grid).levels() == 40  # 6 to the 40th ways lead up

@@ -7,9 +7,12 @@ from random import Random
 import pytest
 
 from nomospace.apps.correlation.papers import CARS, WANTED, papers_of
+from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Ask, Gathered, Record, Space, Woken
+from nomospace.space.searching import SetSearch
 from nomospace.terms import Term, a, obj, same_as
+from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
 
 TEMPLATE = Template.of(WANTED)
@@ -183,3 +186,28 @@ def test_what_means_nothing_is_refused_where_it_is_asked(kept: Kept) -> None:
     with pytest.raises(BadQuestion):
         kept.space.wait("w", tied.template, TAKE, ask=tied)
     assert kept.space.stats()["waiters"] == 0
+
+
+def test_a_question_with_very_many_ways_to_join_is_planned_in_few_steps(kept: Kept) -> None:
+    """It would take a tenth of a second at once, and nothing between would have its turn."""
+    asked = [a("Bus", "price != null"), int, obj("Car", "c1"), a("Shop"), int, a("Bus"), a("Shop")]
+    ask = Ask(Template.of(asked), "always")
+    for shape in ("CC", "SSSS", "CC", "CVB", "CC", "SSSS", "CC"):
+        names = {"C": "Car", "S": "Shop", "V": "Van", "B": "Bus"}
+        kept.put(*[obj(names[one], f"{one}0") for one in shape], "a", 1)
+    assert kept.space.gather(ask, now=1) is None
+    assert kept.space.complete(ask) < 6
+
+
+def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
+    for n in range(100):
+        kept.put(obj("Van", f"v{n}"), obj("Tax", f"t{n}"))
+        kept.put(obj("Van", f"v{n}"), obj("Loan", f"l{n}"))
+    ask = Ask(Template.of([a("Tax", "price = 1"), a("Loan")]), "always")
+    for every in (False, True):
+        slice = Slice(10**6)
+        space = Space("papers")
+        for record in kept.space.objects():
+            space.put(Record(record.fields, "ann", record.count, "ann", "ann"), now=1)
+        space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice)
+        assert 10**6 - slice.left >= LOOPS_UNITS

@@ -31,6 +31,8 @@ _FEW_AT_ONCE: Final = 256
 _AT_ONCE_UNITS: Final = 1 << 40
 LOOKED_MAX: Final = 2_000
 """Sets with one least tuple that are looked at for the least of them."""
+LOOPS_UNITS: Final = 4_000
+"""What it costs to make the loops of a network: a millisecond."""
 _ROW_UNITS: Final = 4
 _JUDGED_UNITS: Final = 200
 _FEW: Final = 64
@@ -82,10 +84,14 @@ class Matcher:
     def planner(self) -> Planner:
         """The planner for the facts as they are."""
         if self._planner is None or self._version != self.facts.version:
-            self._planner = Planner(self.question, self.facts.ontology, self.facts.known())
+            self._planner = self.planned()
             self._version = self.facts.version
             self._ready.clear()
         return self._planner
+
+    def planned(self) -> Planner:
+        """A planner for the facts as they are."""
+        return Planner(self.question, self.facts.ontology, self.facts.known())
 
     @property
     def plan(self) -> Plan:
@@ -191,17 +197,20 @@ class Matcher:
         given = None if new is None else shaped(new)
         judged: dict[tuple[Row, ...], bool] = {}
         looked = 0
-        slice = self.facts.slice
-        at_once = _AT_ONCE if slice.left > _AT_ONCE_UNITS else _FEW_AT_ONCE
+        facts = self.facts  # whose slice is another one after each pause
+        at_once = _AT_ONCE if facts.slice.left > _AT_ONCE_UNITS else _FEW_AT_ONCE
         for size in range(1, self.question.max_set + 1):
             sizes = sorted({len(rows) for rows in found if len(rows) < size})
             for one in self.ready(size):
+                facts.slice.left -= LOOPS_UNITS
+                if facts.slice.left < 0:
+                    yield
                 every: Iterator[Any] = one.rows() if given is None else one.rows_with(given)
                 while some := list(islice(every, at_once)):
-                    if slice.left < 0:
+                    if facts.slice.left < 0:
                         some = [rows for rows in some if rows is not None]
                         yield
-                    slice.left -= len(some) * _ROW_UNITS
+                    facts.slice.left -= len(some) * _ROW_UNITS
                     looked += len(some)
                     if looked > ROWS_MAX:
                         return f"more than {ROWS_MAX:,} ways to join tuples were looked at"
@@ -273,6 +282,9 @@ class Matcher:
         for one in networks:
             start = one.start()
             if one.compiler.count(start) < _FEW:
+                self.facts.slice.left -= one.price(start)
+                if self.facts.slice.left < 0:
+                    yield
                 best = yield from self._less(best, one, one.rows())
             else:
                 starts += [(one, at) for at in range(one.network.size)]
@@ -280,6 +292,9 @@ class Matcher:
             return best
         by_form: dict[int, list[tuple[Ready, Loops]]] = {}
         for one, at in starts:
+            self.facts.slice.left -= one.price(at)
+            if self.facts.slice.left < 0:
+                yield
             for form in one.compiler.forms(at):
                 by_form.setdefault(form, []).append((one, one.loops(at)))
         for row in in_turn([self.facts.by_form[form] for form in by_form]):
@@ -354,6 +369,10 @@ class Ready:
         if found is None:
             found = self._loops[start] = self.compiler.loops(start)
         return found
+
+    def price(self, start: int) -> int:
+        """What it costs to make the loops from a start node, unless they are there."""
+        return 0 if start in self._loops else LOOPS_UNITS
 
     def start(self) -> int:
         """The node with the fewest tuples."""

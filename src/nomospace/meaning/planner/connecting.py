@@ -9,6 +9,7 @@ or a bridge, which must then lead on. The same tree can grow in many orders; it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from sys import maxsize
 from typing import Final, NamedTuple
 
 from nomospace.meaning.facts import Known, Shape
@@ -21,20 +22,29 @@ STATES_MAX: Final = 20_000
 
 
 class Effort:
-    """Counts growing trees, over all of a plan."""
+    """Counts growing trees, over all of a plan, and the steps that it takes to find them.
 
-    def __init__(self) -> None:
+    A step is some ten microseconds. Who cannot wait sets a limit to them.
+    """
+
+    def __init__(self, steps_max: int = maxsize) -> None:
         self.states = 0
+        self.steps_left = steps_max
 
     def one_more(self) -> bool:
-        """Whether another may be looked at."""
+        """Whether another tree may be looked at."""
         self.states += 1
         return self.states <= STATES_MAX
 
+    def step(self) -> bool:
+        """Whether another step may be taken."""
+        self.steps_left -= 1
+        return self.steps_left >= 0
+
     @property
     def spent(self) -> bool:
-        """Whether some could not be looked at."""
-        return self.states > STATES_MAX
+        """Whether something could not be looked at."""
+        return self.states > STATES_MAX or self.steps_left < 0
 
 
 _HUB: Final = 1_000
@@ -125,7 +135,7 @@ class Connector:
     ) -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]]:
         number = len(chosen)
         left = len(self.needs) - number
-        if len(groups) + left < count[0]:
+        if len(groups) + left < count[0] or not self.effort.step():
             return
         if left == 0:
             yield groups, floating
@@ -194,6 +204,8 @@ class Connector:
                 yield Tree(groups, floating, state.bridges, tuple(hubs))
                 continue
             for grown in self._grown(state, groups, clusters, far, bridges - state.bridges):
+                if not self.effort.step():
+                    return
                 form = _form(grown, len(groups), colors)
                 if form not in seen:
                     seen.add(form)

@@ -109,7 +109,7 @@ class Deriver:
 
     def accepted(self, class_name: str) -> tuple[str, ...]:
         """The classes that are there and that a class accepts, by canonical name."""
-        names = self.ontology.accepted(class_name)
+        names = self.ontology.accepting(class_name)
         return tuple(
             sorted([str(one) for one in self.there if one.__class__ is str and one in names])
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice, permutations, product
+from sys import maxsize
 from typing import Final
 
 from nomospace.meaning.facts import Known, Shape
@@ -39,13 +40,22 @@ class Planner:
     ((), 0, 1)
     """
 
-    def __init__(self, question: Question, ontology: Ontology, known: Known) -> None:
+    def __init__(
+        self,
+        question: Question,
+        ontology: Ontology,
+        known: Known,
+        *,
+        steps_max: int = maxsize,
+        networks_max: int | None = None,
+    ) -> None:
         self.question = question
         self.ontology = ontology
         self.complete = question.max_set
         """Up to which size every set is looked for; less than was asked when a limit was met."""
         self._sets: dict[int, tuple[Network, ...]] = {}
-        self._effort = Effort()
+        self._effort = Effort(steps_max)
+        self._networks_max = NETWORKS_MAX if networks_max is None else networks_max
         self._connectors: list[Connector] | None = None
         self._known = known
         self._count = 0
@@ -70,9 +80,9 @@ class Planner:
         networks: list[Network] = []
         for connector in self._connectors:
             if size > 1 or connector.derivation.computations:
-                left = NETWORKS_MAX + 1 - self._count - len(networks)
+                left = self._networks_max + 1 - self._count - len(networks)
                 networks += islice(_networks(self.question, self.ontology, connector, size), left)
-        if self._effort.spent or self._count + len(networks) > NETWORKS_MAX:
+        if self._effort.spent or self._count + len(networks) > self._networks_max:
             self.complete = size - 1
             return ()
         self._count += len(networks)
@@ -183,9 +193,10 @@ def _networks(
     if question.key is None:
         trees = connector.trees(size)
     else:
-        names = ontology.accepted(question.key)
+        names = ontology.accepting(question.key)
         there = {str(kind) for shape in fitting.shapes for kind in shape if kind.__class__ is str}
-        trees = (tree for name in sorted(there & names) for tree in connector.keyed(name, size))
+        keys = sorted([name for name in there if name in names])
+        trees = (tree for name in keys for tree in connector.keyed(name, size))
     for tree in trees:
         for served in _served(connector.needs, tree):
             network = _network(connector, tree, served)

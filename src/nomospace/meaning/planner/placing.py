@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
@@ -51,7 +51,7 @@ Placement(needs=(0,), hubs=(1,)), Placement(needs=(1,), hubs=(1,))]
     """
     left = [PLACEMENTS_MAX]
     for hubs in _hubs(shape, hub_classes, ()):
-        yield from _needs(shape, needs, hubs, (), left)
+        yield from _needs(shape, needs, hubs, left)
 
 
 def _hubs(
@@ -66,32 +66,57 @@ def _hubs(
 
 
 def _needs(
-    shape: Shape,
-    needs: Sequence[Need],
-    hubs: tuple[int, ...],
-    chosen: tuple[int, ...],
-    left: list[int],
+    shape: Shape, needs: Sequence[Need], hubs: tuple[int, ...], left: list[int]
 ) -> Iterator[Placement]:
+    """Every way to place needs where hubs stand so; `left` has how many more may be looked at."""
+    _look(left)
+    if not needs:
+        yield Placement((), hubs)
+        return
+    options = [_options(shape, need, hubs) for need in needs]
+    last = len(needs) - 1
+    chosen: list[int] = []
+    levels = [iter(options[0])]
+    while levels:
+        at = next(levels[-1], None)
+        if at is None:
+            levels.pop()
+            if chosen:
+                chosen.pop()
+            continue
+        _look(left)
+        if len(chosen) == last:
+            yield Placement((*chosen, at), hubs)
+            continue
+        chosen.append(at)
+        levels.append(iter(_free(options, needs, chosen)))
+
+
+def _look(left: list[int]) -> None:
     left[0] -= 1
     if left[0] < 0:
         raise PlanTooDear
-    if len(chosen) == len(needs):
-        yield Placement(chosen, hubs)
-        return
+
+
+def _options(shape: Shape, need: Need, hubs: tuple[int, ...]) -> list[int]:
+    """Where a need may stand, whatever else does."""
+    kinds: Container[object] = need.classes or plain_kinds(need.asks)
+    return [
+        at
+        for at, kind in enumerate(shape)
+        if kind in kinds and not (at in hubs and kind in need.apart)
+    ]
+
+
+def _free(options: list[list[int]], needs: Sequence[Need], chosen: list[int]) -> list[int]:
+    """Where the next need may stand, beside those that have their place."""
     need = needs[len(chosen)]
-    kinds = None if need.classes else plain_kinds(need.asks)
+    found = options[len(chosen)]
+    if need.field is None:
+        return found
+    taken = [at for one, at in zip(needs, chosen, strict=False) if one.field is not None]
     least = 0
-    taken: set[int] = set()
-    for before, at in zip(needs, chosen, strict=False):
-        if need.field is not None and before.field is not None:
-            taken.add(at)
-            if kinds is not None and not before.classes:
-                least = max(least, at)
-    for at, kind in enumerate(shape):
-        if at in taken or at < least:
-            continue
-        if kind not in need.classes if kinds is None else kind not in kinds:
-            continue
-        if at in hubs and kind in need.apart:
-            continue
-        yield from _needs(shape, needs, hubs, (*chosen, at), left)
+    if not need.classes:  # plain needs keep their order
+        before = zip(needs, chosen, strict=False)
+        least = max([at for one, at in before if one.field is not None and not one.classes] or [0])
+    return [at for at in found if at not in taken and at >= least]

@@ -7,6 +7,7 @@ What is searched is a space, as a host does it, slice by slice.
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,6 +36,11 @@ WAITED_UNITS: Final = 400_000
 """A search is given up for the purposes of this one after so many units: it goes on alike."""
 CHARACTER_UNITS: Final = 4
 """What it costs to read one character of a predicate."""
+
+PLAN_UNITS: Final = 16_000
+"""What it costs to plan a question about sets: a slice."""
+PATTERN_UNITS: Final = 16
+"""What it costs to read one part of a template, and to make its test."""
 
 D = TypeVar("D")
 
@@ -306,11 +312,11 @@ def _lay(asked: Asked) -> Laid:
 
 
 def parts_of(term: Term) -> int:
-    """The parts of a term, and the characters of predicates: what reading it costs."""
+    """What it costs to read a template: its parts, and the characters of predicates."""
     todo, parts = [term], 0
     while todo:
         item = todo.pop()
-        parts += 1
+        parts += PATTERN_UNITS
         if item.__class__ is Compound:
             todo += item.args
         elif item.__class__ is tuple:
@@ -458,6 +464,7 @@ class Gathered(NamedTuple):
 
 
 def _gather(sets: Sets) -> Gathered:
+    importlib.import_module("nomospace.space.correlating")  # which a space does on use
     space = Space("s")
     for at in range(sets.tuples):
         shape = sets.shapes[at % len(sets.shapes)]
@@ -476,10 +483,11 @@ def _gather(sets: Sets) -> Gathered:
 
 def _look(gathered: Gathered) -> Spent:
     space, ask, every = gathered
-    return sliced(
+    spent = sliced(
         lambda slice: space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice),
         lambda search, slice: space.go_on_sets(search, now=1, slice=slice),
     )
+    return Spent(spent.price + PLAN_UNITS, spent.slice_ns)
 
 
 def _show(draft: Any) -> str:

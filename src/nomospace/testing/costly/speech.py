@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from nomospace.calls.requests import OntologyText
 from nomospace.errors import NomospaceError
-from nomospace.host.speaking import TOLD_BYTES_MAX, is_told
+from nomospace.host.speaking import TOLD_BYTES_MAX, is_told, read_told
 from nomospace.meaning.canon import read, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.space import Space
@@ -28,6 +28,8 @@ from nomospace.testing.costly.matching import numbers, sliced
 
 FORMS: Final = ("chain", "star", "grid", "comb", "tree")
 HOME: Final = "ann@x"
+CLASS_UNITS: Final = 256
+"""What it costs to find out what a class accepts that a template names."""
 UNIT_CHARACTERS: Final = 16
 """Characters of a text that cost as much as a step."""
 
@@ -83,13 +85,15 @@ def _ready(spoken: Spoken) -> Told:
 
         canon._kept.clear()
         with suppress(NomospaceError):
-            read(text.text, text.hash, text.name)
+            read_told(text)
+            return Told(text, spoken)
+        canon._kept.clear()
     return Told(text, spoken)
 
 
 def _speak(told: Told) -> Spent:
     text, spoken = told
-    price = len(text.text) // UNIT_CHARACTERS + spoken.asked
+    price = len(text.text) // UNIT_CHARACTERS + CLASS_UNITS * spoken.asked
     longest, began = 0, time.thread_time_ns()
     try:
         if not is_told(text):
@@ -128,7 +132,7 @@ def _mutate(rng: Random, one: Spoken) -> Spoken:
     if rng.random() < 0.25:
         return replace(one, form=rng.choice(FORMS))
     most = {
-        "classes": 6_000,
+        "classes": 30_000,
         "trunk": 600,
         "synonyms": 20,
         "properties": 20,
