@@ -169,16 +169,16 @@ class Assigner:
         """The fields of tuples, least first, that a template's field accepts."""
         own: list[Served] = []
         other: list[Served] = []
-        names, test = asked.names, asked.test
+        names, named, test = asked.names, bool(asked.canonical), asked.test
         for row in rows:
             keys = row.keys
             for at, value in enumerate(row.seen):
-                if (keys[at] is None) is bool(names):
+                if (keys[at] is None) is named:
                     continue  # a plain value where an object is asked for, or the other way round
-                if names and value.args[0] not in names:
+                if named and value.args[0] not in names:
                     continue
                 if test is None or test(value):
-                    mine = not names or self._canonical(value.args[0]) == asked.canonical
+                    mine = not named or self._canonical(value.args[0]) == asked.canonical
                     (own if mine else other).append(Served(row, at))
         return own + other
 
