@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from functools import cache
 
 import grimp
 import pytest
@@ -81,8 +82,34 @@ def test_every_room_that_exists_has_a_row() -> None:
     assert rooms - {"__init__"} <= {row.partition(":")[0] for row in ROWS}
 
 
+LABORATORY = ("apps", "bench", "sim", "testing")
+"""Rooms that nobody needs who runs a host or a client."""
+SWEEP = {"pipeline.jobs.sweep", "pipeline.sweep"}
+"""The one part besides commands that uses it: a sweep through simulated worlds."""
+
+
+@cache
+def graph_of_imports() -> grimp.ImportGraph:
+    return grimp.build_graph("nomospace", cache_dir=None)
+
+
+def test_only_commands_use_the_laboratory() -> None:
+    graph = graph_of_imports()
+    rooms = tuple(f"nomospace.{room}." for room in LABORATORY)
+    users = {
+        importer.removeprefix("nomospace.")
+        for importer in graph.modules
+        if not f"{importer}.".startswith((*rooms, "nomospace.cli."))
+        and any(
+            f"{target}.".startswith(rooms)
+            for target in graph.find_modules_directly_imported_by(importer)
+        )
+    }
+    assert users == SWEEP
+
+
 def test_every_import_in_the_package_is_granted() -> None:
-    graph = grimp.build_graph("nomospace", cache_dir=None)
+    graph = graph_of_imports()
     breaches = [
         f"{importer} imports {target}"
         for importer in sorted(graph.modules)
