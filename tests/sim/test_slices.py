@@ -1,10 +1,14 @@
-"""Worlds in which every search is cut after a few tuples: all that holds of the others holds."""
+"""Worlds in which every search, or every ruling, is cut: all that holds of the others holds."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from nomospace import apps
+from nomospace.law import CompiledLaw
+from nomospace.law.budget import Units, spend
 from nomospace.sim import find, play
 
 
@@ -17,3 +21,30 @@ def test_searches_that_are_cut_again_and_again(
     apps.load()
     _, outcome = play(find(workload), seed)
     assert [one for one in outcome.verdicts if one.answer != "yes"] == []
+
+
+@pytest.mark.parametrize(
+    ("workload", "seed"),
+    [("bidding", 1), ("wall", 2), ("messages", 3), ("routing", 1), ("forgetful", 2)],
+)
+def test_rulings_that_are_cut_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, workload: str, seed: int
+) -> None:
+    act = CompiledLaw.act
+    cuts = 0
+
+    def dear(law: CompiledLaw, *asked: Any) -> Any:
+        """Every evaluation takes more than a slice, whatever its law says."""
+        nonlocal cuts
+        units: Units = asked[-1]
+        if len(units) > 1:
+            cuts += 1
+            spend(units, 3)
+        return act(law, *asked)
+
+    monkeypatch.setattr("nomospace.host.deciding.SLICE_UNITS", 1)
+    monkeypatch.setattr(CompiledLaw, "act", dear)
+    apps.load()
+    _, outcome = play(find(workload), seed)
+    assert [one for one in outcome.verdicts if one.answer != "yes"] == []
+    assert cuts > 100

@@ -1,6 +1,7 @@
 """Controllers: one membership's control state, obligations and rulings, as a pure core."""
 
 from nomospace.calls.answers import Standing, Told
+from nomospace.control.deciding import Decision
 from nomospace.control.events import (
     TICK,
     Change,
@@ -14,6 +15,7 @@ from nomospace.control.events import (
     Ruling,
     Signal,
     Tick,
+    Undecided,
     arrived,
     certificate,
     certified,
@@ -27,6 +29,7 @@ from nomospace.control.membership import (
     TooMuchState,
     TooOld,
     adopt,
+    adoption,
     first_state,
 )
 from nomospace.control.redo import redo
@@ -35,6 +38,7 @@ from nomospace.control.told import standing, tell
 __all__ = [
     "TICK",
     "Change",
+    "Decision",
     "Deliver",
     "Effect",
     "Event",
@@ -53,7 +57,9 @@ __all__ = [
     "Told",
     "TooMuchState",
     "TooOld",
+    "Undecided",
     "adopt",
+    "adoption",
     "arrived",
     "certificate",
     "certified",

@@ -148,4 +148,11 @@ class Leave(msgspec.Struct, frozen=True, gc=False):
     """The membership has ended."""
 
 
-Effect: TypeAlias = Record | Forward | Deliver | Release | Signal | Leave
+class Undecided(msgspec.Struct, frozen=True, gc=False):
+    """An event was not ruled on: that takes more than a slice. `place` is an obligation's."""
+
+    event: Event
+    place: int | None = None
+
+
+Effect: TypeAlias = Record | Forward | Deliver | Release | Signal | Leave | Undecided

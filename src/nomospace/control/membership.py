@@ -12,7 +12,7 @@ imposition, before the event that `handle` was called for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
@@ -31,12 +31,13 @@ from nomospace.control.events import (
     Ruling,
     Signal,
     Tick,
+    Undecided,
 )
 from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
-from nomospace.law.budget import PRICES, Stop, Units, spend
+from nomospace.law.budget import PRICES, Cut, Stop, Units, in_parts, spend
 from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
@@ -90,6 +91,7 @@ class TooOld(CallerError):
 
 
 _LEAVE: Final = Leave()
+_NO_UNITS: Final[Units] = [0]
 
 Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
@@ -116,6 +118,23 @@ class Bounded(NamedTuple):
         return [-9 * UNITS_MAX if event.kind == "exception" else -UNBOUNDED]
 
 
+class Decided:
+    """What the evaluation of one event came to, of which a part was done after the other."""
+
+    __slots__ = ("result", "stop", "units")
+
+    def __init__(self, units: Units, result: Any, stop: Stop | None) -> None:
+        self.units = units
+        self.result = result
+        self.stop = stop
+
+    def outcome(self) -> Any:
+        """What the law's `act` gave, or raise what stopped it."""
+        if self.stop is not None:
+            raise self.stop
+        return self.result
+
+
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """All that a membership is, as plain data: what a host stores and a move carries."""
 
@@ -140,6 +159,7 @@ class Membership:
 
     __slots__ = (
         "_due",
+        "_firing",
         "_heap",
         "_history",
         "ended",
@@ -148,6 +168,7 @@ class Membership:
         "obligations",
         "seq",
         "shown",
+        "spent",
         "state",
     )
 
@@ -160,7 +181,11 @@ class Membership:
         self.ended = False
         self.shown: tuple[bytes, ...] = ()
         """The certificates that count for it, as whoever checks them keeps them."""
+        self.spent = 0
+        """The units that its last ruling took."""
         self._due: Due = {}
+        self._firing: tuple[int, Term, int] | None = None
+        """An obligation that is due and is being decided on: its place, what and since when."""
         self._heap: list[tuple[int, int]] = []  # (due, place), with some that are gone
         self._history: deque[Ruling] = deque(maxlen=HISTORY_MAX)
 
@@ -195,10 +220,14 @@ class Membership:
 
     # -- events ----------------------------------------------------------------------------
 
-    def handle(self, event: Event | Tick, *, now: int, most: int = STATE_MAX) -> list[Effect]:
+    def handle(
+        self, event: Event | Tick, *, now: int, most: int = STATE_MAX, slice: int = 0
+    ) -> list[Effect]:
         """Rule on an event and say what must follow, in order.
 
-        What is due falls due before it, `most` of it at the most: a host has a pace for that.
+        What is due falls due before it, `most` of it at the most: a host has a pace for that. With
+        a `slice`, no evaluation takes more units than that here, nor do all that are due: the last
+        effect is then `Undecided`, and whoever asks goes on with a `Decision`.
 
         >>> from nomospace.control import sent
         >>> from nomospace.law import load
@@ -207,17 +236,25 @@ class Membership:
         ['Record', 'Forward']
         """
         effects: list[Effect] = []
-        if self._heap and self._heap[0][0] <= now:
-            self._fire(now, effects, most)
+        if self._heap and self._heap[0][0] <= now and not self._fire(now, effects, most, slice):
+            return effects
         if event.__class__ is Event and not self.ended:
             assert isinstance(event, Event)
-            self._rule(event, now, effects, None, ())
+            try:
+                self._rule(event, now, effects, None, (), None, slice)
+            except Cut:
+                effects.append(Undecided(event))
         return effects
 
-    def _fire(self, now: int, effects: list[Effect], most: int) -> None:
-        """Fire what was due when the call came; what is imposed meanwhile waits its turn."""
+    def _fire(self, now: int, effects: list[Effect], most: int, slice: int) -> bool:
+        """Fire what was due when the call came; what is imposed meanwhile waits its turn.
+
+        False when one of them could not be decided in a slice.
+        """
         last = self.obligations.next_place
         later: list[tuple[int, int]] = []
+        left = slice
+        decided = True
         while not self.ended and most > 0:
             most -= 1
             due = self.next_deadline()
@@ -227,9 +264,18 @@ class Membership:
             if place >= last:
                 later.append(entry)
                 continue
-            effects += self.fire(place, now=now)
+            try:
+                effects += self.fire(place, now=now, slice=slice)
+            except Cut:
+                effects.append(Undecided(Event("obligationDue", (self._due[place][1],)), place))
+                decided = False
+                break
+            left -= self.spent
+            if slice and left <= 0:
+                break
         for entry in later:
             heappush(self._heap, entry)
+        return decided
 
     def rule_on(self, event: Event, *, now: int, then: Bounded | None = None) -> list[Effect]:
         """`handle` without what is due first: for one who keeps the order among members.
@@ -240,13 +286,18 @@ class Membership:
         self._rule(event, now, effects, None, (), then)
         return effects
 
-    def fire(self, place: int, *, now: int, then: Bounded | None = None) -> list[Effect]:
-        """Let one pending obligation, named by its place, come due, and no other."""
+    def fire(
+        self, place: int, *, now: int, then: Bounded | None = None, slice: int = 0
+    ) -> list[Effect]:
+        """Let one pending obligation, named by its place, come due, and no other.
+
+        With a `slice`, raises `Cut` when that is not enough to decide it; it is pending then.
+        """
         due, term = self._due.pop(place)
         self.obligations.drop(place, term)
         effects: list[Effect] = []
         gone = ("undue", place, term, due)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
+        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
         return effects
 
     def owes(self, place: int) -> bool:
@@ -261,7 +312,14 @@ class Membership:
         due_at: int | None,
         before: tuple[Change, ...],
         then: Bounded | None = None,
+        slice: int = 0,
+        decided: Iterator[Decided] | None = None,
     ) -> None:
+        """Rule on one event, or raise `Cut` and leave all as it was before it and its cause.
+
+        What is `decided` already, of the event and of the exception that may follow, is not
+        evaluated again.
+        """
         self.seq = seq = self.seq + 1
         at = len(effects)
         effects.append(_LEAVE)  # the record takes its place when all is told
@@ -271,11 +329,22 @@ class Membership:
         stopped: Stop | None = None
         delta: list[Change] = []
         unmet: list[int] = []
+        units: Units = _NO_UNITS
+        known = None if decided is None else next(decided, None)
         try:
-            units = [0] if then is None else then.units(event)
-            outcome = law.act(
-                event.kind, home, event.args, self.state, self.obligations, now, units
-            )
+            if known is not None:
+                units = known.units
+                outcome = known.outcome()
+            else:
+                if slice:
+                    units = in_parts(slice)
+                elif then is None:
+                    units = [0]
+                else:
+                    units = then.units(event)
+                outcome = law.act(
+                    event.kind, home, event.args, self.state, self.obligations, now, units
+                )
             if outcome is not None:
                 rule = law.rule_names[outcome[0]]
                 operations = outcome[1]
@@ -293,6 +362,14 @@ class Membership:
             stopped, rule, operations = stop.with_traceback(None), None, ()
             delta.clear()
             unmet.clear()
+            if known is not None:
+                known.stop = stopped
+        except Cut as cut:
+            self._revert(delta)
+            self._unrule(seq, effects, at, before)
+            cut.event = event
+            raise cut.with_traceback(None) from None
+        self.spent = units[0] - units[1] if slice else units[0]
         ruling = Ruling(
             seq,
             now,
@@ -315,7 +392,18 @@ class Membership:
                 what = Compound("ruling", (event.term,))
             follows = Event("exception", (what, stopped.reason))
             also = None if then is None else Bounded(then.prices, None)
-            self._rule(follows, now, effects, None, (), also)
+            try:
+                self._rule(follows, now, effects, None, (), also, slice, decided)
+            except Cut:  # both are ruled on in one step
+                self._history.pop()
+                self._unrule(seq, effects, at, before)
+                raise
+
+    def _unrule(self, seq: int, effects: list[Effect], at: int, before: tuple[Change, ...]) -> None:
+        """Let all be as before an event that is not ruled on yet."""
+        del effects[at:]
+        self.seq = seq - 1
+        self._revert(list(before))
 
     # -- carrying out ----------------------------------------------------------------------
 
@@ -486,6 +574,10 @@ class Membership:
 
     def snapshot(self) -> Snapshot:
         """All that this membership is, as plain data."""
+        pending = [(p, term, self._due[p][0]) for p, term in self.obligations.items()]
+        if self._firing is not None:
+            pending.append(self._firing)
+            pending.sort(key=_place)
         return Snapshot(
             self.home,
             self.law.hash,
@@ -493,7 +585,7 @@ class Membership:
             self.state.next_place,
             self.obligations.next_place,
             tuple(self.state.items()),
-            tuple([(p, term, self._due[p][0]) for p, term in self.obligations.items()]),
+            tuple(pending),
             self.ended,
             self.shown,
         )
@@ -516,6 +608,10 @@ class Membership:
         member.ended = snapshot.ended
         member.shown = snapshot.shown
         return member
+
+
+def _place(pending: tuple[int, Term, int]) -> int:
+    return pending[0]
 
 
 def revert(state: Bag, obligations: Bag, due: Due, delta: Iterable[Change]) -> None:
@@ -595,6 +691,25 @@ def first_state(
     return (*law.initial, *roll, "tupleSpace") if manager else (*law.initial, *roll)
 
 
+def adoption(
+    law: CompiledLaw,
+    home: str,
+    args: tuple[Term, ...] = (),
+    *,
+    manager: bool = False,
+    roll: tuple[Term, ...] = (),
+) -> tuple[Membership, Event]:
+    """A membership with its own control state, and the event that it has to be told first.
+
+    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start. `roll`
+    are the terms that a secretary has for the member.
+    """
+    if "tupleSpace" in (*args, *roll):
+        raise ReservedRole(role="tupleSpace")
+    member = Membership(law, home, state=first_state(law, manager=manager, roll=roll))
+    return member, Event("adopted", (args,))
+
+
 def adopt(
     law: CompiledLaw,
     home: str,
@@ -604,12 +719,6 @@ def adopt(
     manager: bool = False,
     roll: tuple[Term, ...] = (),
 ) -> tuple[Membership, list[Effect]]:
-    """Bind an agent to a law: a membership with its own control state, and what its law orders.
-
-    `manager` is for the manager of a governed space: it holds `tupleSpace` from the start. `roll`
-    are the terms that a secretary has for the member.
-    """
-    if "tupleSpace" in (*args, *roll):
-        raise ReservedRole(role="tupleSpace")
-    member = Membership(law, home, state=first_state(law, manager=manager, roll=roll))
-    return member, member.handle(Event("adopted", (args,)), now=now)
+    """Bind an agent to a law: its membership (`adoption`), and what its law orders."""
+    member, event = adoption(law, home, args, manager=manager, roll=roll)
+    return member, member.handle(event, now=now)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nomospace.control import Event, Membership, Told, tell
+from nomospace.control import Event, Membership, Ruling, tell
 from nomospace.host.calls import RevocationsLearnt, Show
 from nomospace.host.changes import MemberJoined
 from nomospace.law import CompiledLaw
@@ -35,8 +35,8 @@ class Certifying:
         self._late: list[tuple[Membership, bytes]] = []
         """Certificates that ended while nobody could be told: with their host down, or on a way."""
 
-    def show(self, agent: str, request: Show) -> Told:
-        """A member presents a certificate; what it may know of the ruling on it.
+    def show(self, op: int, agent: str, request: Show) -> None:
+        """A member presents a certificate; told what it may know of the ruling on it.
 
         Raises what is wrong with the certificate, after its law has ruled on that.
         """
@@ -54,11 +54,14 @@ class Certifying:
             host.governing.drain()
             host.note("bad-certificate", agent=agent, law=request.law, why=str(error))
             raise
-        ruling = host.governing.rule(member, Event("certified", (accepted.term,)))
-        told = tell(member, ruling)
         self._keep(member)
-        host.governing.drain()
-        return told
+
+        def ruled(ruling: Ruling) -> None:
+            told = tell(member, ruling)
+            host.governing.drain()
+            host.answer(op, told)
+
+        host.governing.ask(member, Event("certified", (accepted.term,)), op, ruled)
 
     def _keep(self, member: Membership) -> None:
         """Have on disk what a member has shown, as part of its membership."""

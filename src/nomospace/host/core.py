@@ -13,7 +13,8 @@ done. The parts of a host each have a file; they share the step under way throug
 - `speaking`: the ontologies that its spaces speak;
 - `governing`: controllers; `governed`: operations on governed spaces as events of their law;
 - `posting`: mail that finds its agent; `moving`: agents that come and go;
-- `suspending`: agents and laws that an operator has suspended;
+- `suspending`: agents and laws that an operator has suspended; `deciding`: rulings that take more
+  than one step;
 - `system`: the space `LimeSystem`;
 - `group`: engagement, and all that passes between engaged hosts; `peers`: which birth of a host it
   passes to;
@@ -74,6 +75,7 @@ from nomospace.host.certifying import Certifying
 from nomospace.host.changes import Change, Durable, ProgramKept
 from nomospace.host.claiming import Claiming
 from nomospace.host.collecting import Collecting
+from nomospace.host.deciding import Deciding
 from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
@@ -232,6 +234,7 @@ class Host:
         self.posting = Posting(self, domain or name, servers or {}, durable, limits)
         self.moving = Moving(self, durable)
         self.suspending = Suspending(self, durable)
+        self.deciding = Deciding(self)
         self.system = System(self)
         self.governing.restore(durable)
         self.speaking.restore(durable)
@@ -290,6 +293,7 @@ class Host:
                 self.collecting.next_deadline(),
                 self.governing.next_deadline(),
                 self.suspending.next_deadline(),
+                self.deciding.next_deadline(),
                 self.certifying.next_deadline(),
                 self.posting.next_deadline(),
                 self.moving.next_deadline(),
@@ -343,6 +347,7 @@ class Host:
                 self.certifying.tick()
                 self.governing.tick()
                 self.suspending.tick()
+                self.deciding.tick()
                 self.holding.tick()
                 self.looking.tick()
                 self.collecting.tick()
@@ -469,16 +474,16 @@ class Host:
         self.answer(op)
 
     def _call_adopt(self, op: int, resident: Resident, request: Adopt) -> None:
-        self.answer(op, self.governing.adopt(resident.id, request))
+        self.governing.adopt(op, resident.id, request)
 
     def _call_show(self, op: int, resident: Resident, request: Show) -> None:
-        self.answer(op, self.certifying.show(resident.id, request))
+        self.certifying.show(op, resident.id, request)
 
     def _call_stand(self, op: int, resident: Resident, request: Stand) -> None:
         self.answer(op, standing(self.governing.member(resident.id, request.law)))
 
     def _call_tell(self, op: int, resident: Resident, request: Tell) -> None:
-        self.answer(op, self.governing.send(resident.id, request))
+        self.governing.send(op, resident.id, request)
 
     # -- what the parts order --------------------------------------------------------------
 

@@ -13,6 +13,8 @@ is delivered as mail.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -89,21 +91,38 @@ class Governed:
             )
         if not request.rows:
             self._host.answer(op)
-        for place, fields in enumerate(request.rows, 1):
-            last = op if place == len(request.rows) else 0
-            key = (
-                f"{request.once}/{place}"
-                if request.once and len(request.rows) > 1
-                else request.once
-            )
-            one = Out(request.space, fields, request.to, request.ttl_us, key)
-            self._write(last, resident, interface, one)
+        self._write_rows(op, resident, interface, request, 0)
 
-    def _write(self, op: int, resident: Resident, interface: Interface, request: Out) -> None:
+    def _write_rows(
+        self, op: int, resident: Resident, interface: Interface, request: OutMany, place: int
+    ) -> None:
+        """Write the tuples of a call from a place on, each when the one before it is ruled on."""
+        rows = request.rows
+        while place < len(rows):
+            fields = rows[place]
+            place += 1
+            key = f"{request.once}/{place}" if request.once and len(rows) > 1 else request.once
+            one = Out(request.space, fields, request.to, request.ttl_us, key)
+            if place == len(rows):
+                self._write(op, resident, interface, one)
+                return
+            go_on = partial(self._write_rows, op, resident, interface, request, place)
+            if not self._write(0, resident, interface, one, op, go_on):
+                return
+
+    def _write(
+        self,
+        op: int,
+        resident: Resident,
+        interface: Interface,
+        request: Out,
+        call: int = 0,
+        then: Callable[[], None] | None = None,
+    ) -> bool:
         if request.once and self._host.holding.has_written(resident, interface, request.once):
             self._host.answer(op)
-        else:
-            self._submit(op, resident, interface, request)
+            return True
+        return self._submit(op, resident, interface, request, call, then)
 
     def seek(self, op: int, resident: Resident, interface: Interface, request: Seek) -> None:
         """Read or take under a law."""
@@ -114,8 +133,19 @@ class Governed:
         self._submit(op, resident, interface, request)
 
     def _submit(
-        self, op: int, resident: Resident, interface: Interface, request: Out | Seek | React
-    ) -> None:
+        self,
+        op: int,
+        resident: Resident,
+        interface: Interface,
+        request: Out | Seek | React,
+        call: int = 0,
+        then: Callable[[], None] | None = None,
+    ) -> bool:
+        """Let the agent's controller rule on an operation; whether that was at once.
+
+        If it is later, `then` is called after it, and a refusal is the answer of the operation or
+        of the `call` that it is a part of.
+        """
         member = self._host.governing.member(resident.id, interface.law)
         message = show(request)
         waiting = self._outstanding.setdefault((resident.id, interface.name), [])
@@ -123,12 +153,31 @@ class Governed:
             raise Busy(what=f"what {resident.id} asks of {interface.name}", limit=OUTSTANDING_MAX)
         one = Outstanding(op, message, request)
         waiting.append(one)
-        ruling = self._host.governing.rule(member, sent(resident.id, message, interface.name))
-        if ruling.refused:
-            waiting.remove(one)
+        at_once = True
+
+        def ruled(ruling: Ruling) -> None:
+            if ruling.refused and one in waiting:
+                waiting.remove(one)
+                self._host.governing.drain()
+                error = self._host.governing.refusal(member, ruling)
+                if at_once:
+                    raise error
+                self._host.fail(op or call, error)
+                return
             self._host.governing.drain()
-            raise self._host.governing.refusal(member, ruling)
-        self._host.governing.drain()
+            if then is not None and not at_once:
+                try:
+                    then()
+                except NomospaceError as error:
+                    self._host.fail(call, error)
+
+        event = sent(resident.id, message, interface.name)
+        try:
+            at_once = self._host.governing.ask(member, event, call, ruled)
+        except Busy:
+            waiting.remove(one)
+            raise
+        return at_once
 
     def cancel(self, agent: str, op: int) -> bool:
         """Call an operation off before it has reached its space (a law may hold it for long)."""
@@ -153,14 +202,14 @@ class Governed:
         if member is None:
             return True
         event = sent(op.agent, Compound("cancel", (op.message,)), op.seek.space)
-        ruling = self._host.governing.rule(member, event)
+        ruling = self._host.governing.rule_now(member, event)
         self._host.governing.drain()
         return not ruling.refused
 
     def unreact(self, agent: str, law: str, space: str, message: Term) -> None:
         """An agent ends a reaction: ruled on like all else."""
         member = self._host.governing.member(agent, law)
-        ruling = self._host.governing.rule(
+        ruling = self._host.governing.rule_now(
             member, sent(agent, Compound("unreact", (message.args[0],)), space)
         )
         self._host.governing.drain()
@@ -173,7 +222,7 @@ class Governed:
         """An agent gives a lease back: ruled on like all else."""
         member = self._host.governing.member(resident.id, interface.law)
         message = Compound("returned", (fields,))
-        ruling = self._host.governing.rule(member, sent(resident.id, message, interface.name))
+        ruling = self._host.governing.rule_now(member, sent(resident.id, message, interface.name))
         self._host.governing.drain()
         if ruling.refused:
             raise self._host.governing.refusal(member, ruling)
@@ -357,9 +406,13 @@ class Governed:
         member = self._host.governing.find(one.agent, one.law)
         if member is None or message is None:
             return
-        self._firings.append((one, found))
-        self._host.governing.rule(member, arrived(one.request.space, message, one.agent))
-        self._host.governing.drain()
+
+        def ruled(ruling: Ruling) -> None:
+            self._firings.append((one, found))
+            self._host.governing.drain()
+
+        event = arrived(one.request.space, message, one.agent)
+        self._host.governing.rule(member, event, then=ruled)
 
     def forget_firings(self) -> None:
         """All is ruled on: what is left the law has kept."""

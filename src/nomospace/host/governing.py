@@ -8,7 +8,7 @@ an agent that is not here goes to the post office (`posting`), which finds it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,11 +22,10 @@ from nomospace.control import (
     Record,
     Ruling,
     Snapshot,
-    Told,
-    adopt,
+    Undecided,
+    adoption,
     arrived,
     certificate,
-    first_state,
     sent,
     tell,
 )
@@ -44,6 +43,7 @@ from nomospace.host.calls import (
     Uncertified,
 )
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
+from nomospace.host.deciding import Pending, no_ruling
 from nomospace.host.effects import Mail, Ruled
 from nomospace.host.index import Index
 from nomospace.host.posting import Letter, Rejected
@@ -90,7 +90,6 @@ class Governing:
         self._of: Index[Membership] = Index()
         self._under: dict[str, int] = {}
         """How many memberships there are under each law."""
-        """The same by whose they are."""
         self._managers: dict[Home, None] = {}
         self._due: dict[Home, int] = {}
         """When each member next has an obligation due."""
@@ -131,8 +130,8 @@ class Governing:
         """All laws that are at hand here."""
         return tuple(self._laws.values())
 
-    def adopt(self, agent: str, request: Adopt) -> Told:
-        """Bind an agent to a law; what it may know of the ruling on its adoption."""
+    def adopt(self, op: int, agent: str, request: Adopt) -> None:
+        """Bind an agent to a law; told what it may know of the ruling on its adoption."""
         law = request.law
         if (agent, law.hash) in self._members:
             raise AlreadyMember(agent=agent, law=law.hash)
@@ -141,8 +140,13 @@ class Governing:
             raise refused
         self._check_shares(agent, law)
         roll = self._host.enrols(agent, law.hash)
-        ruling = self._adopt(agent, law, request.args, roll=roll)
-        return tell(self._members[agent, law.hash], ruling)
+        member, event = self._adopt(agent, law, request.args, roll=roll)
+
+        def ruled(ruling: Ruling) -> None:
+            self.drain()
+            self._host.answer(op, tell(member, ruling))
+
+        self.ask(member, event, op, ruled, durable=True)
 
     def _check_shares(self, agent: str, law: CompiledLaw) -> None:
         """Raise `TooManyMemberships` for an agent, or a community, that has its share.
@@ -177,21 +181,22 @@ class Governing:
         *,
         manager: bool = False,
         roll: tuple[Term, ...] = (),
-    ) -> Ruling:
+    ) -> tuple[Membership, Event]:
+        """A new membership, and the event that its law has to rule on first of all."""
+        member, event = adoption(law, home, args, manager=manager, roll=roll)
         if law.hash not in self._laws:
             self._laws[law.hash] = law
             self._host.write_down(LawLearnt(_text(law)))
-        began = self._host.lap()
-        member, effects = adopt(law, home, args, now=self._host.now, manager=manager, roll=roll)
-        took_ns = self._host.lap() - began
         self._enter(member)
         if manager:
             self._managers[home, law.hash] = None
-        born = Membership(law, home, state=first_state(law, manager=manager, roll=roll)).snapshot()
-        self._host.write_down(MemberJoined(born))
-        ruling = self._post(member, effects, took_ns)
+        self._host.write_down(MemberJoined(member.snapshot()))
+        return member, event
+
+    def _manage(self, space: str, law: CompiledLaw) -> None:
+        """Give a governed space its manager."""
+        self.rule(*self._adopt(space, law, manager=True))
         self.drain()
-        return ruling
 
     def member(self, home: str, law: str) -> Membership:
         """A membership at this host; raises `NotAMember`."""
@@ -207,7 +212,7 @@ class Governing:
         """An agent opens a governed space: it is a member, and the space has a manager."""
         self.member(agent, law.hash)
         if (space, law.hash) not in self._members:
-            self._adopt(space, law, manager=True)
+            self._manage(space, law)
 
     def _enter(self, member: Membership) -> None:
         law = member.law.hash
@@ -281,42 +286,123 @@ class Governing:
     def manager(self, space: str, law: str) -> Membership:
         """The manager of a governed space here, made when agents bring the space along."""
         if (space, law) not in self._members:
-            self._adopt(space, self._laws[law], manager=True)
+            self._manage(space, self._laws[law])
         return self._members[space, law]
 
     # -- rulings ---------------------------------------------------------------------------
 
-    def rule(self, member: Membership, event: Event, hops: int = 0) -> Ruling:
-        """Let a controller rule; what follows stands on the agenda."""
-        ruling, orders = self.rule_apart(member, event, hops)
-        self._agenda.extend([(member, order) for order in orders])
-        return ruling
-
-    def rule_apart(
-        self, member: Membership, event: Event, hops: int = 0
-    ) -> tuple[Ruling, list[ControlEffect]]:
-        """Let a controller rule, and leave it to the caller which orders to `post`.
+    def rule(
+        self,
+        member: Membership,
+        event: Event,
+        hops: int = 0,
+        then: Callable[[Ruling], None] | None = None,
+    ) -> None:
+        """Let a controller rule, here and now or when it can; what follows is on the agenda.
 
         One that is suspended rules on nothing: what may wait is held, all else is as refused.
         """
+        home = (member.home, member.law.hash)
+        if self._host.suspending.holds(home):
+            self._host.suspending.hold(member, event)
+        elif home in self._host.deciding.cases and self._host.deciding.slice:
+            self._host.deciding.wait(home, Pending(event, hops, 0, then, durable=True))
+        else:
+            found = self.attempt(member, event, hops)
+            if found.__class__ is Undecided:
+                self._host.deciding.begin(
+                    member, found, Pending(event, hops, 0, then, durable=True)
+                )
+            elif then is not None:
+                then(found)
+
+    def ask(
+        self,
+        member: Membership,
+        event: Event,
+        op: int,
+        then: Callable[[Ruling], None],
+        *,
+        durable: bool = False,
+    ) -> bool:
+        """Let a controller rule for a call, and tell `then`; whether that was at once.
+
+        If it is later, what `then` raises is the call's answer.
+        """
+        home = (member.home, member.law.hash)
+        deciding = self._host.deciding
+        if home in deciding.cases and deciding.slice:
+            deciding.wait(home, Pending(event, 0, op, then, durable=durable))
+            return False
+        found = self.attempt(member, event, 0)
+        if found.__class__ is Undecided:
+            deciding.begin(member, found, Pending(event, 0, op, then, durable=durable))
+            return False
+        then(found)
+        return True
+
+    def attempt(self, member: Membership, event: Event, hops: int) -> Any:
+        """Let a controller rule if that is done in a slice: its ruling, or `Undecided`."""
         host = self._host
-        if host.suspending.refusal(member.home, member.law.hash) is not None:
-            host.suspending.hold(member, event)
-            return _no_ruling(member, event, host.now), []
-        return self._rule(member, event, hops)
+        slice = host.deciding.slice
+        if not slice:
+            ruling, orders = self._rule_now(member, event, hops)
+            self._agenda.extend([(member, order) for order in orders])
+            return ruling
+        began = host.lap()
+        home = (member.home, member.law.hash)
+        effects = member.handle(event, now=host.now, most=self._allowed(home), slice=slice)
+        self._fired(home, effects)
+        if effects and effects[-1].__class__ is Undecided:
+            undecided = effects.pop()
+            if effects:  # obligations that fell due before
+                self.decided(member, effects, None, 0, 0)
+            self._due.pop(home, None)
+            return undecided
+        return self.decided(member, effects, event, hops, host.lap() - began)
 
-    def rule_held(self, member: Membership, event: Event) -> None:
-        """Rule on an event that was held."""
-        _, orders = self._rule(member, event, 0)
+    def decided(
+        self,
+        member: Membership,
+        effects: list[ControlEffect],
+        event: Event | None,
+        hops: int,
+        took_ns: int,
+    ) -> Ruling:
+        """Write rulings down and put their orders on the agenda; the one on `event`."""
+        ruling, orders = self._write_down(member, effects, event, hops, took_ns)
         self._agenda.extend([(member, order) for order in orders])
-        self.drain()
+        return ruling
 
-    def _rule(
+    def rule_apart(self, member: Membership, event: Event) -> tuple[Ruling, list[ControlEffect]]:
+        """Let a controller rule at once, and leave it to the caller which orders to `post`."""
+        if self._host.suspending.holds((member.home, member.law.hash)):
+            self._host.suspending.hold(member, event)
+            return no_ruling(member, event, self._host.now), []
+        return self._rule_now(member, event, 0)
+
+    def rule_now(self, member: Membership, event: Event) -> Ruling:
+        """Let a controller rule at once; what follows stands on the agenda."""
+        ruling, orders = self.rule_apart(member, event)
+        self._agenda.extend([(member, order) for order in orders])
+        return ruling
+
+    def rule_held(self, member: Membership, event: Event, number: int) -> None:
+        """Rule on an event that was held under a number."""
+        found = self.attempt(member, event, 0)
+        if found.__class__ is Undecided:
+            self._host.deciding.begin(member, found, Pending(event, number=number, durable=True))
+        else:
+            self._host.suspending.served((member.home, member.law.hash), number)
+            self.drain()
+
+    def _rule_now(
         self, member: Membership, event: Event, hops: int
     ) -> tuple[Ruling, list[ControlEffect]]:
         host = self._host
         began = host.lap()
         home = (member.home, member.law.hash)
+        host.deciding.overtake(home)
         effects = member.handle(event, now=host.now, most=self._allowed(home))
         self._fired(home, effects)
         return self._write_down(member, effects, event, hops, host.lap() - began)
@@ -337,12 +423,6 @@ class Governing:
     def manages(self, space: str, law: str) -> bool:
         """Whether a name is that of a governed space here."""
         return (space, law) in self._managers
-
-    def _post(self, member: Membership, effects: list[ControlEffect], took_ns: int) -> Ruling:
-        """Write rulings down and put their orders on the agenda; the last ruling."""
-        ruling, orders = self._write_down(member, effects, None, 0, took_ns)
-        self._agenda.extend([(member, order) for order in orders])
-        return ruling
 
     def _write_down(
         self,
@@ -366,9 +446,8 @@ class Governing:
             if mine is None or effect.ruling.event is event:
                 mine = effect.ruling
         self._note_due(member)
-        if mine is None:  # it has quit, and rules on nothing any more
-            assert member.ended, "a controller rules on what it is told"
-            mine = _no_ruling(member, event or Event("quit", ()), host.now)
+        if mine is None:  # it has quit, or what was due is repealed
+            mine = no_ruling(member, event or Event("quit", ()), host.now)
         return mine, orders
 
     def wait_for_resume(self, members: Iterable[Membership]) -> None:
@@ -408,7 +487,10 @@ class Governing:
             paid = self._paid.get(home)
             if paid is not None:
                 due = max(due, paid - (FIRED_BURST - 1) * _FIRING_US)  # when it may again
-            if self._host.suspending.refusal(*home) is not None:
+            if (
+                home in self._host.deciding.cases
+                or self._host.suspending.refusal(*home) is not None
+            ):
                 due = None
         if due is None:
             self._due.pop(home, None)
@@ -456,9 +538,12 @@ class Governing:
                 self._note_due(member)
                 continue
             began = host.lap()
-            effects = member.handle(TICK, now=now, most=most)
+            effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)
             left -= self._fired(home, effects)
-            self._post(member, effects, host.lap() - began)
+            if effects and isinstance(about := effects[-1], Undecided):
+                host.deciding.begin(member, about, None)
+                effects.pop()
+            self.decided(member, effects, None, 0, host.lap() - began)
         if left <= 0 or len(homes) == FIRED_IN_STEP:
             self._next_step = now + STEP_US
         self.drain()
@@ -496,6 +581,9 @@ class Governing:
         # Between two agents here routing keeps the order: earlier mail may still be on its way.
         seated = host.posting.seats(origin.home, forward.to)
         if there is not None and not there.ended and not seated:
+            if host.deciding.full((forward.to, law)):
+                self._except(origin, forward.sender, forward.message, forward.to, "mailboxFull")
+                return
             self.rule(there, arrived(forward.sender, forward.message, forward.to))
             return
         if "@" in forward.to and origin.home in host.holding.residents:
@@ -527,7 +615,8 @@ class Governing:
             why = "lawMismatch" if self._of.of(agent) else "unknownDestination"
             self._host.posting.send(agent, origin, Rejected(law, message, agent, why))
             return
-        if self._host.suspending.full((agent, law)):
+        home = (agent, law)
+        if self._host.suspending.full(home) or self._host.deciding.full(home):
             self._host.posting.send(agent, origin, Rejected(law, message, agent, "mailboxFull"))
             return
         self.rule(there, arrived(sender, message, agent), hops)
@@ -595,15 +684,18 @@ class Governing:
 
     # -- the agents' operations ------------------------------------------------------------
 
-    def send(self, agent: str, request: Tell) -> Told:
-        """A message of an agent to another, or to a space; what it may know of the ruling."""
+    def send(self, op: int, agent: str, request: Tell) -> None:
+        """A message of an agent to another, or to a space; told what it may know of the ruling."""
         member = self.member(agent, request.law)
         if request.to.__class__ is tuple:
             check_receivers(self._host.shares, len(request.to), weight(request.message))
-        ruling = self.rule(member, sent(agent, request.message, request.to))
-        told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
-        self.drain()
-        return told
+
+        def ruled(ruling: Ruling) -> None:
+            told = tell(member, ruling, brief=ruling.refused and self._hurried(member))
+            self.drain()
+            self._host.answer(op, told)
+
+        self.ask(member, sent(agent, request.message, request.to), op, ruled)
 
     def _hurried(self, member: Membership) -> bool:
         """Whether a member has had its share of reasons in this second.
@@ -622,11 +714,6 @@ class Governing:
         """The error that a refused operation is answered with."""
         told = tell(member, ruling, brief=self._hurried(member))
         return Refused(ruling=told, why=told.explain())
-
-
-def _no_ruling(member: Membership, event: Event, now: int) -> Ruling:
-    """What is said of an event that nobody rules on: nothing, and nothing is written down."""
-    return Ruling(member.seq, now, member.home, member.law.hash, event, None)
 
 
 def _text(law: CompiledLaw) -> LawText:

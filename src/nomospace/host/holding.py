@@ -195,6 +195,7 @@ class Holding:
         if resident is None:
             host.note("no-such-agent", error=NoSuchAgent(agent=agent, host=host.name))
             return
+        host.deciding.finish(agent)
         host.seeking.end(agent)
         host.governed.end(agent)
         host.order(Packed(self.pack(agent)))

@@ -173,6 +173,8 @@ class Moving:
             return
         if suspended := host.suspending.stays(agent):
             raise suspended
+        if why := host.deciding.stays(agent):
+            raise MoveRefused(agent=agent, to=request.to, why=why)
         if agent in self._asking:
             raise MoveRefused(agent=agent, to=request.to, why="it is about to move already")
         if len(self._asking) >= MOVING_MAX:
@@ -227,6 +229,10 @@ class Moving:
         if suspended := host.suspending.stays(agent):  # since it was welcome there
             host.posting.stay(agent)
             self._stays(agent, str(suspended))
+            return
+        if why := host.deciding.stays(agent):
+            host.posting.stay(agent)
+            self._stays(agent, why)
             return
         self._forget(agent)
         asked = one.request

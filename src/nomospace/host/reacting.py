@@ -272,7 +272,7 @@ class Reacting:
         host = self._host
         self._next_inside += 1
         op = self._next_inside
-        with host.looking.uncut():
+        with host.looking.uncut(), host.deciding.uncut():
             host.call(Call(op, agent, request))
             host.governing.drain(force=True)
         answer = host.answered(op)

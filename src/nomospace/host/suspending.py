@@ -54,6 +54,8 @@ class Suspending:
         self._resuming = dict.fromkeys(key for key in self._held if self._is_free(key))
         """Those whose suspension is over."""
         self._postponed: dict[tuple[str, type, Key], Watch | ReactWatch] = {}
+        self._left = set(self._resuming)
+        """Those that an earlier life left events for, and that may be asked meanwhile."""
 
     def refusal(self, agent: str, law: str = "") -> Suspended | None:
         """Why an agent, or its membership under a law, can do nothing now."""
@@ -63,9 +65,16 @@ class Suspending:
             found = self._suspended.get(name)
             if found is not None:
                 return Suspended(name=name, since=found.since, why=found.why)
-        if law and _key(agent, law) in self._held:
+        key = _key(agent, law)
+        if law and key in self._held and key not in self._left:
             return Suspended(name=agent, since=self._host.now, why="being resumed")
         return None
+
+    def holds(self, home: Home) -> bool:
+        """Whether what comes for a membership has to wait here."""
+        if not self._suspended and not self._held:
+            return False
+        return _key(*home) in self._held or self.refusal(*home) is not None
 
     def stays(self, agent: str) -> Suspended | None:
         """Why an agent may not move: it must not take what is suspended to where nobody knows."""
@@ -93,6 +102,7 @@ class Suspending:
         if "@" in name:
             host.seeking.end(name, error)
             host.governed.end(name, error)
+            host.deciding.end(name, error)
             host.reacting.end(name)
             host.order(Halted(name, error))
         else:
@@ -111,6 +121,7 @@ class Suspending:
         if "@" not in event.name:
             self._take_up(event.name)
         self._resuming.update(dict.fromkeys(key for key in self._held if self._is_free(key)))
+        host.deciding.resume()
 
     def _members(self, name: str) -> Iterator[Membership]:
         for member in self._host.governing.members():
@@ -156,12 +167,21 @@ class Suspending:
         home = member.home, member.law.hash
         if event.kind not in HELD or "@" not in member.home or self.full(home):
             return False
-        key = _key(*home)
-        number = self._numbers[key] = self._numbers.get(key, 0) + 1
+        key, number = _key(*home), self.keep(home, event)
         self._held.setdefault(key, {})[number] = event
         self._bytes[key] = self._bytes.get(key, 0) + _bytes(event)
-        self._host.write_down(EventHeld(key, number, event))
         return True
+
+    def keep(self, home: Home, event: Event) -> int:
+        """Have an event on disk until it is `served`; its number."""
+        key = _key(*home)
+        number = self._numbers[key] = self._numbers.get(key, 0) + 1
+        self._host.write_down(EventHeld(key, number, event))
+        return number
+
+    def served(self, home: Home, number: int) -> None:
+        """An event is ruled on, and so are all that came before it."""
+        self._host.write_down(EventServed(_key(*home), number))
 
     def full(self, home: Home) -> bool:
         """Whether no more can be held for a membership."""
@@ -173,14 +193,19 @@ class Suspending:
         """At once, while there are events of a suspension that is over."""
         return self._host.now if self._resuming else None
 
+    def stops(self, home: Home) -> bool:
+        """Whether a membership may decide nothing: its agent, or its law, is suspended."""
+        return bool(self._suspended) and any(name in self._suspended for name in home)
+
     def _is_free(self, key: str) -> bool:
-        return not any(name in self._suspended for name in key.split(" "))
+        return not self.stops(_home(key))
 
     def tick(self) -> None:
         """Rule on some of the events whose suspension is over."""
-        governing = self._host.governing
+        governing, cases = self._host.governing, self._host.deciding.cases
         for _ in range(SERVED_IN_STEP):
-            key = next(iter(self._resuming), None)
+            ready = (key for key in self._resuming if _home(key) not in cases)
+            key = next(ready, None)
             if key is None:
                 return
             if not self._is_free(key):  # it was suspended again meanwhile
@@ -192,10 +217,13 @@ class Suspending:
             self._bytes[key] -= _bytes(event)
             if not held:
                 del self._held[key], self._bytes[key], self._resuming[key]
-            self._host.write_down(EventServed(key, number))
-            member = governing.find(*key.split(" "))
+                self._left.discard(key)
+            home = _home(key)
+            member = governing.find(*home)
             if member is not None:
-                governing.rule_held(member, event)
+                governing.rule_held(member, event, number)
+            else:
+                self.served(home, number)
 
 
 def _bytes(event: Event) -> int:
@@ -204,5 +232,10 @@ def _bytes(event: Event) -> int:
 
 
 def _key(home: str, law: str) -> str:
-    """A membership as the disk names it: neither part has a space in it."""
+    """A membership as the disk names it: a hash has no space in it."""
     return f"{home} {law}"
+
+
+def _home(key: str) -> Home:
+    home, _, law = key.rpartition(" ")
+    return home, law

@@ -8,7 +8,8 @@ cannot be known before is charged step by step on the way. `law.prelude` has the
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
@@ -17,8 +18,8 @@ PRICES: Final = 3
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.membership`)."""
 
-Units: TypeAlias = list[int]
-"""A one-item list: the units spent on the event so far."""
+Units: TypeAlias = list[Any]
+"""The units spent on the event so far, in a one-item list; or as `in_parts` makes it."""
 
 COMPARED_FREE: Final = 6
 """Compounds and lists (and each 4 items of one) that one comparison may walk for nothing."""
@@ -46,11 +47,58 @@ class Stop(Exception):
         self.operation = operation
 
 
+class Cut(Exception):
+    """Ends an evaluation that has used up the part of its budget at hand; nothing is decided.
+
+    `event` is the one that was evaluated, where that is known.
+    """
+
+    event: Any = None
+
+
+def in_parts(part: int, more: Callable[[], bool] | None = None) -> Units:
+    """A budget of which only a part is at hand.
+
+    When that is used up the evaluation ends with `Cut`; or `more` is called, and whatever it does
+    meanwhile, the evaluation then goes on with another part, unless it says that it must not. What
+    an evaluation comes to is the same in one part or in many: so are the units it may spend.
+
+    The items: what is spent of the part at hand, counted so that the part ends at `UNITS_MAX` (so
+    that compiled code compares with a constant), what is kept back, `more`, and how much a part is.
+    """
+    return [UNITS_MAX - part, UNITS_MAX - part, more, part]
+
+
+def left_of(units: Units) -> int:
+    """What may still be spent, of all parts together."""
+    return UNITS_MAX - int(units[0]) + (int(units[1]) if len(units) > 1 else 0)
+
+
+def used_up(units: Units) -> bool:
+    """Whether an evaluation that has used up what was at hand has to end; else it has more now."""
+    if len(units) == 1:
+        return True
+    over, kept, more = units[0] - UNITS_MAX, units[1], units[2]
+    if over > kept or more is None or more():
+        return True
+    part = max(over, min(kept, units[3]))
+    units[0] -= part
+    units[1] -= part
+    return False
+
+
+def ending(units: Units) -> Stop | Cut:
+    """What ends an evaluation whose units are used up: all of them, or a part."""
+    if len(units) > 1 and 0 < units[0] - UNITS_MAX <= units[1]:
+        return Cut()
+    return Stop("budget")
+
+
 def spend(units: Units, count: int) -> None:
     """Count units, and stop the evaluation when they are used up."""
     units[0] += count
-    if units[0] > UNITS_MAX:
-        raise Stop("budget")
+    if units[0] > UNITS_MAX and used_up(units):
+        raise ending(units)
 
 
 def same_for(units: Units, a: Term, b: Term) -> bool:

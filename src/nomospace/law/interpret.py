@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from nomospace.law.arithmetic import COMPARE, arith1, arith2, calculate, seconds
 from nomospace.law.bag import Bag
-from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, same_for, spend
+from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, left_of, same_for, spend
 from nomospace.law.holes import (
     LIST,
     OPEN_PARTS_FREE,
@@ -208,13 +208,13 @@ class Interpreter:
         if rate == 1:
             return self._one(index, home, args, state, obligations, now, units, traces)
         # The rule has a purse of its own, and what it spends there is paid for at the rate.
-        begun = UNITS_MAX - (UNITS_MAX - units[0]) // rate
-        own = [begun]
+        own = _purse(units, rate)
+        left = left_of(own)
         try:
             entry = self._entered[index]
             return self._one(index, home, args, state, obligations, now, own, traces, entry)
         finally:
-            units[0] += (own[0] - begun) * rate
+            units[0] += (left - left_of(own)) * rate
 
     def _one(
         self,
@@ -242,6 +242,15 @@ class Interpreter:
         if rule.event in ("sent", "arrived", "submitted"):
             message = (args[0], args[1], args[2])
         return index, tuple([finish(op, home, message, units) for op in operations])
+
+
+def _purse(units: Units, rate: int) -> Units:
+    """What is left of a budget, and of the part of it at hand, at a rate."""
+    left = left_of(units) // rate
+    if len(units) == 1:
+        return [UNITS_MAX - left]
+    part = min(left, max(0, (UNITS_MAX - units[0]) // rate))
+    return [UNITS_MAX - part, left - part, units[2], max(1, units[3] // rate)]
 
 
 def special_values(event: str, home: str, args: tuple[Term, ...]) -> Env:

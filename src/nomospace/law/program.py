@@ -22,12 +22,13 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.law.bag import Bag
-from nomospace.law.budget import Stop, Units
+from nomospace.law.budget import Units, ending
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, Builder, Code, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
+from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.prices import INTERPRETED, priced
 from nomospace.law.tree import FindAll, Law, Sense, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
@@ -157,7 +158,7 @@ class CompiledLaw:
         try:
             return ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
-            units[0] = spent
+            _take_back(units, spent)
             return self._retreat(event, home, args, state, obligations, now, units)
 
     @property
@@ -196,10 +197,10 @@ class CompiledLaw:
             with deep_recursion():
                 outcome = ruler(home, x, y, z, state, obligations, now, units)
         except Retreat:
-            units[0] = spent
+            _take_back(units, spent)
             return self._retreat(event, home, args, state, obligations, now, units)
         if outcome is BUDGET:
-            raise Stop("budget")
+            raise ending(units)
         return outcome
 
     def _retreat(
@@ -277,6 +278,13 @@ def _may_grow(tree: Law) -> bool:
         if times * inputs > GROWN_MAX:
             return True
     return False
+
+
+def _take_back(units: Units, spent: int) -> None:
+    """Let units be as they were when so much was spent of the first part."""
+    if len(units) > 1:
+        units[1] = UNITS_MAX - units[3]
+    units[0] = spent
 
 
 @contextmanager

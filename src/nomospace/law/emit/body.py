@@ -443,7 +443,7 @@ class BodyCode:
 
     def _spend(self, count: int = 1) -> None:
         self.w.line(f"u[0] = n = u[0] + {count}")
-        self.w.line(f"if n > {UNITS_MAX}: raise Stop('budget')")
+        self.w.line(f"if n > {UNITS_MAX} and used_up(u): raise ending(u)")
 
     def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
         terms = self.terms

@@ -304,7 +304,7 @@ class Builder:
                 clauses = self.helpers[variant[:2]]
                 with code.w.block("while True:"):
                     code.w.line(f"u[0] = n = u[0] + {self.call_prices[variant[:2]]}")
-                    code.w.line("if n > UNITS_MAX or d > NESTED_MAX: return BUDGET")
+                    code.w.line("if n > UNITS_MAX and used_up(u) or d > NESTED_MAX: return BUDGET")
                     for clause in clauses[:-1]:
                         with code.w.block("while True:"):
                             self._clause(code, clause, mode, effectful, Place("break"))

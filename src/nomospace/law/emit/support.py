@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.law.arithmetic import arith1, arith2, calculate, seconds
-from nomospace.law.budget import COPIED_A_UNIT, Stop, Units, same_for, spend
+from nomospace.law.budget import (
+    COPIED_A_UNIT,
+    Stop,
+    Units,
+    ending,
+    same_for,
+    spend,
+    used_up,
+)
 from nomospace.law.holes import LIST, PARTIAL, Open, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
@@ -101,6 +109,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "candidates": candidates,
     "cost": cost,
     "delete_matching": delete_matching,
+    "ending": ending,
     "equal_to": equal_to,
     "equals": equals,
     "everything": everything,
@@ -114,6 +123,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "seconds": seconds,
     "spend": spend,
     "tuple": tuple,
+    "used_up": used_up,
     "str": str,
     "int": int,
     "float": float,
