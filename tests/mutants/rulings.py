@@ -24,10 +24,10 @@ RULINGS: Final = (
     Mutant(
         "an obligation fires twice",
         CONTROL,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
 """,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (), then)
+        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
+        self._rule(Event("obligationDue", (term,)), now, effects, due, (), then, slice)
 """,
         MEMBERSHIP,
     ),
@@ -228,8 +228,8 @@ RULINGS: Final = (
     Mutant(
         "the budget ends one unit too early",
         BUDGET,
-        "if units[0] > UNITS_MAX:",
-        "if units[0] >= UNITS_MAX:",
+        "if units[0] > UNITS_MAX and used_up(units):",
+        "if units[0] >= UNITS_MAX and used_up(units):",
         DIFFERENTIAL,
     ),
     Mutant(

@@ -223,6 +223,21 @@ def test_message_that_gives_a_law_much_to_do(host: RealHost) -> None:
     play(program())
 
 
+def test_message_whose_ruling_takes_the_whole_budget(host: RealHost) -> None:
+    """It is decided in slices: who asks after it is answered before it."""
+    law = load("law(slow). R1. sent(_, M, _) :- between(1, M, X), X < 0. R2. sent(_, 0, _).")
+
+    async def program() -> None:
+        async with tenant_of(host, "walter") as tenant:
+            assert await tenant.call(Adopt(law, ()), texts=True) is None
+            long = pack_ask(2, 0, Tell(law.hash, 99_000, "wendy@ward"))
+            short = pack_ask(3, 0, Open("desk"))
+            tenant.send(join([long, short]))
+            assert [(await tenant.frame())[2] for _ in range(2)] == [3, 2]
+
+    play(program())
+
+
 def test_ontology_that_takes_long_to_read(host: RealHost) -> None:
     """It is read by a worker and a thread; one that is not sound is told so from memory."""
     classes = [[f"C{n}", [f"S{n}"], [f"C{n // 2}"] if n else [], {}, {}, {}] for n in range(4_000)]

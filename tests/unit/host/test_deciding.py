@@ -185,7 +185,7 @@ def test_reactions_are_told_what_they_are_for(net: Hosts) -> None:
     net.until(lambda: bool(net.fired))
     assert net.fired[0].found.fields == ("job", 7)
     assert net.fired[0].reaction == reaction
-    assert net.fired[0].found.id
+    assert net.fired[0].found.writer == CAT
 
 
 def test_suspended_agents_do_not_decide_and_what_arrived_is_served_once(net: Hosts) -> None:
