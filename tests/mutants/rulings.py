@@ -24,10 +24,10 @@ RULINGS: Final = (
     Mutant(
         "an obligation fires twice",
         CONTROL,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
+        """        self._rule(owed, now, effects, due, (gone,), then, slice)
 """,
-        """        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (), then, slice)
+        """        self._rule(owed, now, effects, due, (gone,), then, slice)
+        self._rule(owed, now, effects, due, (), then, slice)
 """,
         MEMBERSHIP,
     ),

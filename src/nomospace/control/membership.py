@@ -297,7 +297,8 @@ class Membership:
         self.obligations.drop(place, term)
         effects: list[Effect] = []
         gone = ("undue", place, term, due)
-        self._rule(Event("obligationDue", (term,)), now, effects, due, (gone,), then, slice)
+        owed = Event("obligationDue", (term,))
+        self._rule(owed, now, effects, due, (gone,), then, slice)
         return effects
 
     def owes(self, place: int) -> bool:
