@@ -24,12 +24,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from nomospace.meaning.ontology import PLAIN, Ontology
+from nomospace.terms import encode
 from nomospace.terms.budget import Slice
 from nomospace.terms.objects import MISSING, is_object, property_of
 from nomospace.terms.values import Compound, Term
 
 _PACED: Final = 1_024
 """What tuples may cost together that are looked at in one go, whatever is left of a slice."""
+_HASHED_ALIKE: Final = (1 << 61) - 1
+"""From here on integers have the hash of a smaller one."""
 COLUMNS_MAX: Final = 32
 """How many indexes by property are kept of each sort; the one made first goes first."""
 _LISTED_MAX: Final = 16
@@ -111,22 +114,25 @@ def object_key(term: Term) -> Term:
     False
     """
     identity = term.args[1]
-    if identity.__class__ is str or identity.__class__ is int:
+    if identity.__class__ is str:
         return identity
-    if identity is None:
-        return Compound("no id", (term.args[2],))  # a compound's equality is that of terms
-    return Compound("id", (identity,))
+    return b"none" + encode(term.args[2]) if identity is None else id_key(identity)
 
 
 def id_key(identity: Term) -> Term:
     """The `object_key` of objects that have this id.
 
-    >>> id_key("c1"), id_key(1.0)
-    ('c1', term('id(1.0)'))
+    Most terms stand for themselves, all others by their bytes. Of integers, and of terms that hold
+    them, anybody can say how Python hashes them: very many that hash alike would make a list of a
+    `dict`. Of bytes nobody can.
+
+    >>> id_key("c1"), id_key(17), id_key(1.0) == id_key(1), id_key(1 << 70).__class__
+    ('c1', 17, False, <class 'bytes'>)
     """
-    if identity.__class__ is str or identity.__class__ is int:
+    kind = identity.__class__
+    if kind is str or (kind is int and -_HASHED_ALIKE < identity < _HASHED_ALIKE):
         return identity
-    return Compound("id", (identity,))
+    return b"id" + encode(identity)
 
 
 def join_key(value: Term) -> Term:
@@ -134,11 +140,23 @@ def join_key(value: Term) -> Term:
 
     >>> join_key(1) == join_key(1.0), join_key(1) == join_key(True)
     (True, False)
+    >>> join_key(1 << 70) == join_key(float(1 << 70)), join_key(3**99) == join_key(3**99 + 1)
+    (True, False)
     """
     kind = value.__class__
-    if kind is str or kind is int or kind is float:
+    if kind is str or kind is float:
         return value
-    return Compound("value", (value,))
+    if kind is int and (-_HASHED_ALIKE < value < _HASHED_ALIKE or _is_float(value)):
+        return value
+    return b"value" + encode(value)
+
+
+def _is_float(value: int) -> bool:
+    """Whether a float is equal to an integer."""
+    try:
+        return float(value) == value
+    except OverflowError:
+        return False
 
 
 class Facts:
@@ -300,7 +318,10 @@ class Facts:
                         values.pop(row.keys[at], None)
         for (class_name, path), column in self._columns.items():
             for at in _places(shape, class_name):
-                value = join_key(value_at(row.seen[at], path))
+                there = value_at(row.seen[at], path)
+                if there is MISSING:
+                    continue
+                value = join_key(there)
                 found = column.get(value)
                 if found is not None:
                     found.pop(row.order, None)

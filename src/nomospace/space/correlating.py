@@ -33,9 +33,10 @@ from nomospace.meaning.question import ClassField, Question
 from nomospace.space.alike import Alike, Bounded, without_ids
 from nomospace.space.asking import Ask, Gathering, Name
 from nomospace.space.records import Record, TupleId
-from nomospace.space.searching import FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
-from nomospace.terms import MISSING, is_object
+from nomospace.space.searching import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
+from nomospace.terms import MISSING, Compound, is_object
 from nomospace.terms.budget import Slice
+from nomospace.terms.values import weight
 
 MATCHERS_MAX: Final = 256
 """Questions whose plans are kept ready while nobody waits with them."""
@@ -94,10 +95,12 @@ class Correlating:
             if len(self._facts.shapes) > self._shapes_max:
                 self._refresh()
 
-    def take_in(self, record: Record) -> None:
-        """The next of the tuples that lay there before sets were first asked for."""
+    def take_in(self, record: Record) -> int:
+        """The next of the tuples that lay there before sets were first asked for; what it cost."""
         self.after = record.order
         self.add(record)
+        large = [weight(field) for field in record.fields if field.__class__ is Compound]
+        return FACT_UNITS + sum(large) // 16
 
     def drop(self, record: Record) -> None:
         """A tuple is gone, or cannot be part of an answer any more."""

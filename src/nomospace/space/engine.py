@@ -335,8 +335,7 @@ class Space(Searches):
         for record in self._store.objects.everything(sets.after):
             if slice.left <= 0:
                 return
-            slice.left -= FACT_UNITS
-            sets.take_in(record)
+            slice.left -= sets.take_in(record)
         sets.whole = True
 
     def _settled(

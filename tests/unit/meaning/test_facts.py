@@ -14,7 +14,7 @@ from nomospace.meaning.facts import (
     object_key,
 )
 from nomospace.meaning.ontology import Ontology, OntologyClass
-from nomospace.terms import MISSING, obj, t
+from nomospace.terms import MISSING, Compound, obj, t
 
 CARS = Ontology("cars", [OntologyClass("Car", ("Automobile",)), OntologyClass("Owner")])
 
@@ -121,3 +121,26 @@ def test_the_order_of_ids_is_noticed() -> None:
     assert facts.ids_in_order
     facts.add("t10", (1,))
     assert not facts.ids_in_order
+
+
+def test_keys_of_objects_do_not_hash_as_anybody_wants() -> None:
+    """Python gives all these integers one hash: of terms as keys a `dict` would make a list."""
+    prime = (1 << 61) - 1
+    huge = [prime * n for n in range(2, 30)]
+    for keys in (
+        [id_key(one) for one in huge],
+        [id_key(Compound("id", (one,))) for one in huge],
+        [object_key(obj("Car", None, price=one)) for one in huge],
+        [join_key((one,)) for one in huge],
+        [join_key(one) for one in huge if float(one) != one],
+    ):
+        assert len(set(map(hash, keys))) == len(keys)
+    assert len({hash(one) for one in huge}) == 1
+
+
+def test_keys_are_equal_where_terms_are() -> None:
+    terms = [1, 1.0, True, None, "1", b"1", (1,), (1.0,), Compound("f", (1,)), 1 << 70, -(1 << 70)]
+    assert len({id_key(one) for one in terms}) == len(terms)
+    assert id_key(1 << 70) == id_key(1 << 70)
+    assert object_key(obj("Car", None, a=1)) == object_key(obj("Van", None, a=1))
+    assert object_key(obj("Car", None, a=1)) != object_key(obj("Car", None, a=True))

@@ -10,7 +10,7 @@ from nomospace.apps.correlation.papers import CARS, WANTED, papers_of
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Ask, Gathered, Record, Space, Woken
-from nomospace.space.searching import SetSearch
+from nomospace.space.searching import SetSearch, Unfinished
 from nomospace.terms import Term, a, obj, same_as
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
@@ -211,3 +211,17 @@ def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
             space.put(Record(record.fields, "ann", record.count, "ann", "ann"), now=1)
         space.go_on_sets(SetSearch(ask, every=every), now=1, slice=slice)
         assert 10**6 - slice.left >= LOOPS_UNITS
+
+
+def test_what_tuples_cost_to_take_in_hangs_on_how_large_they_are(kept: Kept) -> None:
+    for n in range(40):
+        kept.put(obj("Van", f"v{n}", text="x" * 16_000))
+    search, slices = SetSearch(Ask(Template.of([a("Van"), a("Tax")]), "always")), 0
+    while True:
+        try:
+            kept.space.go_on_sets(search, now=1, slice=Slice(4_000))
+        except Unfinished:
+            slices += 1
+            continue
+        break
+    assert slices >= 5

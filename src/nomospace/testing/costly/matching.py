@@ -387,6 +387,14 @@ ASKS: Final = (
 )
 
 
+IDS: Final[dict[str, Callable[[str, int], Term]]] = {
+    "names": lambda letter, number: f"{letter.lower()}{number}",
+    "alike": lambda letter, number: PRIME * (1 + number),
+    "terms": lambda letter, number: Compound("id", (PRIME * (1 + number), "a")),
+    "none": lambda letter, number: None,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Sets:
     """A question about sets of tuples, and the tuples."""
@@ -400,6 +408,8 @@ class Sets:
     every: bool
     key: bool
     props: int
+    named: str
+    """What ids are."""
 
 
 SHAPES: Final = (
@@ -429,6 +439,7 @@ def _sets(rng: Random) -> Sets:
         rng.random() < 0.5,
         rng.random() < 0.2,
         rng.choice((0, 3, 30)),
+        rng.choice(tuple(IDS)),
     )
 
 
@@ -439,8 +450,9 @@ def _change_sets(rng: Random, one: Sets) -> Sets:
     if roll < 0.65:
         return replace(one, shapes=words(rng, one.shapes, SHAPES, 40))
     if roll < 0.75:
-        return replace(one, every=not one.every, key=rng.random() < 0.3)
-    most = {"tuples": 1_000, "ids": 1_000, "max_set": 8, "props": 200}
+        named = rng.choice(tuple(IDS))
+        return replace(one, every=not one.every, key=rng.random() < 0.3, named=named)
+    most = {"tuples": 1_000, "ids": 1_000, "max_set": 8, "props": 1_000}
     made = numbers(rng, one, most, list(most))
     return replace(made, max_set=max(1, made.max_set), ids=max(1, made.ids))
 
@@ -472,9 +484,8 @@ def _gather(sets: Sets) -> Gathered:
         for nth, letter in enumerate(shape):
             name = next(one for one in CLASSES if one.startswith(letter))
             more = {f"p{n:03}": n for n in range(sets.props)}
-            made.append(
-                obj(name, f"{letter.lower()}{(at * 7 + nth) % sets.ids}", price=at % 7, **more)
-            )
+            identity = IDS[sets.named](letter, (at * 7 + nth) % sets.ids)
+            made.append(obj(name, identity, price=at % 7, **more))
         space.put(Record((*made, "a", at % 3), HOME, at + 1, HOME, HOME), now=1)
     template = Template.of([_field(word) for word in sets.asks])
     key = "Car" if sets.key else ""
