@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import typer
 
@@ -18,6 +18,26 @@ from nomospace.errors import CallerError
 
 check_app = typer.Typer(add_completion=False)
 pytest_app = typer.Typer(add_completion=False)
+
+QUICK: Final = (
+    "terms",
+    "calls",
+    "law",
+    "laws",
+    "meaning",
+    "trust",
+    "control",
+    "space",
+    "protocols",
+    "host",
+    "services",
+    "wire",
+)
+"""The rooms whose tests start no other process: what most changes break first, they notice."""
+
+WITH_SERVERS: Final = "tests/unit/meaning/sql"
+"""What is left out of these: it asks databases."""
+_PLACES: Final = ("tests/unit", "src/nomospace")
 
 _LINT_IMPORTS = "from importlinter.cli import lint_imports_command as c; c(['--no-logo'])"
 
@@ -94,14 +114,41 @@ def _have_spark() -> None:
         print(error, file=sys.stderr, flush=True)
 
 
+def quick_arguments(root: Path, arguments: list[str]) -> list[str]:
+    """What pytest is told for a quick run: the rooms of `QUICK`, or what is named instead.
+
+    >>> quick_arguments(checkout(), ["tests/unit/law", "-x"])
+    ['-m', 'not slow', 'tests/unit/law', '-x']
+    >>> quick_arguments(checkout(), ["-x"])[-4:]
+    ['src/nomospace/services', 'tests/unit/wire', 'src/nomospace/wire', '-x']
+    """
+    if any((root / word.partition("::")[0]).exists() for word in arguments if word):
+        return ["-m", "not slow", *arguments]
+    places = [f"{where}/{room}" for room in QUICK for where in _PLACES]
+    there = [place for place in places if (root / place).exists()]
+    return ["-m", "not slow", f"--ignore={WITH_SERVERS}", *there, *arguments]
+
+
 @pytest_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def run_tests(context: typer.Context) -> None:
+def run_tests(
+    context: typer.Context,
+    *,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Only the inner rooms: no servers, Spark or browser, about a minute."
+        ),
+    ] = False,
+) -> None:
     """Run the tests and the doctests on two processes; further arguments go to pytest."""
     root = checkout()
     arguments = list(context.args)
-    _have_spark()
-    # What else they want of the system; it lies beside the tests, so it is found from the root.
-    subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
+    if quick:
+        arguments = quick_arguments(root, arguments)
+    else:
+        _have_spark()
+        # What else they want of the system; it lies beside the tests, so it is found from the root.
+        subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
     if not any(
         a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
     ):
