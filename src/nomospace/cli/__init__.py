@@ -44,7 +44,9 @@ COMMANDS = {
     "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
     "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),
     "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),
-    "test": Command("nomospace.cli.repo", "pytest_app", "Run the tests of a clone; --quick, the inner ones."),
+    "test": Command(
+        "nomospace.cli.repo", "pytest_app", "Run the tests of a clone; --quick for some."
+    ),
     "check": Command("nomospace.cli.repo", "check_app", "Check format, lint, types and layers."),
 }
 

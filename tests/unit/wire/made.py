@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from hypothesis import strategies as st
@@ -59,6 +59,9 @@ def of(annotation: Any, slot: Slot | None = None, depth: int = 0) -> st.SearchSt
         return PATTERNS.map(Template.of)
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return instances(annotation, depth)
+    if isinstance(annotation, type) and hasattr(annotation, "_fields"):  # a named tuple
+        parts = [of(part, slot, depth) for part in get_type_hints(annotation).values()]
+        return st.tuples(*parts).map(annotation._make)  # type: ignore[attr-defined]
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is tuple and args[-1] is ...:
         return st.lists(of(args[0], slot, depth), max_size=2).map(tuple)

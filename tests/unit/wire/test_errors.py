@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nomospace.client
-import nomospace.node
+import nomospace.client.dialling
+import nomospace.node.entrance
 import nomospace.trust  # noqa: F401  # whatever can be raised is loaded
 from nomospace.control import Told
 from nomospace.errors import Bug, CallerError, LimitReached, NomospaceError, PeerError, Unavailable
