@@ -12,6 +12,7 @@ and operation of the language must have stood on a winning path so often (`NONEM
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import time
@@ -36,6 +37,7 @@ from nomospace.testing.shrink import shrink
 from nomospace.testing.winning import EXPECTED, Winning
 
 CASES_A_LAW: Final = 20
+"""How many pairs a law gives, unless a run asks for more: reading a law takes longest."""
 NONEMPTY_MIN: Final = 0.30
 """The share of pairs that must give a ruling with operations in it."""
 WINS_MIN: Final = 0.001
@@ -257,7 +259,9 @@ class Broken(LawError):
         return f"{self.text.rstrip()}\ncannot be compiled: {self.why}"
 
 
-def draw_law(seed: int, index: int, tally: Tally) -> tuple[CompiledLaw, Iterator[Case]]:
+def draw_law(
+    seed: int, index: int, tally: Tally, cases: int = CASES_A_LAW
+) -> tuple[CompiledLaw, Iterator[Case]]:
     """Law number `index` of a seed, loaded, with its cases. Drafts that are no laws are counted."""
     for attempt in range(100):
         rng = Random(f"{seed}/{index}/{attempt}")
@@ -270,16 +274,16 @@ def draw_law(seed: int, index: int, tally: Tally) -> tuple[CompiledLaw, Iterator
         except Exception as error:
             raise Broken(text=draft.text, why=f"{type(error).__name__}: {error}") from error
         tally.laws += 1
-        return law, make_cases(rng, draft, law.tree, CASES_A_LAW)
+        return law, make_cases(rng, draft, law.tree, cases)
     raise AssertionError(f"no draft of law {index} of seed {seed} can be loaded")
 
 
-def examine(seed: int, indexes: range, pairs: int) -> Tally:
+def examine(seed: int, indexes: range, pairs: int, cases_a_law: int = CASES_A_LAW) -> Tally:
     """Compare on the laws of a range, up to so many pairs."""
     tally = Tally()
     for index in indexes:
         try:
-            law, cases = draw_law(seed, index, tally)
+            law, cases = draw_law(seed, index, tally, cases_a_law)
         except Broken as broken:
             tree, _ = parse(Source(broken.text))
             text, _ = shrink(tree, _NO_CASE, breaks)
@@ -361,14 +365,21 @@ def describe(text: str, case: Case) -> str:
     return "\n".join(lines)
 
 
-def run(pairs: int, seed: int, jobs: int = 1, *, progress: bool = False) -> Tally:
+def run(
+    pairs: int,
+    seed: int,
+    jobs: int = 1,
+    *,
+    cases: int = CASES_A_LAW,
+    progress: bool = False,
+) -> Tally:
     """Compare on so many pairs, in several processes if wanted; the result is the same."""
-    laws = -(-pairs // CASES_A_LAW)
+    laws = -(-pairs // cases)
     ranges = [range(first, min(first + BATCH, laws)) for first in range(0, laws, BATCH)]
-    wanted = [min(len(r) * CASES_A_LAW, pairs - r.start * CASES_A_LAW) for r in ranges]
+    wanted = [min(len(r) * cases, pairs - r.start * cases) for r in ranges]
     total = Tally()
     began = time.monotonic()
-    for tally in _spread(jobs, [seed] * len(ranges), ranges, wanted):
+    for tally in _spread(jobs, [seed] * len(ranges), ranges, wanted, [cases] * len(ranges)):
         total.add(tally)
         if progress:
             rate = total.pairs / (time.monotonic() - began)
@@ -401,6 +412,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=100_000, help="law/event pairs to compare")
     parser.add_argument("--seed", type=int, default=1, help="which laws and events")
     parser.add_argument("--jobs", type=int, default=1, help="processes to use")
+    parser.add_argument(
+        "--cases", type=int, default=CASES_A_LAW, help="pairs of each law (default %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print the totals as one JSON object")
     parser.add_argument("--law", type=int, metavar="N", help="show law N of the seed and its cases")
     chosen = parser.parse_args(arguments)
@@ -408,7 +422,8 @@ def main(arguments: list[str] | None = None) -> int:
         _show_law(chosen.seed, chosen.law)
         return 0
     began = time.monotonic()
-    tally = run(chosen.pairs, chosen.seed, chosen.jobs, progress=True)
+    gc.set_threshold(50_000, 20, 100)  # of what laws are made of, little is a circle
+    tally = run(chosen.pairs, chosen.seed, chosen.jobs, cases=chosen.cases, progress=True)
     took = round(time.monotonic() - began, 1)
     if chosen.json:
         print(json.dumps({"seed": chosen.seed, "took_s": took, **tally.as_json()}, indent=1))

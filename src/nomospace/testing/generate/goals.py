@@ -22,6 +22,7 @@ from nomospace.testing.generate.shapes import (
     ANY_LIST,
     ATOM,
     ATOMS_LIST,
+    LARGE,
     NUMBER,
     NUMBERS,
     NUMBERS_LIST,
@@ -311,6 +312,22 @@ class GoalWriter:
             f"{c} = h({a},{b}), ( {a} == {b} -> {a} = 1 ; {a} = {b} ), {b} = {value}",
             f"{c} = {a}, {a} \\== {b}, {a} = {value}, {b} = {a}",
             f"( {a} = s({a}) -> {c} = 1 ; {c} = 2 ), {b} = {value}, {a} = {b}",
+        )
+
+    def large(self, scope: Scope) -> str:
+        """Constants that cost something to compare, with each other and with what there is."""
+        text, other = (show(self.rng.choice(LARGE)) for _ in range(2))
+        value = self.expression(scope, random_shape(self.rng, 1))
+        a, b, c = (self.bind(scope, ANY) for _ in range(3))
+        return self.pick(
+            f"{a} = {text}, {b} = {text}, {c} = {other}, ( {a} == {c} ; {a} == {b} )",
+            f"{a} = {text}, {b} = {value}, member({c},[{b},{other},{a},{text}]), {c} == {a}",
+            f"{a} = h({text},{b},{c}), {b} = {value}, {a} = h(_,{b},{other}), {a} = {a}",
+            f"{a} = {value}, findall(h({text},{a}),member(_,[1,2]),[{b},{c}]), {b} == {c}",
+            f"{a} = {value}, {b} = [{text},{other},{a}], {c} = [{a}|{b}], delete({b},{text},_)",
+            f"{a} = {text}, {b} = k({a},{value}), {b} = k({c},_), {c} == {text}",
+            f"{a} = {value}, {b} = {other}, {c} = {text}, ( {a} = {b} -> {c} = {b} ; {c} \\= {b} )",
+            f"{a} = {text}, {b} = {a}, nth0(_,[{value},{other},{b}],{text}), {c} = {b}",
         )
 
     def differ(self, scope: Scope) -> str:
@@ -707,6 +724,7 @@ SIMPLE: Final[dict[Callable[..., str], int]] = {
     GoalWriter.clock: 4,
     GoalWriter.this_law: 1,
     GoalWriter.unify: 14,
+    GoalWriter.large: 2,
     GoalWriter.differ: 5,
     GoalWriter.same: 5,
     GoalWriter.compare: 9,
