@@ -156,6 +156,16 @@ def test_a_head_is_matched_for_nothing() -> None:
         assert units == [0]
 
 
+def test_a_long_name_of_a_sender_is_paid_for_as_any_text() -> None:
+    law = load("law(l).\narrived(X, f(X), Self) :- do(deliver).")
+    name = "long " * 1_000
+    message = Compound("f", ("long " * 1_000,))
+    for ask in (law.evaluate, law.interpreter.rule):
+        units = [0]
+        assert ask("arrived", HOME, (name, message, HOME), Bag(), Bag(), 0, units) is not None
+        assert units == [2]
+
+
 def test_a_value_that_doubles_from_goal_to_goal_is_paid_for() -> None:
     """Written out it has 65,536 ends, each of which is looked at."""
     goals = ", ".join([f"A{n} = p(A{n + 1}, A{n + 1})" for n in range(16)])

@@ -228,7 +228,7 @@ class Builder:
             w.line("try:")
             w.depth += 1
             terms.guarded = True
-        kinds = {"sent": ("x",), "arrived": ("x", "z"), "submitted": ("z",)}.get(rule.event, ())
+        kinds = {"sent": ("x",), "arrived": ("z",), "submitted": ("z",)}.get(rule.event, ())
         terms.free = True
         symbols = [terms.symbol(node, scope) for node in rule.args]
         later = [(terms.symbol(a, scope), terms.symbol(b, scope)) for a, b in rule.later]
