@@ -201,6 +201,13 @@ class Membership:
             heappop(heap)
         return heap[0][0] if heap else None
 
+    def soonest(self) -> tuple[int, int, Term] | None:
+        """What is due next: when, its place, and the obligation."""
+        if self.next_deadline() is None:
+            return None
+        due, place = self._heap[0]
+        return due, place, self._due[place][1]
+
     def pending(self) -> list[tuple[int, Term]]:
         """Pending obligations with their due times, soonest first."""
         found = sorted((due, place) for place, (due, _) in self._due.items())
@@ -540,6 +547,10 @@ class Membership:
     def history(self) -> list[Ruling]:
         """The last rulings, oldest first."""
         return list(self._history)
+
+    def remember(self, rulings: int) -> None:
+        """Keep so many of its last rulings from now on; a replay needs few."""
+        self._history = deque(self._history, maxlen=rulings)
 
     def before(self, seq: int) -> tuple[Bag, Bag]:
         """Control state and obligations as they were when ruling `seq` was made; to look at only.

@@ -50,6 +50,8 @@ from nomospace.wire.rulings import (
 
 FIRED_MAX: Final = 10_000
 """How many obligations may fire between two recorded events that the record does not have."""
+REMEMBERED: Final = 4
+"""How many of its last rulings the replayed member keeps: a ruling is explained as it is made."""
 GAPS_MAX: Final = 100
 """How many gaps of one history are told one by one; the rest is counted."""
 TEXT_MAX: Final = 500
@@ -174,16 +176,15 @@ class Replay:
         elif derived:
             self._follow(recorded, body)
         else:
-            at = recorded.at
-            due = member.next_deadline()
-            if self._run or self._ensued or (due is not None and due <= at):
-                self._settle(at)
+            if self._run or self._ensued or not self._exact:
+                self._settle(recorded.at)
                 member = self._member
                 assert member is not None
             self._tell(member, recorded, body)
-        delta = bytes(recorded.delta)
-        if delta != NOTHING and b"due" in delta:
-            self._owing.append(delta)
+        if len(recorded.delta) > len(NOTHING):
+            delta = bytes(recorded.delta)
+            if b"due" in delta:
+                self._owing.append(delta)
 
     def checkpoint(self, seq: int, body: bytes) -> None:
         """A recorded state, as it was after ruling `seq`."""
@@ -238,6 +239,7 @@ class Replay:
         else:
             member = Membership.restore(law, msgspec.structs.replace(snapshot, law=law.hash))
         self._member = member
+        member.remember(REMEMBERED)
         self._run, self._later, self._ensued = [], {}, []
         return member
 
@@ -263,7 +265,8 @@ class Replay:
             before = self._dues.get(place)
             if before is not None and before != due:
                 moved = member.snapshot().shifted(due - before)
-                self._member = Membership.restore(self._law, moved)
+                self._member = member = Membership.restore(self._law, moved)
+                member.remember(REMEMBERED)
                 return
 
     # -- telling -----------------------------------------------------------------------------------
@@ -345,6 +348,11 @@ class Replay:
         if member.ended:
             return None
         term = recorded.event[1][0]
+        first = member.soonest()
+        if first is not None:
+            due, place, owed = first
+            if due == recorded.due_at and due <= recorded.at and same(owed, term):
+                return place  # nearly always
         best: tuple[bool, int, int] | None = None
         for due, place, owed in member.owed_by(recorded.at):
             if same(owed, term):

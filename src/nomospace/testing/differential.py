@@ -265,7 +265,7 @@ def draw_law(
     """Law number `index` of a seed, loaded, with its cases. Drafts that are no laws are counted."""
     for attempt in range(100):
         rng = Random(f"{seed}/{index}/{attempt}")
-        draft = make_law(rng)
+        draft = make_law(rng, large=True)
         try:
             law = load(draft.text)
         except Faulty:

@@ -99,7 +99,7 @@ def says_the_same(ruling: Ruling, recorded: Recorded) -> bool:
     """Whether a ruling on a recorded event says what was said of it then, byte for byte."""
     return (
         pack_operations((ruling.operations, ruling.delta, ruling.unmet))
-        == b"\x93%b%b%b" % (recorded.operations, recorded.delta, recorded.unmet)
+        == b"".join((b"\x93", recorded.operations, recorded.delta, recorded.unmet))
         and ruling.rule == recorded.rule
         and ruling.seq == recorded.seq
         and ruling.at == recorded.at

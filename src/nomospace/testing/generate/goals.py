@@ -76,9 +76,10 @@ Producer: TypeAlias = "Callable[[GoalWriter, Scope], str]"
 class GoalWriter:
     """Writes goals from a vocabulary and the helpers that may be called."""
 
-    def __init__(self, rng: Random, words: Vocabulary) -> None:
+    def __init__(self, rng: Random, words: Vocabulary, *, large: bool = False) -> None:
         self.rng = rng
         self.words = words
+        self.simple = {**SIMPLE, GoalWriter.large: 2} if large else SIMPLE
         self.helpers: list[Helper] = []
 
     def chance(self, probability: float) -> bool:
@@ -218,7 +219,7 @@ class GoalWriter:
         """One goal, or a few that belong together."""
         if depth and self.chance(0.28):
             return _weighted(self.rng, COMPOSITE)(self, scope, depth)
-        return _weighted(self.rng, SIMPLE)(self, scope)
+        return _weighted(self.rng, self.simple)(self, scope)
 
     def goals(self, scope: Scope, depth: int, count: int) -> list[str]:
         return [self.goal(scope, depth) for _ in range(count)]
@@ -724,7 +725,6 @@ SIMPLE: Final[dict[Callable[..., str], int]] = {
     GoalWriter.clock: 4,
     GoalWriter.this_law: 1,
     GoalWriter.unify: 14,
-    GoalWriter.large: 2,
     GoalWriter.differ: 5,
     GoalWriter.same: 5,
     GoalWriter.compare: 9,

@@ -63,10 +63,10 @@ class Draft:
     hungry: bool
 
 
-def make_law(rng: Random) -> Draft:
-    """A law of a few rules and helpers."""
+def make_law(rng: Random, *, large: bool = False) -> Draft:
+    """A law of a few rules and helpers; with `large`, some are about large constants."""
     words = _vocabulary(rng)
-    writer = GoalWriter(rng, words)
+    writer = GoalWriter(rng, words, large=large)
     hungry = rng.random() < 0.06
     lines = _helpers(rng, writer, hungry)
     rules = [_rule(rng, writer, number) for number in range(rng.randint(4, 7))]

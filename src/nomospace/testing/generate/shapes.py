@@ -35,7 +35,7 @@ LARGE: Final[tuple[Term, ...]] = (
     Compound("[]", (Compound("[]", (((1,), (2,)),)), Compound(".", (1, ())), ((("x",),),))),
     Compound("", tuple([Compound("", (name, 1.0)) for name in ("a", "b", "a", "b", "a", "")])),
 )
-"""Terms of the law's text that cost something to compare. Those of events have twins of them."""
+"""Terms for a law's text that cost something to compare."""
 NAMES: Final = ("pay", "bid", "job", "note", "item", "pay", "bid", "[]", ".", "")
 HEAVY_SHARE: Final = 0.03
 """How often a part of an event or a state is heavy."""
@@ -127,7 +127,7 @@ def random_struct(rng: Random, depth: int = 2) -> Shape:
 def draw(rng: Random, shape: Shape, oddity: float = 0.03, heavy: float = 0.0) -> Term:
     """A value of a shape; each part is odd, or heavy, with a small probability."""
     if rng.random() < oddity:
-        return rng.choice(ODD if rng.random() < 0.8 else LARGE)
+        return rng.choice(ODD)
     if heavy and rng.random() < heavy:
         return rng.choice(HEAVY)
     if shape.sort == "number":
