@@ -26,6 +26,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
+from nomospace.terms.encoding import encode
 from nomospace.terms.objects import MISSING, OBJECT, is_object
 from nomospace.terms.values import ATOMIC, Compound, Term
 from nomospace.terms.values import same as same_term
@@ -49,7 +50,9 @@ _FALSE: Final = (bool, False)
 
 
 def key_of(value: Term) -> Key:
-    """The key of an atomic value: itself where Python tells it from others, else wrapped.
+    """The key of a value: itself where it is atomic and Python tells it from others, else wrapped.
+
+    A compound, such as an id may be, goes by its bytes: what it hashes to can be foreseen.
 
     >>> len({key_of(1), key_of(1.0), key_of(True)})
     3
@@ -57,6 +60,8 @@ def key_of(value: Term) -> Key:
     kind = value.__class__
     if kind is bool:
         return _TRUE if value else _FALSE
+    if kind is Compound or kind is tuple:
+        return kind, encode(value)
     return (float, value) if kind is float else value
 
 

@@ -128,13 +128,21 @@ class Framer:
         return next(iter(self._feed(data, 1)), None)
 
     def _feed(self, data: bytes, frames_max: int) -> list[bytes]:
-        if self._held:
-            self._held += data
-            if len(self._held) < self._need:
-                return []
-            whole: bytes | memoryview = memoryview(self._held)
-        else:
-            whole = data
+        held = self._held
+        if not held:
+            frames, at = self._cut(data, frames_max)
+            self._held = bytearray(data[at:])
+            return frames
+        held += data
+        if len(held) < self._need:
+            return []
+        with memoryview(held) as whole:
+            frames, at = self._cut(whole, frames_max)
+        del held[:at]  # what is left stays where it is: frames one by one cost no copy of the rest
+        return frames
+
+    def _cut(self, whole: bytes | memoryview, frames_max: int) -> tuple[list[bytes], int]:
+        """The frames at the beginning, and where they end."""
         frames: list[bytes] = []
         at, size, need = 0, len(whole), LENGTH_BYTES
         while size - at >= LENGTH_BYTES:
@@ -149,6 +157,5 @@ class Framer:
             at = end
             if len(frames) == frames_max:
                 break
-        self._held = bytearray(whole[at:])
         self._need = need
-        return frames
+        return frames, at

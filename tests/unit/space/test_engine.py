@@ -33,6 +33,7 @@ from nomospace.space import (
     Woken,
 )
 from nomospace.space import engine as module
+from nomospace.terms import Compound, key_of, obj
 from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))
@@ -376,3 +377,19 @@ def test_young_tuples_do_not_pile_up_for_the_collector(space: Space) -> None:
         assert len(gc.get_objects()) - before < 2 * module.YOUNG_MASK
     finally:
         gc.enable()
+
+
+def test_ids_that_hash_alike_are_kept_by_their_bytes() -> None:
+    """Python gives all these terms one hash; of such keys an index would make a list."""
+    prime = (1 << 61) - 1
+    ids = [Compound("id", (prime * n,)) for n in range(2, 40)]
+    assert len({hash(one) for one in ids}) == 1
+    assert len({hash(key_of(one)) for one in ids}) == len(ids)
+    space = Space("s")
+    for count, one in enumerate(ids, 1):
+        space.put(Record((obj("Car", one),), "ann", count, "ann", "ann"), now=1)
+    for count, one in enumerate(ids, 1):
+        found = space.find(Template.of([obj("Car", one)]), now=1)
+        assert found is not None
+        assert found.count == count
+    assert space.find(Template.of([obj("Car", Compound("id", (1,)))]), now=1) is None

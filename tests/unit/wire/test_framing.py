@@ -63,3 +63,16 @@ def test_a_large_frame_in_small_pieces_is_copied_in_linear_time() -> None:
     for at in range(0, len(data), 1_000):
         found += framer.feed(data[at : at + 1_000])
     assert found == [frame]
+
+
+def test_frames_one_by_one_are_those_that_come_together() -> None:
+    frames = [bytes([n % 256]) * (n % 7) for n in range(300)]
+    data = join(frames)
+    for cut in (0, 1, 3, 4, 500, len(data) - 1):
+        framer = Framer(100)
+        found = [framer.feed_one(data[:cut])]
+        found.append(framer.feed_one(data[cut:]))
+        while (one := framer.feed_one(b"")) is not None:
+            found.append(one)
+        assert [one for one in found if one is not None] == frames
+        assert framer.pending == 0

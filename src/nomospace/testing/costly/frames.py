@@ -38,6 +38,8 @@ from nomospace.wire.talk import (
     unpack_frame,
 )
 
+FRAME_UNITS: Final = 4
+"""What it costs to find one frame in a stream."""
 UNIT_BYTES: Final = 128
 """Bytes of a frame that cost as much as a part."""
 
@@ -224,7 +226,7 @@ def _ready(draft: Bytes) -> Heard:
         if draft.head in ("seek-sets", "react"):  # a template goes as bytes
             parts += count_parts(draft.body(), PARTS_MAX)[0]
     if draft.head == "many":
-        parts = draft.count
+        parts = FRAME_UNITS * draft.count
     return Heard(data, _READERS.get(draft.head, _read_client), parts + len(data) // UNIT_BYTES)
 
 
