@@ -16,6 +16,7 @@ from nomospace.node import Host
 from nomospace.node.clients import ClientLink, Clients
 from nomospace.node.principals import Door, OpenDoor, Standings
 from nomospace.node.session import Gate, Outgoing
+from nomospace.node.turns import Turns
 from nomospace.wire.calls import LawShelf
 
 
@@ -34,6 +35,8 @@ class ServedHost(Host):
         self.mute = False
         """Whether answers are kept and not sent: the moment between disk and wire."""
         self.standings = Standings(door or OpenDoor())
+        self.turns = Turns(float, float)
+        """Nothing takes any time here, so what is little is done at once on any machine."""
 
     async def start(self) -> None:
         await super().start()
@@ -44,6 +47,7 @@ class ServedHost(Host):
             host=self.name,
             life=self.life,
             standings=self.standings,
+            turns=self.turns,
             laws=keep,
             laws_of=lambda agent: [(law.hash, law.name) for law in core.laws_of(agent)],
             note=lambda what, facts: self.notes.append((what, facts)),

@@ -191,6 +191,7 @@ class Looking:
                 continue
             except LimitReached as error:
                 self._left(owner, queue)
+                self.slice.left = 0  # what stopped it has cost as much, though it was not told
                 look.failed(error)
                 continue
             self._left(owner, queue)

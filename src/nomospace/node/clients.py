@@ -19,7 +19,7 @@ calls it no longer begins (see `sessions`); the transport holds little.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, cast
@@ -32,7 +32,15 @@ from nomospace.node.entrance import Arrival, Entrance, TooManyClients
 from nomospace.node.principals import NotAnOperator, NotLetIn, Principal, Standing, Standings
 from nomospace.node.session import Session
 from nomospace.node.sessions import Sessions
-from nomospace.node.turns import QUANTUM_BYTES, QUANTUM_FRAMES, Queue, Rate, Turns
+from nomospace.node.turns import (
+    QUANTUM_BYTES,
+    QUANTUM_FRAMES,
+    TURN_S,
+    Account,
+    Queue,
+    Rate,
+    Turns,
+)
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import Laws, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
@@ -125,6 +133,7 @@ class Clients:
         laws: Laws,
         laws_of: Callable[[str], Iterable[tuple[str, str]]],
         note: Note,
+        turns: Turns | None = None,
         shares: Shares = USUAL_SHARES,
         ready: Callable[[OntologyText], None] = check_nothing,
         read: Reads = unread,
@@ -143,7 +152,10 @@ class Clients:
         self.ready = ready
         self.read = read
         self.answers = answers
-        self.turns = Turns()
+        self.turns = turns or Turns()
+        self.strangers = Account()
+        """The time that those use of whom it is not known who they are."""
+        self._accounts: dict[str, Account] = {}
         self._shares = shares
         self._rates: dict[tuple[str, str], Rate] = {}
         self.domain = domain or host
@@ -173,6 +185,13 @@ class Clients:
                 rate = self._rates[key] = Rate(calls)
             found.append(rate)
         return tuple(found)
+
+    def account(self, agent: str) -> Account:
+        """The time that an agent has used: the same for all its links."""
+        account = self._accounts.get(agent)
+        if account is None:
+            account = self._accounts[agent] = Account()
+        return account
 
     def receive(self, arrival: Arrival | None = None) -> ClientLink:
         """The protocol of a connection that came in."""
@@ -223,6 +242,10 @@ class Clients:
             idle = [key for key, rate in self._rates.items() if now - rate.at > SILENT_S]
             for key in idle:  # as good as new
                 del self._rates[key]
+        if len(self._accounts) > 2 * len(self._links):
+            linked = {link.account for link in self._links}
+            for name in [name for name, one in self._accounts.items() if one not in linked]:
+                del self._accounts[name]
         over = [one for one in self._standing if isinstance(one, Session) and one.ended]
         for session in over:
             self.stand_no_more(session)
@@ -272,7 +295,7 @@ class ClientLink(asyncio.Protocol):
         self._sessions = clients.sessions
         self._arrival = arrival
         self._framer = Framer(STRANGER_BYTES_MAX)
-        self._queue = Queue(clients.turns, self._turn)
+        self._queue = Queue(clients.turns, self._turn, clients.strangers)
         self._rates: tuple[Rate, ...] = ()
         self._out: list[bytes] = []
         self._busy = False  # in the middle of a read: what is sent waits for its end
@@ -296,13 +319,18 @@ class ClientLink(asyncio.Protocol):
             self._flush()
         elif not self._busy and not self._flushing:
             self._flushing = True
-            self.loop.call_soon(self._flush)
+            self._clients.turns.send_soon(self._flush)
         return True
 
     @property
     def is_idle(self) -> bool:
         """Whether all that came is done: nothing of it waits here."""
         return self._queue.idle
+
+    @property
+    def account(self) -> Account:
+        """What its agent asks for at a time."""
+        return self._queue.account
 
     @property
     def ready(self) -> bool:
@@ -404,26 +432,38 @@ class ClientLink(asyncio.Protocol):
         if not is_open:
             return  # TLS hands on what it has read, also of a connection that is being closed
         self.heard_at = self.loop.time()
+        queue, turns = self._queue, self._clients.turns
+        since = turns.used()
         try:
             if self._principal is None:
                 self._hear_stranger(data)
                 data = b""
+                turns.spent(self._clients.strangers, since)
+                since = turns.used()
             frames = [] if self._principal is None else self._framer.feed(data)
         except PeerError as error:
             self.refuse("bad-frame", str(error))
             return
-        if self._queue.idle and len(data) <= QUANTUM_BYTES and len(frames) <= QUANTUM_FRAMES:
-            self._handle(frames)
+        account, now = queue.account, turns.clock()
+        if (
+            queue.idle
+            and len(data) <= QUANTUM_BYTES
+            and len(frames) <= QUANTUM_FRAMES
+            and turns.admits(account, now)
+        ):
+            self._handle(frames, now + TURN_S)
+            turns.spent(account, since)
         else:
-            self._queue.put(frames)
+            queue.put(frames)
 
-    def _turn(self, frames: list[bytes]) -> None:
+    def _turn(self, frames: list[bytes], until: float) -> None:
         self.heard_at = self.loop.time()
-        self._handle(frames)
+        self._handle(frames, until)
 
-    def _handle(self, frames: list[bytes]) -> None:
-        """Do what some frames ask for; those that come too early go back to the queue."""
+    def _handle(self, frames: list[bytes], until: float) -> None:
+        """Do what some frames ask for, as long as there is time; the rest goes to the queue."""
         self._busy = True
+        queue, clock = self._queue, self._clients.turns.clock
         at, end = 0, len(frames)
         try:
             while at < end and self._open:
@@ -436,23 +476,24 @@ class ClientLink(asyncio.Protocol):
                 else:
                     self._asks(unpack_frame(frames[at]))
                 at += 1
-                if self._queue.held:  # a batch is being read, and what follows it waits
-                    self._queue.hold(frames[at:])
+                if queue.held or clock() >= until:  # a batch is read, and what follows it waits
+                    if at < end:
+                        queue.put_back(frames[at:])
                     break
         except PeerError as error:
             self.refuse("bad-frame", str(error))
         except Unready as early:
-            self._queue.hold(frames[at:])
+            queue.hold(frames[at:])
             self._read(early.text)
         finally:
             self._busy = False
         if self._out:
             self._flush()
         for rate in self._rates:
-            late_s = rate.spend(end, self.heard_at)
-            if late_s and not self._queue.held:
-                self._queue.hold([])
-                self.loop.call_later(late_s, self._queue.go_on)
+            late_s = rate.spend(at, self.heard_at)
+            if late_s and not queue.held:
+                queue.hold([])
+                self.loop.call_later(late_s, queue.go_on)
 
     def _read(self, text: LawText | OntologyText) -> None:
         """Have a text read that a call holds; this call and those after it wait."""
@@ -507,6 +548,7 @@ class ClientLink(asyncio.Protocol):
         self._principal = principal
         self._session = session
         self._rates = clients.rates(agent, principal.name)
+        self._queue.account = clients.account(agent or principal.name)
         clients.stand(self, session, principal)
         self._framer.widen(CALL_BYTES_MAX)
         if self._arrival is not None:
@@ -547,16 +589,13 @@ class ClientLink(asyncio.Protocol):
             return False
         if not is_batch(data):
             return True
-        self._queue.hold([])
-        task = self.loop.create_task(self._batch(session, unpack_frame(data)))
-        self._questions[task] = None
-        task.add_done_callback(self._was_read)
+        self._queue.go_through(self._batch(session, unpack_frame(data)))
         return False
 
-    async def _batch(self, session: Session, frame: Frame) -> None:
+    def _batch(self, session: Session, frame: Frame) -> Iterator[None]:
         try:
             for call in read_batch(frame, self._clients.laws):
-                await asyncio.sleep(0)
+                yield
                 if call is not None and not session.ended:
                     self._ask(session, *call)
         except (CallerError, LawError) as error:

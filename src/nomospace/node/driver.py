@@ -48,6 +48,7 @@ from nomospace.node.links import Links
 from nomospace.node.session import Outgoing, Served
 from nomospace.node.sessions import Sessions
 from nomospace.node.telemetry import Tracing
+from nomospace.node.turns import Account, Turns
 from nomospace.node.working import TooManyJobs, Work
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
@@ -134,6 +135,9 @@ class Driver(ABC):
         """Frames that wait for their laws to be read."""
         self._watchers: list[asyncio.Future[None]] = []
         """Who waits for another view of the group."""
+        self.turns = Turns()
+        """Whose turn it is: clients', and the core's own when it wants to go on at once."""
+        self._going_on = GoingOn(self._go_on)
 
     # -- what the rest of a host brings --------------------------------------------------------
 
@@ -387,9 +391,13 @@ class Driver(ABC):
         if due is not None and (self._timer is None or due < self._timer_due):
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer_due = due
+                self._timer = None
             delay_s = (due - self._now()) / 1e6
-            self._timer = self._loop.call_later(max(delay_s, 0.0), self._ring)
+            if delay_s <= 0:
+                self._going_on.soon(self.turns)
+            else:
+                self._timer_due = due
+                self._timer = self._loop.call_later(delay_s, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
@@ -402,6 +410,10 @@ class Driver(ABC):
                 self._tell(Tick())
         else:  # it has moved since the timer was set
             self._look()
+
+    def _go_on(self) -> None:
+        if self._timer is None:
+            self._ring()
 
     def _hear(self, neighbour: str, frame: Any) -> None:
         if self._core is not None:
@@ -467,6 +479,29 @@ class Driver(ABC):
             self._loop.call_soon(self._load, more)
         else:
             self._look()
+
+
+class GoingOn:
+    """What a core has to do at once waits here for its turn, and clients are served between."""
+
+    __slots__ = ("_do", "_waits", "account")
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self.account = Account()
+        self._do = do
+        self._waits = False
+
+    def soon(self, turns: Turns) -> None:
+        """Let it have a turn, if it does not wait for one already."""
+        if not self._waits:
+            self._waits = True
+            turns.add(self)
+
+    def turn(self, until: float) -> bool:
+        """Have the core go on once; it says itself when it wants to again."""
+        self._waits = False
+        self._do()
+        return False
 
 
 def brought(frame: Any) -> tuple[LawText, ...]:

@@ -208,6 +208,7 @@ class Server:
             laws=lambda law: self._checked(shelf, law),
             laws_of=lambda agent: [(law.hash, law.name) for law in self.host.core.laws_of(agent)],
             note=lambda what, facts: self.note(what, **facts),
+            turns=self.host.turns,
             shares=config.limits,
             ready=self._ready,
             read=lambda text, agent: self._read(shelf, text, agent),

@@ -1,16 +1,79 @@
-"""Whose turn it is: a client with much to do gives the loop back, and others are served between."""
+"""Whose turn it is: who asks for little waits for little, and nobody for ever."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any, cast
 
+import pytest
+
 from nomospace.node.turns import (
+    ABOUT_S,
+    LONG_S,
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
     QUEUE_BYTES_MAX,
+    TURN_S,
+    Account,
     Queue,
     Rate,
     Turns,
 )
+from nomospace.testing.loop import run
+
+MS = 0.001
+
+
+class Machine:
+    """A loop in virtual time, on which work takes as long as it says: for its clients in turns."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.worked = 0.0
+        self.turns = Turns(lambda: self.loop.time() + self.worked, lambda: self.worked)
+        self.done: list[str] = []
+
+    @property
+    def now(self) -> float:
+        return self.turns.clock()
+
+    def work(self, what: str, seconds: float) -> None:
+        self.done.append(what)
+        self.worked += seconds
+
+
+class Client:
+    """One that asks for pieces of work that take so long, and has so many under way."""
+
+    def __init__(
+        self, machine: Machine, name: str, seconds: float, account: Account | None = None
+    ) -> None:
+        self.machine = machine
+        self.name = name
+        self.seconds = seconds
+        self.account = account or Account()
+        self.queue = Queue(machine.turns, self.do, self.account)
+        self.queue.transport = cast("asyncio.Transport", Transport())
+        self.asked_at = 0.0
+        self.waited: list[float] = []
+
+    def ask(self, pieces: int = 1) -> None:
+        """As a connection does what comes: at once, or in its turn."""
+        turns, frames = self.machine.turns, [b"piece"] * pieces
+        self.asked_at = now = turns.clock()
+        if self.queue.idle and turns.admits(self.account, now):
+            since = turns.used()
+            self.do(frames, now + TURN_S)
+            turns.spent(self.account, since)
+        else:
+            self.queue.put(frames)
+
+    def do(self, frames: list[bytes], until: float) -> None:
+        for at, _ in enumerate(frames, 1):
+            self.waited.append(self.machine.now - self.asked_at)
+            self.machine.work(self.name, self.seconds)
+            if self.machine.now >= until and at < len(frames):
+                self.queue.put_back(frames[at:])
+                return
 
 
 class Transport:
@@ -26,15 +89,149 @@ class Transport:
         self.reading = True
 
 
+def still() -> Turns:
+    """Turns in which nothing takes any time."""
+    return Turns(float, float)
+
+
 def queue(turns: Turns, done: list[Any]) -> Queue:
-    made = Queue(turns, done.append)
+    made = Queue(turns, lambda frames, until: done.append(frames), Account())
     made.transport = cast("asyncio.Transport", Transport())
     return made
 
 
+async def until_idle(*queues: Queue) -> int:
+    """How often the loop came round until nothing waits any more."""
+    rounds = 0
+    while not all(one.idle for one in queues):
+        await asyncio.sleep(0)
+        rounds += 1
+    return rounds
+
+
+def test_one_who_asks_for_little_does_not_wait_for_a_crowd_that_asks_for_much() -> None:
+    async def program() -> None:
+        machine = Machine()
+        crowd = [Client(machine, f"rogue{n}", 5 * MS) for n in range(16)]
+        ann = Client(machine, "ann", 0.1 * MS)
+        for rogue in crowd:
+            rogue.ask()
+        await until_idle(*[rogue.queue for rogue in crowd])
+        for _ in range(40):  # each asks again as soon as it has its answer
+            for rogue in crowd:
+                if rogue.queue.idle:
+                    rogue.ask()
+            ann.ask()
+            while not ann.queue.idle:
+                await asyncio.sleep(0.01 * MS)
+            await asyncio.sleep(MS)
+        assert len(ann.waited) == 40
+        assert max(ann.waited) <= 5 * MS, "one piece of work, not sixteen"
+        served = [len(rogue.waited) for rogue in crowd]
+        assert max(served) - min(served) <= 2, "nobody of the crowd is preferred"
+
+    run(program())
+
+
+def test_who_asks_for_much_is_served_too_however_many_ask_for_little() -> None:
+    async def program() -> None:
+        machine = Machine()
+        dear = Client(machine, "dear", 5 * MS)
+        many = [Client(machine, f"ann{n}", 0.4 * MS) for n in range(4)]
+        dear.ask()
+        await until_idle(dear.queue)
+        dear.ask()
+        begun = machine.now
+        while not dear.queue.idle:
+            for one in many:  # as much as the machine can do, and more
+                if one.queue.idle:
+                    one.ask()
+            await asyncio.sleep(0)
+        assert machine.now - begun < 1.0
+        assert len(dear.waited) == 2
+
+    run(program())
+
+
+def test_a_long_piece_of_work_is_followed_by_a_pause_for_those_who_ask_for_little() -> None:
+    async def program() -> None:
+        machine = Machine()
+        dear, ann = Client(machine, "dear", 5 * MS), Client(machine, "ann", 0.1 * MS)
+        dear.ask()
+        ann.ask()
+        await until_idle(dear.queue, ann.queue)
+        assert machine.done == ["dear", "ann"]
+        ended = machine.now
+        dear.ask()
+        while not dear.queue.idle:
+            await asyncio.sleep(0.1 * MS)
+        assert 4 * MS <= machine.now - 5 * MS - ended <= 6 * MS, "as long as it took"
+        await asyncio.sleep(2 * ABOUT_S)
+        ended = machine.now
+        dear.ask()
+        dear.ask()
+        await until_idle(dear.queue)
+        assert machine.now - ended == pytest.approx(10 * MS), "nobody is there to make a pause for"
+
+    run(program())
+
+
+def test_a_turn_ends_when_its_time_is_up_and_others_are_served_between() -> None:
+    async def program() -> None:
+        machine = Machine()
+        flood, ann = Client(machine, "flood", 0.3 * MS), Client(machine, "ann", 0.1 * MS)
+        flood.ask(60)
+        begun = machine.now
+        while not flood.queue.idle:
+            await asyncio.sleep(0)
+            ann.ask()
+        ended = machine.now
+        turns = "".join("a" if name == "ann" else "f" for name in machine.done).split("a")
+        assert max(map(len, turns)) <= TURN_S / (0.3 * MS) + 1
+        assert machine.done.count("flood") == 60
+        assert ended - begun < 3 * 60 * 0.3 * MS, "there is no pause for what can be cut"
+        assert flood.account.size < LONG_S
+
+    run(program())
+
+
+def test_many_connections_of_one_agent_count_as_one() -> None:
+    async def program() -> None:
+        machine = Machine()
+        one = Account()
+        crowd = [Client(machine, "crowd", 5 * MS, one) for _ in range(8)]
+        other = Client(machine, "other", 5 * MS)
+        crowd[0].ask()
+        other.ask()
+        await until_idle(crowd[0].queue, other.queue)
+        machine.done.clear()
+        for client in crowd:
+            client.ask()
+        other.ask()
+        await until_idle(other.queue, *[client.queue for client in crowd])
+        assert machine.done.index("other") <= 3
+
+    run(program())
+
+
+def test_what_is_to_be_sent_goes_out_before_the_next_turn() -> None:
+    async def program() -> None:
+        machine = Machine()
+        dear = Client(machine, "dear", 5 * MS)
+        dear.ask(2)
+        machine.turns.send_soon(lambda: machine.done.append("sent"))
+        await until_idle(dear.queue)
+        assert machine.done == ["dear", "sent", "dear"]
+        machine.turns.send_soon(lambda: machine.done.append("sent"))
+        await asyncio.sleep(0)
+        assert machine.done[-1] == "sent"
+
+    run(program())
+
+
 def test_queues_are_served_in_turns_each_in_its_own_order() -> None:
     async def program() -> None:
-        turns = Turns()
+        turns = Turns(float, Ticking(TURN_S))
         done: list[Any] = []
         one, other = queue(turns, done), queue(turns, done)
         frames = [bytes([n % 256]) for n in range(3 * QUANTUM_FRAMES)]
@@ -53,13 +250,24 @@ def test_queues_are_served_in_turns_each_in_its_own_order() -> None:
     asyncio.run(program())
 
 
+class Ticking:
+    """A clock that goes on by so much each time it is looked at."""
+
+    def __init__(self, step: float) -> None:
+        self.step = step
+        self.at = 0.0
+
+    def __call__(self) -> float:
+        self.at += self.step
+        return self.at
+
+
 def test_a_turn_is_bounded_in_bytes_and_one_frame_may_have_more() -> None:
     async def program() -> None:
         done: list[Any] = []
-        one = queue(Turns(), done)
+        one = queue(still(), done)
         one.put([bytes(QUANTUM_BYTES // 2), bytes(QUANTUM_BYTES), bytes(2 * QUANTUM_BYTES), b"x"])
-        while not one.idle:
-            await asyncio.sleep(0)
+        await until_idle(one)
         assert [len(some) for some in done] == [2, 1, 1]
 
     asyncio.run(program())
@@ -67,7 +275,7 @@ def test_a_turn_is_bounded_in_bytes_and_one_frame_may_have_more() -> None:
 
 def test_what_comes_too_early_waits_with_all_that_comes_after_it() -> None:
     async def program() -> None:
-        turns = Turns()
+        turns = still()
         done: list[Any] = []
         one, other = queue(turns, done), queue(turns, done)
         one.hold([b"early", b"next"])
@@ -89,12 +297,12 @@ def test_a_queue_that_is_held_in_its_turn_does_no_more() -> None:
     async def program() -> None:
         done: list[Any] = []
 
-        def do(frames: list[bytes]) -> None:
+        def do(frames: list[bytes], until: float) -> None:
             done.append(frames)
             if len(done) == 1:
                 one.hold(frames[1:])
 
-        one = Queue(Turns(), do)
+        one = Queue(still(), do, Account())
         one.put([b"a", b"b"])
         for _ in range(3):
             await asyncio.sleep(0)
@@ -106,15 +314,61 @@ def test_a_queue_that_is_held_in_its_turn_does_no_more() -> None:
     asyncio.run(program())
 
 
+def test_what_is_done_in_pieces_comes_before_all_other_frames() -> None:
+    async def program() -> None:
+        machine = Machine()
+        client = Client(machine, "frame", 0.1 * MS)
+
+        def job() -> Iterator[None]:
+            for _ in range(3):
+                yield machine.work("piece", TURN_S)
+
+        client.queue.go_through(job())
+        assert client.queue.held
+        client.queue.put([b"frame"])
+        other = Client(machine, "other", 0.1 * MS)
+        await asyncio.sleep(0)
+        other.ask()
+        await until_idle(client.queue, other.queue)
+        assert [name for name in machine.done if name != "other"] == [*["piece"] * 3, "frame"]
+        assert machine.done.index("other") < 3, "the loop comes round between the pieces"
+        client.queue.go_through(job())
+        client.queue.close()
+        assert client.queue.idle
+
+    run(program())
+
+
+def test_a_turn_that_fails_does_not_end_the_turns() -> None:
+    async def program() -> None:
+        seen: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: seen.append(about))
+        turns, done = still(), list[Any]()
+
+        def fails(frames: list[bytes], until: float) -> None:
+            raise ValueError(frames)
+
+        bad, good = Queue(turns, fails, Account()), queue(turns, done)
+        bad.put([b"a", b"b"])
+        good.put([b"c"])
+        await until_idle(good)
+        assert done == [[b"c"]]
+        assert isinstance(seen[0]["exception"], ValueError)
+        bad.put([b"d"])
+        await until_idle(bad)
+        assert len(seen) == 2
+
+    asyncio.run(program())
+
+
 def test_a_full_queue_is_not_read_into() -> None:
     async def program() -> None:
-        one = queue(Turns(), [])
+        one = queue(still(), [])
         transport = Transport()
         one.transport = cast("asyncio.Transport", transport)
         one.put([bytes(QUEUE_BYTES_MAX // 8) for _ in range(9)])
         seen = [transport.reading]
-        while not one.idle:
-            await asyncio.sleep(0)
+        await until_idle(one)
         assert [*seen, transport.reading] == [False, True]
         one.put([b"x"])
         one.close()
