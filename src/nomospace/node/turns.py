@@ -28,7 +28,7 @@ TURN_S: Final = 0.001
 """How long a turn may take before the rest waits; a single piece of work may take longer."""
 SHORT_S: Final = TURN_S / 2
 """For a turn that takes longer than this, all else that can be done is done first."""
-LONG_S: Final = 2 * TURN_S
+LONG_S: Final = 1.5 * TURN_S
 """A piece of work that takes longer than this is followed by a pause."""
 PATIENCE: Final = 4.0
 """How many times longer than if all were served side by side one waits, before it is due."""
