@@ -321,7 +321,8 @@ def test_what_is_done_in_pieces_comes_before_all_other_frames() -> None:
 
         def job() -> Iterator[None]:
             for _ in range(3):
-                yield machine.work("piece", TURN_S)
+                machine.work("piece", TURN_S)
+                yield
 
         client.queue.go_through(job())
         assert client.queue.held
