@@ -482,7 +482,7 @@ class Driver(ABC):
 
 
 class GoingOn:
-    """What a core has to do at once waits here for its turn, and clients are served between."""
+    """What a core has to do at once waits here for its turn: what came in is served before it."""
 
     __slots__ = ("_do", "_waits", "account")
 
@@ -495,7 +495,7 @@ class GoingOn:
         """Let it have a turn, if it does not wait for one already."""
         if not self._waits:
             self._waits = True
-            turns.add(self)
+            turns.add(self, after=True)
 
     def turn(self, until: float) -> bool:
         """Have the core go on once; it says itself when it wants to again."""

@@ -155,11 +155,13 @@ class Turns:
         if self._nap is not None or not self._set:
             self._soon()
 
-    def add(self, waiting: Waiting) -> None:
-        """One has something to do."""
+    def add(self, waiting: Waiting, *, after: bool = False) -> None:
+        """One has something to do: when it is due, or `after` all who wait already."""
         account = waiting.account
         self._number += 1
         due = self._due(account, self.clock())
+        if after and self._heap:
+            due = max(due, max(self._heap)[0])
         account.waiting += 1
         heappush(self._heap, (due, self._number, waiting))
         if self._nap is not None or not self._set:

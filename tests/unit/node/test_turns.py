@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from nomospace.node.driver import GoingOn
 from nomospace.node.turns import (
     ABOUT_S,
     LONG_S,
@@ -210,6 +211,29 @@ def test_many_connections_of_one_agent_count_as_one() -> None:
         other.ask()
         await until_idle(other.queue, *[client.queue for client in crowd])
         assert machine.done.index("other") <= 3
+
+    run(program())
+
+
+def test_the_host_goes_on_after_all_who_waited_before() -> None:
+    async def program() -> None:
+        machine = Machine()
+        crowd = [Client(machine, f"client{n}", 5 * MS) for n in range(3)]
+        for client in crowd:
+            client.ask()
+        await until_idle(*[client.queue for client in crowd])
+        machine.done.clear()
+        going_on = GoingOn(lambda: machine.work("host", 0.1 * MS))
+        for client in crowd:
+            client.queue.put([b"piece"])
+        going_on.soon(machine.turns)
+        going_on.soon(machine.turns)
+        while len(machine.done) < 4:
+            await asyncio.sleep(0.1 * MS)
+        assert machine.done == ["client0", "client1", "client2", "host"]
+        going_on.soon(machine.turns)
+        await asyncio.sleep(MS)
+        assert machine.done[4:] == ["host"]
 
     run(program())
 
