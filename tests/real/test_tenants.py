@@ -228,7 +228,7 @@ def test_message_whose_ruling_takes_the_whole_budget(host: RealHost) -> None:
     law = load("law(slow). R1. sent(_, M, _) :- between(1, M, X), X < 0. R2. sent(_, 0, _).")
 
     async def program() -> None:
-        async with tenant_of(host, "walter") as tenant:
+        async with tenant_of(host, "winnie") as tenant:
             assert await tenant.call(Adopt(law, ()), texts=True) is None
             long = pack_ask(2, 0, Tell(law.hash, 99_000, "wendy@ward"))
             short = pack_ask(3, 0, Open("desk"))
