@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from nomospace.host.looking import Look
 
 
-READ_MAX: Final = 20_000
+READ_MAX: Final = 10_000
 """Tuples that one `read_all` gives: they are shown in one step."""
-TAKEN_MAX: Final = 5_000
+TAKEN_MAX: Final = 2_500
 """Tuples that one `take_all` takes: they leave in one step, all or none."""
 
 

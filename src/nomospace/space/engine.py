@@ -457,6 +457,7 @@ class Space(Searches):
             raise SpaceFull(space=self.name, what="waiters", limit=self.waiters_max)
         if template.meant:
             template = self._speech.read(template).template
+        template.prepare()
         order = self._next_order
         sets = None if ask is None else self._correlating().wait(ask, order, ticket)
         waiter = Waiter(ticket, template, how, at, dest, order, True, sets)
@@ -505,6 +506,7 @@ class Space(Searches):
             raise SpaceFull(space=self.name, what="reactions", limit=self.reactions_max)
         if reaction.template.meant:
             reaction.template = self._speech.read(reaction.template).template
+        reaction.template.prepare()
         reaction.order = self._next_order
         self._next_order += 1
         self._reactions[reaction.id] = reaction

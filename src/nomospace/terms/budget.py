@@ -14,12 +14,13 @@ from typing import ClassVar, Final
 from nomospace.errors import LimitReached
 from nomospace.terms.values import Compound, Term
 
-TEST_UNITS_MAX: Final = 20_000
-"""What the test of one tuple may cost: about five milliseconds."""
+TEST_UNITS_MAX: Final = 12_000
+"""What the test of one tuple may cost: about three milliseconds."""
 WATCH_UNITS_MAX: Final = 2_000
 """What it may cost for one who waits, or a reaction: half a millisecond, as there may be many."""
-SLICE_UNITS: Final = 16_000
-"""What is searched before others have their turn: about four milliseconds."""
+SLICE_UNITS: Final = 12_000
+"""What is searched before others have their turn: about three milliseconds; twice that where it
+ends with a dear test."""
 COMPARED_FREE: Final = 2_048
 """Characters that are compared within one unit."""
 
@@ -47,7 +48,7 @@ class Budget:
     >>> budget.spend(3)
     Traceback (most recent call last):
     nomospace.terms.budget.TestTooDear: the test of one tuple by this template, in units, goes \
-past the limit of 20,000; write a shorter predicate, tie fewer fields by same(…), or give some of \
+past the limit of 12,000; write a shorter predicate, tie fewer fields by same(…), or give some of \
 them values
     """
 

@@ -362,15 +362,22 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                 return False
         if self.plain:
             return True
-        rest = self._rest
-        if rest is None:
-            rest = (
-                self.assigner().fits if self.meant else compile_fit(self.term, steady=self.steady)
-            )
-            msgspec.structs.force_setattr(self, "_rest", rest)
         if budget is None:
             budget = _NOTHING if self.steady else Budget()
-        return rest(fields, budget)
+        return (self._rest or self._made())(fields, budget)
+
+    def prepare(self) -> None:
+        """Make the test now that is otherwise made on first use: who waits pays for it, no writer.
+
+        It may cost a hundred times what a test does.
+        """
+        if not self.plain and self._rest is None:
+            self._made()
+
+    def _made(self) -> Test:
+        rest = self.assigner().fits if self.meant else compile_fit(self.term, steady=self.steady)
+        msgspec.structs.force_setattr(self, "_rest", rest)
+        return rest
 
     def assigner(
         self,
