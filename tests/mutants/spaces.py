@@ -35,10 +35,10 @@ SPACES: Final = (
     Mutant(
         "a tuple that was taken is there for the next taker too",
         ENGINE,
-        """                self._dismiss(taker)
-                self.remove(record)
+        """            self._dismiss(taker)
+            self.remove(record)
 """,
-        """                self._dismiss(taker)
+        """            self._dismiss(taker)
 """,
         FEDERATION,
     ),

@@ -571,6 +571,8 @@ class Host:
                     space=name,
                     firings=outcome.firings,
                 )
+        if space.is_serving:
+            self.looking.serve(name, space)
 
 
 def _admit_all(*asked: Any) -> str:

@@ -204,6 +204,9 @@ class Holding:
         """Take an agent out of this host, with all that is its own."""
         host = self._host
         resident = self.residents[agent]
+        for name in resident.spaces:
+            if (level := self.levels.get(name)) is not None:
+                host.looking.finish(name, level.space)
         waiting = host.seeking.pack(agent) + host.governed.pack_waiting(agent)
         host.lending.end(agent)
         reactions = host.reacting.pack(agent)
@@ -306,6 +309,8 @@ class Holding:
         for interface in interfaces:
             if interface.shared == shared:
                 continue
+            if not shared:
+                self._host.looking.finish(interface.name, self.levels[interface.name].space)
             interface.shared = shared
             self._host.write_down(
                 Opened(

@@ -9,7 +9,8 @@ The slice is one for the whole host and is renewed by ticks alone: who asks for 
 over between two ticks gets no more searched than who asks once. A search that needs few looks is
 not held up by that (`searching.VAIN_MAX`).
 
-When a search ends, whoever parked it is told in that same step, with what is there then.
+When a search ends, whoever parked it is told in that same step, with what is there then. Spaces
+that have tuples to show to more than one step has time for are parked in the same way (`Serve`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.problems import Busy
 from nomospace.space import Reaction, Search, SetSearch, Slice, Space, Unfinished
 from nomospace.space.searching import SEARCH_UNITS_MAX
+from nomospace.terms.templates import ANY, Template
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -101,6 +103,29 @@ class Scan(Look):
         return []
 
 
+class Serve(Look):
+    """A space that has tuples to show to the rest of those who wait and react."""
+
+    __slots__ = ("_host", "_name")
+
+    def __init__(self, host: Host, name: str, space: Space) -> None:
+        # Nothing is looked for: the space knows how far it has come.
+        super().__init__(f"space {name}", space, Search(_ALL, None, None), _nothing, _nothing)
+        self._host = host
+        self._name = name
+
+    def go_on(self, now: int, slice: Slice) -> list[Any]:
+        """Show them to some more."""
+        told = self.space.go_on_serving(now=now, slice=slice)
+        self._host.happened(self._name, self.space, told)
+        if self.space.is_serving:
+            raise Unfinished(search=self.search)
+        return []
+
+
+_ALL: Final = Template.of((ANY,))
+
+
 def _nothing(_: object) -> None:
     """Whatever there is to tell has been told."""
 
@@ -113,13 +138,14 @@ class Looking:
         self._parked: dict[str, deque[Look]] = {}
         self._count = 0
         self._watchers: dict[str, int] = {}
+        self._serving: dict[Space, Serve] = {}
         self.slice = Slice()
         """What may be searched until the next tick."""
 
     def watch(self, agent: str, price: int, *, check: bool = True) -> None:
         """Let one more wait or react for an agent; raises `WatchersTooDear` past its share.
 
-        Every tuple that comes may have to be tested for all of them, in the step that brings it.
+        Every tuple that comes may have to be tested for all of them.
         """
         price += self._watchers.get(agent, 0)
         if check and price > WATCHERS_UNITS_MAX:
@@ -134,6 +160,17 @@ class Looking:
         else:
             del self._watchers[agent]
 
+    def serve(self, name: str, space: Space) -> None:
+        """Go on in later slices with what a space has yet to show; harmless when that is so."""
+        if space not in self._serving:
+            look = self._serving[space] = Serve(self._host, name, space)
+            self.park(look)
+
+    def finish(self, name: str, space: Space) -> None:
+        """Show all of it at once: reactions are about to leave the space."""
+        if space.is_serving:
+            self._host.happened(name, space, space.go_on_serving(now=self._host.now))
+
     @contextmanager
     def uncut(self) -> Iterator[None]:
         """Search to the end for a listener: it is part of the step that it runs in."""
@@ -147,7 +184,7 @@ class Looking:
         """Go on with a search in later slices; raises `Busy` where there are too many."""
         queue = self._parked.get(look.owner)
         full = self._count >= PARKED_MAX or (queue is not None and len(queue) >= PARKED_EACH_MAX)
-        if full and not isinstance(look, Scan):  # of those there are no more than reactions
+        if full and not isinstance(look, Scan | Serve):  # no more than reactions, and spaces
             look.space.give_up(look.search)
             limit = PARKED_MAX if self._count >= PARKED_MAX else PARKED_EACH_MAX
             raise Busy(what="long searches that go on at once", limit=limit)
@@ -164,10 +201,13 @@ class Looking:
             return
         queue.remove(look)
         look.space.give_up(look.search)
-        self._left(look.owner, queue)
+        self._left(look, queue)
 
-    def _left(self, owner: str, queue: deque[Look]) -> None:
+    def _left(self, look: Look, queue: deque[Look]) -> None:
+        owner = look.owner
         self._count -= 1
+        if isinstance(look, Serve):
+            del self._serving[look.space]
         if not queue:
             del self._parked[owner]
 
@@ -190,11 +230,11 @@ class Looking:
                 self.slice.left = 0  # it has used the slice up, whatever it says
                 continue
             except LimitReached as error:
-                self._left(owner, queue)
+                self._left(look, queue)
                 self.slice.left = 0  # what stopped it has cost as much, though it was not told
                 look.failed(error)
                 continue
-            self._left(owner, queue)
+            self._left(look, queue)
             try:
                 look.found(found)
             except NomospaceError as error:

@@ -76,6 +76,8 @@ class Correlating:
         self.whole = whole
         """Whether all tuples of the space are taken in; else those up to the one of `after`."""
         self.after = 0
+        self.spent = 0
+        """What it has cost to see what a tuple completes, the last time."""
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
         self._matchers: dict[Name, Bounded] = {}
@@ -247,6 +249,7 @@ class Correlating:
 
     def completed(self, group: Group, record: Record) -> Gathering | None:
         """The least set with a tuple in it that answers a waiting question."""
+        self.spent = 0
         row = self._facts.rows.get(_fact_id(record.id))
         if row is None:
             return None
@@ -273,6 +276,7 @@ class Correlating:
         try:
             yield
         finally:
+            self.spent = units - self._facts.slice.left
             self._facts.slice = Slice(maxsize)
 
     # -- reach -------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ are served, of the tuples still there, in the order these came: every `READ` tha
 first `TAKE`, which has the tuple; if nobody took it, every `OFFER` that is awake. A waiter that
 came earlier goes first. If the tuple is still there, those follow who wait for several tuples
 together and whose set it completes: a `TAKE` then has all of them. What happened is returned in the
-order it happened.
+order it happened. Where more look for a tuple than one step has time for, the rest have their turn
+in later ones, in the same order (`Space.go_on_serving`).
 
 A listener may call the space: what it does joins the running step, and its outcomes are among
 those of the step. Listeners that keep each other firing are stopped: see `FIRINGS_MAX`.
@@ -25,7 +26,8 @@ from functools import partial
 from gc import collect
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, Final
+from sys import maxsize
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import CallerError, LimitReached, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
@@ -52,7 +54,7 @@ from nomospace.space.store import Looker, Store, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
-from nomospace.terms.budget import Budget, Slice
+from nomospace.terms.budget import WATCH_UNITS_MAX, Budget, Slice
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
@@ -73,6 +75,15 @@ takes that hardly grows, while the tuples themselves wait to be looked at, a hun
 more, until one collection looks at all of them."""
 FACTS_AT_ONCE: Final = 256
 """Tuples that are facts as soon as sets are first asked for; more are taken in slice by slice."""
+STEP_UNITS: Final = 12_000
+"""What those who wait and react may cost in one step: about three milliseconds. The rest of them
+have their turn in later ones (`Space.go_on_serving`)."""
+SHOW_UNITS: Final = 4
+"""What it costs to show a tuple to one who waits or reacts, besides its test."""
+WAKE_UNITS: Final = 20
+"""What it costs to serve one who waits, or to tell that a reaction fired."""
+LATE_MAX: Final = 1_000
+"""Tuples that may wait to be shown to the rest; past it each step shows one to all."""
 LAPSES_MAX: Final = 10_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
@@ -117,6 +128,26 @@ class NameTaken(CallerError):
         return f"{self.what} is in use in space {self.space!r}; give each its own"
 
 
+class _Late:
+    """A tuple that some who wait or react have yet to be shown, and how far that has come."""
+
+    __slots__ = ("after", "record", "stage", "turn", "until")
+
+    def __init__(self, record: Record, stage: int, after: int, until: int) -> None:
+        self.record = record
+        self.stage = stage
+        self.after = after
+        """The order of the last one in this stage that was shown it."""
+        self.turn = _FIRST_TURN
+        """The same of those who wait for several tuples together."""
+        self.until = until
+        """Those who came later have looked for themselves."""
+
+
+class _Cut(Exception):
+    """What a step may cost is used up: for the space itself."""
+
+
 class Space(Searches):
     """A tuple space of one host, or a private one of an agent.
 
@@ -138,6 +169,7 @@ class Space(Searches):
         "_firings",
         "_fresh",
         "_inside",
+        "_late",
         "_leases",
         "_lent",
         "_next_order",
@@ -151,6 +183,7 @@ class Space(Searches):
         "_takes",
         "_tally",
         "_told",
+        "_units",
         "_waiters",
         "deliveries_max",
         "name",
@@ -192,6 +225,8 @@ class Space(Searches):
         self._inside = False
         self._agenda: deque[tuple[Record | Reaction, bool]] = deque()
         self._fresh: list[Record] = []
+        self._late: deque[_Late] = deque()
+        self._units = 0
         self._told: list[Outcome] = []
         self._budget = Budget()
         self._overran: list[tuple[Waiter, LimitReached]] = []
@@ -655,13 +690,88 @@ class Space(Searches):
         if self._running:
             return []
         self._running = True
+        self._units = STEP_UNITS
         try:
             self._run_reactions(now)
             self._serve(now)
+            if len(self._late) > LATE_MAX:
+                self._units = maxsize
+                self._show_late(self._late.popleft(), now)
         finally:
             self._running = False
         told, self._told = self._told, []
         return told
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether tuples wait to be shown to the rest of those who wait and react."""
+        return bool(self._late)
+
+    def go_on_serving(self, *, now: int, slice: Slice | None = None) -> list[Outcome]:
+        """Show tuples to those who had no turn in the step that brought them, as one step.
+
+        They are shown in the order they came, and to each one who waits in its turn. A tuple may
+        be taken meanwhile, as any that lies here; reactions without a listener still meet it.
+        """
+        if self._running:
+            return []
+        self._running = True
+        began = self._units = slice.left if slice is not None else maxsize
+        try:
+            while self._late and self._units > 0:
+                if self._show_late(self._late[0], now):
+                    self._late.popleft()
+        finally:
+            self._running = False
+            if slice is not None:
+                slice.left -= began - self._units
+        told, self._told = self._told, []
+        return told
+
+    def _show_late(self, late: _Late, now: int) -> bool:
+        """Show a tuple to those who are left; false when units are used up before that."""
+        record = late.record
+        self._budget.renew()
+        while late.stage < _SETS:
+            watchers: Watchers[Any] = (self._reacting, self._reads, self._takes, self._offers)[
+                late.stage
+            ]
+            for one in list(watchers.of(record)):
+                if not late.after < one.order < late.until:
+                    continue
+                if late.stage != _REACTIONS and (record.order <= 0 or self._is_late(record, now)):
+                    return True
+                if self._units <= 0:
+                    return False
+                late.after = one.order
+                if late.stage == _REACTIONS:
+                    if one.listener is None:
+                        self._meet(one, record, False, now, late=True)
+                elif self._suits(one, record):
+                    self._give(one, record)
+            if self._overran:
+                self._dismiss_overran()
+            if late.stage == _REACTIONS:
+                return True  # those who wait for it come later
+            late.stage += 1
+            late.after = 0
+        if record.order > 0 and self._store.sets is not None and not self._is_late(record, now):
+            rest = self._serve_sets(self._store.sets, record, now, late.turn)
+            self._dismiss_overran()
+            if rest is not None:
+                late.turn = rest
+                return False
+        return True
+
+    def _give(self, waiter: Waiter, record: Record) -> None:
+        """Serve one who waits with a tuple that suits."""
+        if waiter.how == OFFER:
+            self.hush(waiter.ticket)
+        else:
+            self._dismiss(waiter)
+        if waiter.how == TAKE:
+            self.remove(record)
+        self._told.append(Woken(waiter.ticket, record))
 
     def _run_reactions(self, now: int) -> None:
         agenda = self._agenda
@@ -671,7 +781,13 @@ class Space(Searches):
                 self._budget.renew()
                 # One that looks elsewhere has its turn when a listener has moved the tuple there.
                 here = (None, thing.cur)
+                cut = False
                 for reaction in [one for one in self._reacting.of(thing) if one.at in here]:
+                    if reaction.listener is None and (self._late or self._units <= 0):
+                        if not cut:
+                            cut, after = True, reaction.order - 1
+                            self._late.append(_Late(thing, _REACTIONS, after, self._next_order))
+                        continue
                     self._meet(reaction, thing, inner, now)
             elif self._is_on(thing):
                 for record in self._scan(thing, now):
@@ -683,17 +799,21 @@ class Space(Searches):
     def _is_on(self, reaction: Reaction) -> bool:
         return reaction.enabled and self._reactions.get(reaction.id) is reaction
 
-    def _meet(self, reaction: Reaction, record: Record, inner: bool, now: int) -> None:
-        """Fire a reaction if it is still there, the tuple too, and they have not met."""
+    def _meet(
+        self, reaction: Reaction, record: Record, inner: bool, now: int, *, late: bool = False
+    ) -> None:
+        """Fire a reaction if it is still there, the tuple too, and they have not met.
+
+        One that has its turn `late` meets the tuple even if that is gone: it was there.
+        """
         if (
-            record.order <= 0
-            or 0 < record.expires <= now
+            (not late and (record.order <= 0 or 0 < record.expires <= now))
             or not self._is_on(reaction)
             or record.id in reaction.seen
         ):
             return
         try:
-            if not watches(reaction, record, self._budget):
+            if not self._watches(reaction, record):
                 return
         except LimitReached as error:
             self.disable(reaction.id)
@@ -742,35 +862,63 @@ class Space(Searches):
                 self._dismiss_overran()
             if record.order <= 0 or 0 < record.expires <= now:
                 continue
-            self._budget.renew()
-            for waiter in [one for one in self._reads.of(record) if self._suits(one, record)]:
-                self._dismiss(waiter)
-                self._told.append(Woken(waiter.ticket, record))
-            takes = self._takes.of(record)
-            taker = next((one for one in takes if self._suits(one, record)), None)
-            if taker is not None:
-                self._dismiss(taker)
-                self.remove(record)
-                self._told.append(Woken(taker.ticket, record))
+            if self._late:
+                self._late.append(_Late(record, _READS, 0, self._next_order))
                 continue
-            for waiter in [one for one in self._offers.of(record) if self._suits(one, record)]:
-                self.hush(waiter.ticket)
-                self._told.append(Woken(waiter.ticket, record))
-            if self._store.sets is not None:
-                self._serve_sets(self._store.sets, record, now)
+            self._budget.renew()
+            try:
+                self._offer(record, now)
+            except _Cut:  # it begins anew: some tests are made twice
+                self._late.append(_Late(record, _READS, 0, self._next_order))
         if self._overran:
             self._dismiss_overran()
+
+    def _offer(self, record: Record, now: int) -> None:
+        """Show a tuple to all who wait, in their turn; `_Cut` when that takes too long."""
+        for waiter in [one for one in self._reads.of(record) if self._suits(one, record)]:
+            self._dismiss(waiter)
+            self._told.append(Woken(waiter.ticket, record))
+        takes = self._takes.of(record)
+        taker = next((one for one in takes if self._suits(one, record)), None)
+        if taker is not None:
+            self._dismiss(taker)
+            self.remove(record)
+            self._told.append(Woken(taker.ticket, record))
+            return
+        for waiter in [one for one in self._offers.of(record) if self._suits(one, record)]:
+            self.hush(waiter.ticket)
+            self._told.append(Woken(waiter.ticket, record))
+        if self._store.sets is not None:
+            rest = self._serve_sets(self._store.sets, record, now, _FIRST_TURN)
+            if rest is not None:
+                late = _Late(record, _SETS, 0, self._next_order)
+                late.turn = rest
+                self._late.append(late)
 
     def _suits(self, waiter: Waiter, record: Record) -> bool:
         """Whether a waiter looks for a tuple; one for which that is too dear to tell is dismissed.
 
         It is the waiter's template that is too dear: whoever wrote the tuple is not harmed.
         """
+        if self._units <= 0:
+            raise _Cut
         try:
-            return watches(waiter, record, self._budget)
+            return self._watches(waiter, record)
         except LimitReached as error:
             self._overran.append((waiter, error))
             return False
+
+    def _watches(self, watcher: Waiter | Reaction, record: Record) -> bool:
+        """Whether one looks for a tuple; counts what that costs, and what it costs to serve it."""
+        budget = self._budget
+        budget.share()
+        try:
+            fits = watches(watcher, record, budget)
+        finally:
+            self._units -= SHOW_UNITS + WATCH_UNITS_MAX - budget.left
+        if fits:
+            self._units -= WAKE_UNITS
+        return fits
 
     def _dismiss_overran(self) -> None:
         overran, self._overran = self._overran, []
@@ -778,8 +926,13 @@ class Space(Searches):
             self._dismiss(waiter)
             self._told.append(Overran(waiter.ticket, error))
 
-    def _serve_sets(self, sets: Correlating, record: Record, now: int) -> None:
-        """Serve those who wait for several tuples together, and whose set a tuple completes."""
+    def _serve_sets(
+        self, sets: Correlating, record: Record, now: int, after: tuple[int, int]
+    ) -> tuple[int, int] | None:
+        """Serve those who wait for several tuples together, and whose set a tuple completes.
+
+        Those who come `after` one, by their turns. `None` when all have had it, else who was last.
+        """
         waiting = [
             (self._waiters[ticket], group)
             for group in sets.touched(record)
@@ -787,13 +940,19 @@ class Space(Searches):
         ]
         waiting.sort(key=_by_turn)
         for waiter, group in waiting:
-            if not waiter.awake:
+            turn = _by_turn((waiter, group))
+            if not waiter.awake or turn <= after:
                 continue
+            if self._units <= 0:
+                return after
+            after = turn
             try:
                 found = self._settled(sets, partial(sets.completed, group, record), now)
             except LimitReached as error:
                 self._overran.append((waiter, error))
                 continue
+            finally:
+                self._units -= SHOW_UNITS + sets.spent
             if found is None:
                 continue
             records = tuple([self._at(id) for id in found.ids])
@@ -806,7 +965,8 @@ class Space(Searches):
                     self.remove(one)
             self._told.append(Gathered(waiter.ticket, records, found))
             if waiter.how == TAKE:
-                return
+                break
+        return None
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -887,7 +1047,11 @@ class Space(Searches):
         return reaction
 
 
+_REACTIONS, _READS, _TAKES, _OFFERS, _SETS = range(5)
+"""In which order a tuple is shown to those who look for one."""
 _TURNS: Final = {READ: 0, TAKE: 1, OFFER: 2}
+_FIRST_TURN: Final = (-1, 0)
+"""Before that of everyone."""
 
 
 def _by_turn(waiting: tuple[Waiter, object]) -> tuple[int, int]:

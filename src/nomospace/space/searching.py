@@ -47,8 +47,9 @@ _QUICK: Final = TEST_UNITS_MAX - 2_000
 """While a few tuples cost less together, there is no need to look closer."""
 SETS_UNITS_MAX: Final = 40_000_000
 """What one question about sets may cost in all: about ten seconds of processor, in slices."""
-FIRST_UNITS_MAX: Final = 40_000
-"""What it may cost to find a set across hosts, at once: about ten milliseconds."""
+FIRST_UNITS_MAX: Final = 80_000
+"""What it may cost to find a set across hosts, at once: about ten milliseconds, and as many more
+when a question is first asked and its loops are made."""
 FACT_UNITS: Final = 32
 """What it costs to take one tuple in as a fact, when sets are first asked for, if it is small."""
 MISSED_MAX: Final = 1_000

@@ -114,9 +114,8 @@ TALK_BYTES_MAX: Final = FRAME_BYTES_MAX
 """The largest frame between a client and its host."""
 CALL_BYTES_MAX: Final = 4 << 20
 """The largest frame that a client sends: a term has a quarter of it at most."""
-BATCH_PARTS_MAX: Final = 12_500
-"""How many a call may hold that writes several tuples: they are read a slice at a time, and written
-in one step of some ten milliseconds."""
+BATCH_PARTS_MAX: Final = 25_000
+"""How many a call may hold that writes several tuples: they are read a slice at a time."""
 SLICE_ROWS: Final = 64
 """How many tuples of a batch are read in one slice."""
 WINDOW: Final = 1024
