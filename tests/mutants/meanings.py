@@ -41,8 +41,8 @@ MEANINGS: Final = (
     Mutant(
         "plain fields come in any order",
         PLACING,
-        "                least = max(least, at)\n",
-        "                least = 0\n",
+        "    return [at for at in found if at not in taken and at >= least]\n",
+        "    return [at for at in found if at not in taken]\n",
         ENGINE,
     ),
     Mutant(
