@@ -25,8 +25,8 @@ from nomospace.terms import MISSING, Compound, Term
 
 NETWORKS_MAX: Final = 64
 """Networks that a live space plans for one question, of all sizes together."""
-STEPS_MAX: Final = 600
-"""Steps of looking for them that it takes: some ten milliseconds, and nobody waits longer."""
+STEPS_MAX: Final = 300
+"""Steps of looking for them that it takes: less than ten milliseconds, and nobody waits longer."""
 PLACE: Final = "place of an id"
 """The name of the term that stands for an id, with its number; no wire carries it."""
 

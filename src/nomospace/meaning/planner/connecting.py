@@ -71,9 +71,14 @@ class _Growing(NamedTuple):
 class Fitting:
     """Remembers which shapes have room for needs and hubs in one tuple."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, effort: Effort) -> None:
         self.known = known
+        self.effort = effort
         self.shapes: list[Shape] = [shape for shape, _ in known.shapes]
+        self._with: dict[object, set[int]] = {}
+        for number, shape in enumerate(self.shapes):
+            for kind in shape:
+                self._with.setdefault(kind, set()).add(number)
         self.shared = sorted([name for name, count in known.shared.items() if count > 1])
         self._fits: dict[tuple[tuple[Need, ...], tuple[str, ...]], tuple[int, ...]] = {}
 
@@ -82,14 +87,25 @@ class Fitting:
         asked = (tuple(needs), tuple(sorted(hubs)))
         found = self._fits.get(asked)
         if found is None:
+            able = self._able(*asked)
+            self.effort.steps_left -= len(able) // 4
             found = self._fits[asked] = tuple(
                 [
                     number
-                    for number, shape in enumerate(self.shapes)
-                    if any(True for _ in placements(shape, *asked))
+                    for number in able
+                    if any(True for _ in placements(self.shapes[number], *asked))
                 ]
             )
         return found
+
+    def _able(self, needs: tuple[Need, ...], hubs: tuple[str, ...]) -> list[int]:
+        """The shapes that have all classes that are asked for, if perhaps not often enough."""
+        wanted: list[tuple[str, ...]] = [(name,) for name in hubs]
+        wanted += [need.classes for need in needs if need.classes]
+        able = set(range(len(self.shapes)))
+        for names in wanted:
+            able &= set().union(*[self._with.get(name, ()) for name in names])
+        return sorted(able)
 
 
 class Connector:

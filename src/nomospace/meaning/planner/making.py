@@ -99,7 +99,7 @@ class Planner:
             fitting = fittings.get(derivation.absent)
             if fitting is None:
                 known = _without(self._known, derivation.absent)
-                fitting = fittings[derivation.absent] = Fitting(known)
+                fitting = fittings[derivation.absent] = Fitting(known, self._effort)
             made.append(Connector(derivation, fitting, self._effort))
         return made
 
@@ -165,7 +165,7 @@ def _singles(
     if derivation is None:
         return
     needs = tuple([need._replace(node=0) for need in derivation.needs])
-    shapes = [known.shapes[number] for number in Fitting(known).fits(needs, ())]
+    shapes = [known.shapes[number] for number in Fitting(known, Effort()).fits(needs, ())]
     own = sorted(
         ontology.canonical(field.class_name) or field.class_name
         for field in question.fields
