@@ -6,15 +6,18 @@ terms that share their parts, large integers, each with a twin that is equal and
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
 from nomospace.control import Membership, Record, explain, sent
+from nomospace.control.deciding import Decision
+from nomospace.control.events import Undecided
 from nomospace.control.explain import TOLD_UNITS
+from nomospace.host.deciding import SLICE_UNITS
 from nomospace.law import CompiledLaw, load
-from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.terms import Compound, Term
 from nomospace.testing.costly import Case, Spent, case
@@ -163,27 +166,36 @@ def _loaded(draft: Draft) -> tuple[CompiledLaw, Membership, Term]:
 
 
 class Ruled(NamedTuple):
-    """A law that is compiled, and what it rules on."""
+    """A member under a law, a message that it sends, and the units that the ruling takes."""
 
-    law: CompiledLaw
-    state: Bag
-    obligations: Bag
+    member: Membership
     message: Term
+    units: int
 
 
 def _ready(draft: Draft) -> Ruled:
     law, member, message = _loaded(draft)
-    made = Ruled(law, member.state, member.obligations, message)
-    _run(made)  # indexes are made once, and measures of terms taken
-    return made
+    units = [0]
+    with suppress(Stop):
+        law.evaluate(
+            "sent", HOME, (HOME, message, "bob@x"), member.state, member.obligations, 0, units
+        )
+    return Ruled(member, message, units[0])
 
 
 def _run(ruled: Ruled) -> Spent:
-    law, state, obligations, message = ruled
-    units = [0]
-    with suppress(Stop):
-        law.evaluate("sent", HOME, (HOME, message, "bob@x"), state, obligations, 0, units)
-    return Spent(units[0])
+    """Rule as a host does: at once what takes a slice, all else slice by slice."""
+    member, message, units = ruled
+    began = time.thread_time_ns()
+    effects = member.handle(sent(HOME, message, "bob@x"), now=0, slice=SLICE_UNITS)
+    longest, about = time.thread_time_ns() - began, effects[-1]
+    if isinstance(about, Undecided):
+        decision, decided = Decision(member, about, slice=SLICE_UNITS), None
+        while decided is None:
+            began = time.thread_time_ns()
+            decided = decision.go_on(now=0)
+            longest = max(longest, time.thread_time_ns() - began)
+    return Spent(units, longest)
 
 
 def _ready_to_tell(draft: Draft) -> tuple[Membership, Record]:

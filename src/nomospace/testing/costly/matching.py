@@ -20,7 +20,7 @@ from nomospace.errors import LimitReached, NomospaceError
 from nomospace.space import Space
 from nomospace.space.asking import Ask
 from nomospace.space.records import Record
-from nomospace.space.searching import SetSearch, Unfinished
+from nomospace.space.searching import CANDIDATE_UNITS, SetSearch, Unfinished
 from nomospace.terms import Compound, Term, obj
 from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.formals import ANY, a, between, same, where
@@ -203,14 +203,14 @@ def _try(tried: Tried) -> Spent:
     with suppress(FaultyPredicate):
         test = priced(tried.text, field=False)
     longest = time.thread_time_ns() - began
-    for _ in range(tried.tries if test is not None else 0):
-        budget = Budget()
-        began = time.thread_time_ns()
-        assert test is not None
-        with suppress(LimitReached):
-            test(tried.value, budget)
-        longest = max(longest, time.thread_time_ns() - began)
-        price += budget.spent
+    if test is not None and tried.tries:
+        budget, began = Budget(), time.thread_time_ns()
+        for _ in range(tried.tries):
+            budget.renew()
+            with suppress(LimitReached):
+                test(tried.value, budget)
+            price += CANDIDATE_UNITS + budget.spent
+        longest = max(longest, (time.thread_time_ns() - began) // tried.tries)
     return Spent(price, longest)
 
 
