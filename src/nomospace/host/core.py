@@ -325,6 +325,7 @@ class Host:
     def handle(self, event: Event, *, now: int) -> list[Effect]:
         """Take one fact in and say what must follow, in order."""
         self.now = now
+        self.deciding.left = self.deciding.step
         kind = event.__class__
         if self.loading:
             self._load(event)

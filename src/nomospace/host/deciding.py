@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 SLICE_UNITS: Final = 4_000
 """The units that one ruling may take in one step: 1 to 6 ms."""
-TICK_UNITS: Final = 8_000
-"""The units after which a tick goes on with no other ruling."""
-RULING_UNITS: Final = 100
+STEP_UNITS: Final = 10_000
+"""The units after which a step lets no more obligations fall due, and a tick goes on with no
+other ruling. After twice as many, messages that a step causes wait for a later one."""
+RULING_UNITS: Final = 50
 """What a ruling counts at the least: writing it down takes about as long."""
 ACTIVE_MAX: Final = 8
 """How many members decide at a time; each may take some megabytes. Others wait for their turn."""
@@ -51,7 +52,7 @@ RESTARTS_MAX: Final = 3
 class Pending:
     """An event that waits to be ruled on. `then` is told the ruling; a call's `op` what fails."""
 
-    __slots__ = ("durable", "event", "hops", "number", "op", "then")
+    __slots__ = ("durable", "event", "hops", "number", "op", "share", "then")
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Pending:
         number: int = 0,
         *,
         durable: bool = False,
+        share: int | None = None,
     ) -> None:
         self.event = event
         self.hops = hops
@@ -69,6 +71,7 @@ class Pending:
         self.then = then
         self.durable = durable  # whether it must not be lost
         self.number = number  # under which it is held then
+        self.share = share  # how many rulings and deliveries it may cause, if others share in them
 
 
 class Case:
@@ -94,6 +97,10 @@ class Deciding:
         self._slice = SLICE_UNITS
         self.slice = SLICE_UNITS
         """The units that a ruling may take in this step; 0 for all that there are."""
+        self.step = STEP_UNITS
+        """The units that each step begins with."""
+        self.left = STEP_UNITS
+        """What is left of them in this one."""
         self.cases: dict[Home, Case] = {}
         self._active: deque[Case] = deque()
         self._line: deque[Case] = deque()
@@ -136,10 +143,15 @@ class Deciding:
         if pending is not None:
             self._add(case, pending)
 
-    def wait(self, home: Home, pending: Pending) -> None:
-        """Let an event wait for a member that decides; raises `Busy` for a call past the bound."""
-        case = self.cases[home]
+    def wait(self, member: Membership, pending: Pending) -> None:
+        """Let an event wait for its turn; raises `Busy` for a call past the bound."""
+        home = (member.home, member.law.hash)
         if not self.full(home):
+            case = self.cases.get(home)
+            if case is None:
+                case = self.cases[home] = Case(member)
+                self._line.append(case)
+                self._host.governing.wait_for_resume((member,))
             self._add(case, pending)
         elif not pending.durable:
             raise Busy(what=f"what waits for the law to rule on at {home[0]}", limit=WAITING_MAX)
@@ -181,8 +193,7 @@ class Deciding:
 
     def tick(self) -> None:
         """Go on for a slice, or for several short rulings; members take turns."""
-        left = TICK_UNITS
-        while left > 0:
+        while self.left > 0:
             while self._line and len(self._active) < ACTIVE_MAX:
                 self._active.append(self._line.popleft())
             if not self._active:
@@ -195,22 +206,22 @@ class Deciding:
                 self._paused.append(case)
                 continue
             self._active.rotate(-1)
-            left -= self._go_on(case)
+            self._go_on(case)
 
     def resume(self) -> None:
         """Somebody is suspended no more: whoever still is will be found out."""
         self._line.extend(self._paused)
         self._paused.clear()
 
-    def _go_on(self, case: Case) -> int:
-        """A slice for one member; how many units that took."""
+    def _go_on(self, case: Case) -> None:
+        """A slice for one member."""
         governing, member = self._host.governing, case.member
         pending = case.events[0]
         if case.decision is None:
             found = governing.attempt(member, pending.event, pending.hops)
             if isinstance(found, Undecided):
                 self._decide(case, found)
-                return self._slice
+                return
             ruling = found
         else:
             began = self._host.lap()
@@ -218,20 +229,19 @@ class Deciding:
             while effects is None and case.restarts >= RESTARTS_MAX:
                 effects = case.decision.go_on(now=self._host.now)
             case.took_ns += self._host.lap() - began
+            self.left -= self._slice
             if effects is None:
-                return self._slice
+                return
             case.decision = None
             case.restarts = 0
             ruling = governing.decided(member, effects, pending.event, pending.hops, case.took_ns)
             case.took_ns = 0
-        used = member.spent
         self._next(case)
         if not case.events:
             self._end(case)
         self._tell(pending, ruling)
         if member.ended and self.cases.get(case.home) is case:
             self._end(case)
-        return max(used, RULING_UNITS)
 
     def _tell(self, pending: Pending, ruling: Ruling) -> None:
         if pending.then is not None:
@@ -239,7 +249,7 @@ class Deciding:
                 pending.then(ruling)
             except NomospaceError as error:
                 self._host.fail(pending.op, error)
-        self._host.governing.drain()
+        self._host.governing.drain(share=pending.share)
 
     def _end(self, case: Case) -> None:
         """Nothing is left to decide for a member; or it has quit, and rules on nothing more."""

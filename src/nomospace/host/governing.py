@@ -43,7 +43,7 @@ from nomospace.host.calls import (
     Uncertified,
 )
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
-from nomospace.host.deciding import Pending, no_ruling
+from nomospace.host.deciding import RULING_UNITS, Pending, no_ruling
 from nomospace.host.effects import Mail, Ruled
 from nomospace.host.index import Index
 from nomospace.host.posting import Letter, Rejected
@@ -64,7 +64,7 @@ LEARNT_MAX: Final = 10_000
 REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
-"""How many rulings and deliveries one step of a host may cause."""
+"""How many rulings and deliveries one event may cause, in its step and in those after it."""
 FIRED_IN_STEP: Final = 64
 """How many obligations fall due in one step, and before one event; others are served in between."""
 STEP_US: Final = 5_000
@@ -105,7 +105,7 @@ class Governing:
         """How many refusals each member was told the reasons of in this second."""
         self._agenda: deque[tuple[Membership, ControlEffect]] = deque()
         self._draining = False
-        self._caused = 0
+        self._may_cause = CAUSED_MAX
 
     # -- memberships -----------------------------------------------------------------------
 
@@ -306,13 +306,11 @@ class Governing:
         if self._host.suspending.holds(home):
             self._host.suspending.hold(member, event)
         elif home in self._host.deciding.cases and self._host.deciding.slice:
-            self._host.deciding.wait(home, Pending(event, hops, 0, then, durable=True))
+            self._wait(member, event, hops, then)
         else:
             found = self.attempt(member, event, hops)
             if found.__class__ is Undecided:
-                self._host.deciding.begin(
-                    member, found, Pending(event, hops, 0, then, durable=True)
-                )
+                self._wait(member, event, hops, then, found)
             elif then is not None:
                 then(found)
 
@@ -332,7 +330,7 @@ class Governing:
         home = (member.home, member.law.hash)
         deciding = self._host.deciding
         if home in deciding.cases and deciding.slice:
-            deciding.wait(home, Pending(event, 0, op, then, durable=durable))
+            deciding.wait(member, Pending(event, 0, op, then, durable=durable))
             return False
         found = self.attempt(member, event, 0)
         if found.__class__ is Undecided:
@@ -353,8 +351,11 @@ class Governing:
         home = (member.home, member.law.hash)
         effects = member.handle(event, now=host.now, most=self._allowed(home), slice=slice)
         self._fired(home, effects)
+        spent = member.spent
+        host.deciding.left -= spent if spent > RULING_UNITS else RULING_UNITS
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
+            host.deciding.left -= slice
             if effects:  # obligations that fell due before
                 self.decided(member, effects, None, 0, 0)
             self._due.pop(home, None)
@@ -534,13 +535,15 @@ class Governing:
         for home in homes:
             member = self._members[home]
             most = min(left, self._allowed(home))
-            if most <= 0:
+            if most <= 0 or host.deciding.left <= 0:
                 self._note_due(member)
                 continue
             began = host.lap()
             effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)
             left -= self._fired(home, effects)
+            host.deciding.left -= max(member.spent, RULING_UNITS * len(effects))
             if effects and isinstance(about := effects[-1], Undecided):
+                host.deciding.left -= host.deciding.slice
                 host.deciding.begin(member, about, None)
                 effects.pop()
             self.decided(member, effects, None, 0, host.lap() - began)
@@ -548,19 +551,19 @@ class Governing:
             self._next_step = now + STEP_US
         self.drain()
 
-    def drain(self, *, force: bool = False) -> None:
-        """Work off what rulings have ordered, and what that causes."""
+    def drain(self, *, force: bool = False, share: int | None = None) -> None:
+        """Work off what rulings have ordered, and what that causes: so much, or a `share` of it."""
         if self._draining and not force:
             return
         outer = self._draining
         if not outer:
-            self._caused = 0
+            self._may_cause = CAUSED_MAX if share is None else share
         self._draining = True
         try:
             while self._agenda:
                 member, effect = self._agenda.popleft()
-                self._caused += 1
-                if self._caused > CAUSED_MAX:
+                self._may_cause -= 1
+                if self._may_cause < 0:
                     self._agenda.clear()
                     self._host.note("law-ran-away", law=member.law.hash, home=member.home)
                     return
@@ -584,7 +587,7 @@ class Governing:
             if host.deciding.full((forward.to, law)):
                 self._except(origin, forward.sender, forward.message, forward.to, "mailboxFull")
                 return
-            self.rule(there, arrived(forward.sender, forward.message, forward.to))
+            self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
             return
         if "@" in forward.to and origin.home in host.holding.residents:
             if host.silent(origin.law):  # nobody elsewhere would believe this host's controllers
@@ -598,6 +601,37 @@ class Governing:
             host.group.tell(peer, Mailed(law, forward.sender, forward.message, forward.to))
             return
         self._except(origin, forward.sender, forward.message, forward.to, "unknownDestination")
+
+    def _arrive(self, there: Membership, event: Event, hops: int) -> None:
+        """A message arrives at a controller, or waits if this step has taken far too long."""
+        host = self._host
+        late = host.deciding.left < -host.deciding.step and host.deciding.slice
+        if late and "@" in there.home and not host.suspending.holds((there.home, there.law.hash)):
+            self._wait(there, event, hops, None)
+        else:
+            self.rule(there, event, hops)
+
+    def _wait(
+        self,
+        member: Membership,
+        event: Event,
+        hops: int,
+        then: Callable[[Ruling], None] | None,
+        about: Undecided | None = None,
+    ) -> None:
+        """Let an event wait, with a share of what may be caused by the one that it follows from."""
+        share = CAUSED_MAX
+        if self._draining:
+            left = len(self._agenda)
+            share = (self._may_cause - left) // (left + 1)
+            self._may_cause -= max(share, 0)
+        pending = Pending(event, hops, 0, then, durable=True, share=share)
+        if share <= 0:
+            self._host.note("law-ran-away", law=member.law.hash, home=member.home)
+        elif about is not None:
+            self._host.deciding.begin(member, about, pending)
+        else:
+            self._host.deciding.wait(member, pending)
 
     def _except(self, origin: Membership, sender: str, message: Term, to: str, why: str) -> None:
         operation = Compound("forward", (sender, message, to))
@@ -619,7 +653,7 @@ class Governing:
         if self._host.suspending.full(home) or self._host.deciding.full(home):
             self._host.posting.send(agent, origin, Rejected(law, message, agent, "mailboxFull"))
             return
-        self.rule(there, arrived(sender, message, agent), hops)
+        self._arrive(there, arrived(sender, message, agent), hops)
         self.drain()
 
     def undelivered(self, agent: str, body: Any, to: str, why: str) -> None:

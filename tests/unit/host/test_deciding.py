@@ -39,13 +39,13 @@ R13. adopted([count(N)]) :- count(N), do(+ ready).
 )
 ANN, BOB, CAT = "ann@a", "bob@a", "cat@b"
 JOB = Template.of(("job", ANY))
-DEAR = 200
+DEAR = 1_000
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nomospace.host.deciding.SLICE_UNITS", 60)
-    monkeypatch.setattr("nomospace.host.deciding.TICK_UNITS", 60)
+    monkeypatch.setattr("nomospace.host.deciding.STEP_UNITS", 300)
 
 
 @pytest.fixture
@@ -104,9 +104,10 @@ def test_a_dear_ruling_is_made_in_slices_and_others_are_served_between_them(net:
 
 def test_what_comes_meanwhile_waits_in_order_and_is_ruled_on_as_ever() -> None:
     stories = []
-    for slice in (60, 100_000):
+    for slice, step in ((60, 300), (100_000, 10**9)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nomospace.host.deciding.SLICE_UNITS", slice)
+            patch.setattr("nomospace.host.deciding.STEP_UNITS", step)
             net = community()
         ops = [
             tell(net, ANN, t.dear(DEAR)),
