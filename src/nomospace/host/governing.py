@@ -351,8 +351,7 @@ class Governing:
         home = (member.home, member.law.hash)
         effects = member.handle(event, now=host.now, most=self._allowed(home), slice=slice)
         self._fired(home, effects)
-        spent = member.spent
-        host.deciding.left -= spent if spent > RULING_UNITS else RULING_UNITS
+        host.deciding.left -= max(member.spent, RULING_UNITS)
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
             host.deciding.left -= slice
