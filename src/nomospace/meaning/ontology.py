@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CLASSES_MAX: Final = 100_000
 """The most classes an ontology may have."""
 LISTED_MAX: Final = 256
-"""Classes under one class that are listed for whoever asks which it accepts."""
+"""Names of classes under one class that are listed for whoever asks which it accepts."""
 CLOSED_NAMES_MAX: Final = 4_000_000
 """How many names closed tables of one sort may hold together; past it, the oldest goes."""
 
@@ -283,14 +283,18 @@ class Ontology:
         return _Below(self, canonical)
 
     def _is_wide(self, canonical: str) -> bool:
-        """Whether more than `LISTED_MAX` classes are under a class."""
-        seen, todo = {canonical: None}, [canonical]
+        """Whether the classes under a class have more than `LISTED_MAX` names."""
+        seen, todo, names = {canonical: None}, [canonical], 0
         while todo:
             children = self._children.get(todo.pop(), ())
-            if len(seen) + len(children) > LISTED_MAX:
+            if len(children) > LISTED_MAX:
                 return True
-            todo += [one for one in children if one not in seen]
-            seen.update(dict.fromkeys(children))
+            fresh = [one for one in children if one not in seen]
+            names += sum([len(self.classes[one].names) for one in fresh])
+            if names > LISTED_MAX:
+                return True
+            todo += fresh
+            seen.update(dict.fromkeys(fresh))
         return False
 
     def is_under(self, name: str, canonical: str) -> bool:

@@ -26,6 +26,7 @@ from nomospace.terms.budget import Budget, Slice
 from nomospace.terms.formals import ANY, a, between, same, where
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, FaultyPredicate, parse, priced
 from nomospace.terms.templates import WIDTH_MAX, Template, freeze_tuple
+from nomospace.terms.values import TYPE_FORMALS
 from nomospace.testing.costly import Case, Spent, case
 from nomospace.testing.generate.shapes import doubled
 
@@ -249,7 +250,8 @@ PATTERNS: Final = (*_PATTERNS, *[f"={word}" for word in VALUES])
 
 def pattern(word: str, size: int) -> Any:
     """What a word stands for in a template."""
-    return value(word[1:], 1, size) if word.startswith("=") else _PATTERNS[word](size)
+    made = value(word[1:], 1, size) if word.startswith("=") else _PATTERNS[word](size)
+    return TYPE_FORMALS.get(made, made) if isinstance(made, type) else made
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +336,7 @@ def _ask(laid: Laid) -> Spent:
     price = parts_of(term)
     began = time.thread_time_ns()
     try:
-        template = Template.of(term)
+        template = Template.of_terms(term)  # as frames bring them
     except NomospaceError:
         return Spent(price)
     longest = time.thread_time_ns() - began

@@ -30,6 +30,8 @@ FORMS: Final = ("chain", "star", "grid", "comb", "tree")
 HOME: Final = "ann@x"
 CLASS_UNITS: Final = 256
 """What it costs to find out what a class accepts that a template names."""
+TUPLE_UNITS: Final = 512
+"""What the first tuple costs that names a class: what is above that is looked through."""
 UNIT_CHARACTERS: Final = 16
 """Characters of a text that cost as much as a step."""
 
@@ -107,7 +109,7 @@ def _speak(told: Told) -> Spent:
         last = f"C{max(0, spoken.trunk + spoken.classes - 1 - at)}"
         space.put(Record((obj(last, f"x{at}"),), HOME, at + 1, HOME, HOME), now=1)
         longest = max(longest, time.thread_time_ns() - began)
-        price += 64
+        price += TUPLE_UNITS
     template = Template.of([a(f"C{at}") for at in range(max(1, spoken.asked))])
     spent = sliced(
         lambda slice: space.find(template, now=1, slice=slice),
