@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import ClassVar, Final, TypeAlias
 
@@ -36,7 +37,9 @@ from nomospace.trust.revocation import RevocationList, Revocations
 HELD_MAX: Final = 64
 """How many certificates one member may have accepted at a time, under one law."""
 
-TRIED_MAX: Final = 16
+KEYS_MAX: Final = 4_096
+"""How many keys that laws name are kept as they were read."""
+TRIED_MAX: Final = 8
 """How many keys of authorities are tried on one certificate: each takes 0.1 ms."""
 
 Authorities: TypeAlias = Mapping[str, str]
@@ -108,11 +111,8 @@ def as_event(
     claim = data if isinstance(data, Claim) else read_claim(data)
     left = TRIED_MAX
     for name, text in authorities.items():
-        try:
-            key = PublicKey.read(text)
-        except NotAPublicKey:
-            continue
-        if claim.signer and claim.signer != key.identifier:
+        key, identifier = _key_of(text)
+        if key is None or (claim.signer and claim.signer != identifier):
             continue
         left -= 1
         if left < 0:
@@ -124,6 +124,16 @@ def as_event(
             return name, found
     authority = f"an authority that the law names ({', '.join(authorities) or 'it names none'})"
     raise UntrustedIssuer(about=claim.about, issuer=claim.issuer, authority=authority)
+
+
+@lru_cache(maxsize=KEYS_MAX)
+def _key_of(text: str) -> tuple[PublicKey | None, bytes]:
+    """The key that a law's text names, and what certificates know it by; none for a placeholder."""
+    try:
+        key = PublicKey.read(text)
+    except NotAPublicKey:
+        return None, b""
+    return key, key.identifier
 
 
 def reason_of(error: BadCertificate) -> str:
