@@ -43,6 +43,11 @@ BUDGET: Final = _Budget()
 take longer than the budget allows."""
 
 
+LATE_MAX: Final = 500
+"""How long a tail may be that a list gets after it was written, for nothing. A helper that gives a
+list back makes it anew in each call where compiled; the interpreter leaves a variable in it."""
+
+
 def cost(units: Units, *tails: Term) -> None:
     """Charge for making lists out of these tails."""
     total = 0
@@ -55,8 +60,15 @@ def cost(units: Units, *tails: Term) -> None:
 
 
 def join(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
-    """`[items | tail]`."""
+    """`[items | tail]`, which is paid for."""
     if tail.__class__ is not tuple:
+        raise Retreat
+    return items + tail
+
+
+def join_late(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
+    """`[items | tail]`, where the tail was not known when the list was written."""
+    if tail.__class__ is not tuple or len(tail) > LATE_MAX:
         raise Retreat
     return items + tail
 
@@ -116,6 +128,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "finish": finish,
     "flatten": flatten,
     "join": join,
+    "join_late": join_late,
     "matching": matching,
     "push": push,
     "same": same,

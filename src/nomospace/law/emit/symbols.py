@@ -41,11 +41,15 @@ class Hole:
 
 @dataclass(slots=True, frozen=True)
 class Shape:
-    """A compound (`name` set) or a list (`name` None), with a hole somewhere inside."""
+    """A compound (`name` set) or a list (`name` None), with a hole somewhere inside.
+
+    `late` says that a list was written before its tail was known, so nobody has paid for making it.
+    """
 
     name: str | None
     args: tuple[Symbol, ...]
     tail: Symbol | None = None
+    late: bool = field(default=False, compare=False)
 
 
 Symbol: TypeAlias = "Ref | Hole | Shape"

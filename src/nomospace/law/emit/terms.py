@@ -82,7 +82,7 @@ class TermCode:
             return self.value(symbol, scope)
         args = tuple([self.whole(arg, scope) for arg in symbol.args])
         tail = None if symbol.tail is None else self.whole(symbol.tail, scope)
-        return Shape(symbol.name, args, tail)
+        return Shape(symbol.name, args, tail, symbol.late)
 
     @staticmethod
     def _open_parts(symbol: Symbol, scope: Scope) -> int:
@@ -112,15 +112,15 @@ class TermCode:
         if symbol.name is not None:
             return self._folded(Shape(symbol.name, args))
         tail = None if symbol.tail is None else self.settled(symbol.tail, scope, room)
-        return self._folded(self._list(args, tail))
+        return self._folded(self._list(args, tail, late=symbol.late))
 
     @staticmethod
-    def _list(items: tuple[Symbol, ...], tail: Symbol | None) -> Shape:
+    def _list(items: tuple[Symbol, ...], tail: Symbol | None, *, late: bool = False) -> Shape:
         if isinstance(tail, Shape):
             if tail.name is not None:
                 raise Uncompilable("a list with a tail that is no list")
-            return Shape(None, items + tail.args, tail.tail)
-        return Shape(None, items, tail)
+            return Shape(None, items + tail.args, tail.tail, late or tail.late)
+        return Shape(None, items, tail, late or isinstance(tail, Hole))
 
     def _folded(self, shape: Shape) -> Symbol:
         """A shape of constants is a constant."""
@@ -176,7 +176,8 @@ class TermCode:
         tail = scope.settle(symbol.tail)
         if isinstance(tail, Hole):
             raise Uncompilable("an open list is made")
-        return f"join(({parts}), {self.expr(tail, scope, holes)})"
+        function = "join_late" if symbol.late else "join"
+        return f"{function}(({parts}), {self.expr(tail, scope, holes)})"
 
     def value(self, symbol: Symbol, scope: Scope) -> Ref:
         """A ground symbol as a name; code is written when it has to be made."""
