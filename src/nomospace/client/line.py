@@ -37,6 +37,7 @@ from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
     BACK,
     BULK,
+    BYE_FRAME,
     FAILURE,
     FIRED,
     FOUND,
@@ -56,7 +57,6 @@ from nomospace.wire.talk import (
     Settle,
     Welcome,
     pack_ask,
-    pack_bye,
     pack_seen,
     read_error,
     read_found,
@@ -359,7 +359,7 @@ class Line:
         self._seen = self._acked = self._seen_at.pop(now, 0)
         talk, self._talk = self._talk, None
         if talk is not None:
-            talk.send(pack_bye())
+            talk.send(BYE_FRAME)
             talk.close()
         call = self._calls.pop(self._moving, None)
         self._moving = 0

@@ -19,6 +19,7 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawUnknown
 from nomospace.wire.talk import (
+    BYE_FRAME,
     TAKING,
     Adopt,
     Cancel,
@@ -38,7 +39,6 @@ from nomospace.wire.talk import (
     Stand,
     Tell,
     pack_ask,
-    pack_bye,
     pack_out,
     pack_seek,
     pack_seen,
@@ -267,7 +267,7 @@ class Session(Line):
         talk = self._talk
         if talk is not None:
             talk.send(pack_seen(self._seen))  # so that what it has read is not for the next one
-            talk.send(pack_bye())
+            talk.send(BYE_FRAME)
         dialling = self._dialling
         self._end(Closed(what=f"agent {self._agent}"), quiet=True)
         if dialling is not None:

@@ -48,6 +48,7 @@ from nomospace.wire.talk import (
     ALIVE_FRAME,
     ASK,
     BYE,
+    BYE_FRAME,
     CALL_BYTES_MAX,
     CALL_PARTS_MAX,
     QUESTION,
@@ -408,12 +409,14 @@ class ClientLink(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._open = False
         self._clients.remove(self)
-        self._queue.close()
+        last = self._queue.close()
         for task in list(self._questions):
             task.cancel()
         if self._session is None:
             self._clients.stand_no_more(self)
         else:
+            if last == BYE_FRAME:  # it has not had its turn
+                self._sessions.end(self._session)
             self._sessions.lost(self._session, self, now=micros(self.loop.time()))
             self._session = None
         if self._arrival is not None:

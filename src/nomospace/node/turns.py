@@ -317,11 +317,16 @@ class Queue:
         self._job = job
         self._ring()
 
-    def close(self) -> None:
-        """The client is gone, and what it asked for with it: it asks again when it is back."""
+    def close(self) -> bytes:
+        """The client is gone, and what it asked for with it: it asks again when it is back.
+
+        Gives the last frame that waits, which may say that it will not be back; empty for none.
+        """
+        last = self._frames[-1] if self._frames else b""
         self._frames.clear()
         self._job = None
         self._bytes = 0
+        return last
 
     def turn(self, until: float) -> bool:
         """Do as much as there is time for; whether there is more to do."""

@@ -326,12 +326,9 @@ def pack_told(seq: int, answer: bytes) -> bytes:
     return _limited(pack((TOLD, seq, answer)), "answer")
 
 
-def pack_bye() -> bytes:
-    """The client ends its session."""
-    return pack((BYE,))
-
-
 ALIVE_FRAME: Final = pack((ALIVE,))
+BYE_FRAME: Final = pack((BYE,))
+"""The client ends its session."""
 
 
 def _packed(frame: tuple[Any, ...], term: int) -> bytes:

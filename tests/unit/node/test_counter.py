@@ -14,6 +14,7 @@ from nomospace.host.calls import Open, OutMany, Request, Share
 from nomospace.node import counter
 from nomospace.node.clients import ClientLink
 from nomospace.node.counter import Counter
+from nomospace.node.turns import QUANTUM_FRAMES
 from nomospace.store import SqliteStore
 from nomospace.store.interface import StoreFull
 from nomospace.store.journal import Scribe, TupleRecord, decode_record
@@ -337,7 +338,7 @@ def test_what_was_taken_for_one_who_has_gone_is_there_again(tmp_path: Path) -> N
     async def work(host: ServedHost, line: Line) -> None:
         line.ask(OutMany("kept", (("job", 1), ("job", 2))))
         await on_disk(host)
-        line.say(line.seek("take", "job", 1, space="kept"), talk.pack_bye())
+        line.say(line.seek("take", "job", 1, space="kept"), talk.BYE_FRAME)
         await on_disk(host)
         await on_disk(host)  # the putting back is another step
         bob = Line(host, "bob")
@@ -346,6 +347,17 @@ def test_what_was_taken_for_one_who_has_gone_is_there_again(tmp_path: Path) -> N
         assert [frame[3] for frame in bob.pipe.frames if frame[0] == talk.FOUND] == [["job", 1]]
 
     served_from(tmp_path, work)
+
+
+def test_who_has_said_goodbye_is_gone_for_good_though_its_turn_had_not_come() -> None:
+    def work(host: ServedHost) -> None:
+        for last, left in ((talk.ALIVE_FRAME, 1), (talk.BYE_FRAME, 0)):
+            line = Line(host)
+            line.say(*[line.seek("read_nowait", "job", n) for n in range(QUANTUM_FRAMES)], last)
+            line.link.connection_lost(None)
+            assert len(host.clients.sessions.all) == left
+
+    run(work)
 
 
 def test_one_who_waits_gets_what_another_writes(tmp_path: Path) -> None:
