@@ -124,7 +124,7 @@ class Objects:
         objects = 0
         for field in fields:
             kind = field.__class__
-            if kind is str or kind is int:
+            if kind is str:
                 values.append(field)
             elif kind is Compound:
                 if not is_object(field):

@@ -32,6 +32,7 @@ from nomospace.space.slots import (
     size_of,
 )
 from nomospace.terms import Compound
+from nomospace.terms.features import PLAIN_INT
 from nomospace.terms.templates import Path, Template, features_of, is_eager, key_of
 
 SEGMENT: Final = 341
@@ -95,7 +96,7 @@ class Shelf:
         deep = False
         for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
             kind = key.__class__
-            if kind is not str and kind is not int:
+            if kind is not str and (kind is not int or not -PLAIN_INT < key < PLAIN_INT):
                 if kind is Compound or kind is tuple:
                     deep = True
                     continue
@@ -148,7 +149,7 @@ class Shelf:
         deep = False
         for slots, key in zip(self.columns, record.fields):  # noqa: B905 - the word costs 0.3 µs
             kind = key.__class__
-            if kind is not str and kind is not int:
+            if kind is not str and (kind is not int or not -PLAIN_INT < key < PLAIN_INT):
                 if kind is Compound or kind is tuple:
                     deep = True
                     continue

@@ -45,6 +45,10 @@ _EXTRACTORS_MAX: Final = 4_096
 _COMPARED_MAX: Final = 200
 """What it may cost to see that two fields are equal, in units; past it they may be."""
 
+PLAIN_INT: Final = 2**61 - 1
+"""Integers below it, and above it negated, are keys as they are. What larger ones hash to can be
+foreseen: as many as one likes could be made to meet at one place of an index."""
+
 _TRUE: Final = (bool, True)
 _FALSE: Final = (bool, False)
 
@@ -52,7 +56,8 @@ _FALSE: Final = (bool, False)
 def key_of(value: Term) -> Key:
     """The key of a value: itself where it is atomic and Python tells it from others, else wrapped.
 
-    A compound, such as an id may be, goes by its bytes: what it hashes to can be foreseen.
+    A compound, such as an id may be, and a large integer go by their bytes: what they hash to can
+    be foreseen.
 
     >>> len({key_of(1), key_of(1.0), key_of(True)})
     3
@@ -62,6 +67,8 @@ def key_of(value: Term) -> Key:
         return _TRUE if value else _FALSE
     if kind is Compound or kind is tuple:
         return kind, encode(value)
+    if kind is int and not -PLAIN_INT < value < PLAIN_INT:
+        return int, hex(value)
     return (float, value) if kind is float else value
 
 
@@ -78,7 +85,7 @@ def features_of(fields: Fields) -> list[tuple[Path, Key]]:
     found: list[tuple[Path, Key]] = []
     for pos, value in enumerate(fields):
         kind = value.__class__
-        if kind is str or kind is int:
+        if kind is str:
             found.append(((pos,), value))
         elif kind is Compound or kind is tuple:
             if kind is Compound and value.name == OBJECT and is_object(value):
@@ -127,9 +134,7 @@ def feature(path: Path) -> Callable[[Fields], Key]:
             if pos >= len(fields):
                 return MISSING
             value = fields[pos]
-            if value.__class__ is str or value.__class__ is int:
-                return value
-            return _atomic_key(value)
+            return value if value.__class__ is str else _atomic_key(value)
 
         return plain
     if not steps:
@@ -175,7 +180,7 @@ def _equality(left: int, right: int) -> Callable[[Fields], Key]:
 
 def _atomic_key(value: Term) -> Key:
     kind = value.__class__
-    if kind is str or kind is int:
+    if kind is str or (kind is int and -PLAIN_INT < value < PLAIN_INT):
         return value
     return MISSING if kind is Compound or kind is tuple else key_of(value)
 

@@ -30,7 +30,16 @@ import msgspec
 from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
-from nomospace.terms.features import Fields, Key, Path, feature, features_of, is_eager, key_of
+from nomospace.terms.features import (
+    PLAIN_INT,
+    Fields,
+    Key,
+    Path,
+    feature,
+    features_of,
+    is_eager,
+    key_of,
+)
 from nomospace.terms.fit import Test, compile_fit
 from nomospace.terms.formals import (
     ANY,
@@ -313,7 +322,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
                         equal.append((pos, pattern))
                         features.append((_AT[pos], pattern))
                     elif kind is int:
-                        if pattern.bit_length() > INT_BITS_MAX:
+                        if not -PLAIN_INT < pattern < PLAIN_INT:
                             break
                         equal.append((pos, pattern))
                         features.append((_AT[pos], pattern))

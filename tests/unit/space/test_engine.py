@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ from nomospace.space import (
 )
 from nomospace.space import engine as module
 from nomospace.terms import Compound, key_of, obj
+from nomospace.terms.features import features_of
 from nomospace.terms.templates import ANY, Template
 
 JOB = Template.of(("job", ANY))
@@ -65,6 +67,25 @@ def test_an_id_names_one_tuple(space: Space) -> None:
         space.put_many([job(2), twin], now=0)
     assert len(space) == 1
     assert space.find(Template.of((ANY,))) is None
+
+
+@pytest.mark.parametrize("wrap", [lambda n: n, lambda n: Compound("at", (n,))])
+def test_large_integers_are_found_and_do_not_meet_at_one_place(
+    space: Space, wrap: Callable[[int], Any]
+) -> None:
+    """What an integer of more than 61 bits hashes to can be chosen by who writes it."""
+    numbers = [sign * (2**61 - 1) * n for n in range(1, 50) for sign in (1, -1)]
+    assert len(set(map(hash, numbers))) == 1
+    keys = {key for n in numbers for _, key in features_of((wrap(n),)) if key != ("at", 1)}
+    assert len(set(map(hash, keys))) > 90
+    near = [2**61 - 2, 2**61 - 1, 2**61, -(2**61) + 2, -(2**61) + 1, 5]
+    space.put_many([job(wrap(n)) for n in {*numbers, *near}], now=0)
+    for n in {*numbers, *near}:
+        found = space.find(Template.of(("job", wrap(n))))
+        assert found is not None
+        assert found.fields == ("job", wrap(n))
+        space.remove(found)
+    assert len(space) == 0
 
 
 def test_several_tuples_come_all_or_none(space: Space) -> None:
