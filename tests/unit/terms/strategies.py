@@ -14,7 +14,7 @@ NAMES = st.one_of(
     st.sampled_from([*WORDS, "", " ", "a b", "\n", "\t\r\0", "\u2028", "\x7f\x85\xa0"]),
     st.text(max_size=6).filter(lambda s: not any("\ud800" <= c <= "\udfff" for c in s)),
 )
-FUNCTORS = NAMES.filter(lambda name: name != "[|]")
+FUNCTORS = NAMES.filter(lambda name: name not in ("[|]", "formal"))
 LARGEST = 2**INT_BITS_MAX - 1
 INTEGERS = st.one_of(
     st.integers(-3, 3),
