@@ -15,8 +15,8 @@ from nomospace.host.effects import Effect
 from nomospace.node import Host
 from nomospace.node.clients import ClientLink, Clients
 from nomospace.node.principals import Door, OpenDoor, Standings
-from nomospace.node.session import Gate, Outgoing
 from nomospace.node.turns import Turns
+from nomospace.sessions.host_session import Gate, Outgoing
 from nomospace.wire.calls import LawShelf
 
 

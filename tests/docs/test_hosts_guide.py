@@ -12,12 +12,13 @@ from nomospace.client import dialling, line
 from nomospace.errors import NomospaceError
 from nomospace.extras import EXTRAS
 from nomospace.host.shares import Shares
-from nomospace.node import book, clients, config, framed, journaling, keeper, sessions
+from nomospace.node import book, clients, config, framed, journaling, keeper
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
 from nomospace.node.listen import Limits
 from nomospace.node.metrics import KNOWN
 from nomospace.protocols import pace
+from nomospace.sessions import host_sessions
 from nomospace.wire.admin import TAIL_MAX
 from nomospace.wire.frames import PARCEL_BYTES_MAX
 from nomospace.wire.framing import FRAME_BYTES_MAX, STRANGER_BYTES_MAX
@@ -41,8 +42,8 @@ LIMITS = {
     "seconds for a stranger to say it": int(Limits().stranger_s),
     "seconds for it while others wait": int(Limits().hurry_s),
     "clients of a host": clients.CLIENTS_MAX,
-    "sessions of a host": sessions.SESSIONS_MAX,
-    "seconds that a session waits for its client": sessions.GRACE_US // 1_000_000,
+    "sessions of a host": host_sessions.SESSIONS_MAX,
+    "seconds that a session waits for its client": host_sessions.GRACE_US // 1_000_000,
     "calls of one client under way": WINDOW,
     "firings and letters that wait for a client": Shares().agent_letters,
     "a frame, in bytes": FRAME_BYTES_MAX,

@@ -10,8 +10,8 @@ from nomospace.client.line import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
-from nomospace.node.counter import OUTBOX_BYTES_MAX
-from nomospace.node.sessions import GRACE_US, SESSIONS_MAX
+from nomospace.sessions.counter import OUTBOX_BYTES_MAX
+from nomospace.sessions.host_sessions import GRACE_US, SESSIONS_MAX
 from nomospace.wire.calls import HUGE_MAX
 from nomospace.wire.talk import (
     BATCH_PARTS_MAX,
@@ -43,10 +43,10 @@ RAISING = (
     "client.watching",
     "node.clients",
     "node.entrance",
-    "node.outputs",
     "node.principals",
-    "node.session",
-    "node.sessions",
+    "sessions.host_session",
+    "sessions.host_sessions",
+    "sessions.pushing",
 )
 ELSEWHERE = ("client.closed", "client.not-yet-known", "client.timed-out")
 """Errors that all agents meet: the guide has them."""

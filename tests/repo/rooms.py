@@ -27,6 +27,7 @@ PURE_ROOMS = (
     "protocols",
     "host",
     "services",
+    "sessions",
 )
 IMPURE_MODULES = frozenset(
     {"asyncio", "logging", "os", "random", "socket", "subprocess", "threading", "time"}

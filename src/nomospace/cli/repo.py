@@ -31,6 +31,7 @@ QUICK: Final = (
     "protocols",
     "host",
     "services",
+    "sessions",
     "wire",
 )
 """The rooms whose tests start no other process: what most changes break first, they notice."""

@@ -2,7 +2,7 @@
 
 A call is numbered, sent, and kept until its answer is there. When the connection breaks, a new one
 is made and the calls without an answer are sent again: the host knows those that it has seen
-(`nomospace.node.sessions`), so none is lost and none done twice. What waits goes on waiting
+(`nomospace.sessions`), so none is lost and none done twice. What waits goes on waiting
 meanwhile. Only after `reconnect_s` without a host it ends, with `HostLost`.
 
 Pushes of the host carry growing numbers; the last one seen goes along with the next call, or alone

@@ -27,11 +27,8 @@ from typing import Any, ClassVar, Final, cast
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.counter import SOME
 from nomospace.node.entrance import Arrival, Entrance, TooManyClients
 from nomospace.node.principals import NotAnOperator, NotLetIn, Principal, Standing, Standings
-from nomospace.node.session import Session
-from nomospace.node.sessions import Sessions
 from nomospace.node.turns import (
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
@@ -41,6 +38,9 @@ from nomospace.node.turns import (
     Rate,
     Turns,
 )
+from nomospace.sessions.counter import SOME
+from nomospace.sessions.host_session import HostSession
+from nomospace.sessions.host_sessions import HostSessions
 from nomospace.wire.admin import Question, pack_answer
 from nomospace.wire.calls import Laws, Unready
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer, join
@@ -126,7 +126,7 @@ class Clients:
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: HostSessions,
         *,
         host: str,
         life: int,
@@ -164,7 +164,7 @@ class Clients:
         self._max = clients_max
         self._links: dict[ClientLink, None] = {}
         self._standings = standings
-        self._standing: dict[Session | ClientLink, Standing] = {}
+        self._standing: dict[HostSession | ClientLink, Standing] = {}
         """How sessions stand, connected or not, and connections without one."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._stopped = False
@@ -220,14 +220,14 @@ class Clients:
         """A connection is gone."""
         self._links.pop(link, None)
 
-    def stand(self, link: ClientLink, session: Session | None, principal: Principal) -> None:
+    def stand(self, link: ClientLink, session: HostSession | None, principal: Principal) -> None:
         """From now on a session, or a connection without one, stands by this principal."""
         whose = link if session is None else session
         self.stand_no_more(whose)
         told = partial(link.judged, session)
         self._standing[whose] = self._standings.watch(principal, told)
 
-    def stand_no_more(self, whose: Session | ClientLink) -> None:
+    def stand_no_more(self, whose: HostSession | ClientLink) -> None:
         """A session is over, or a connection without one."""
         standing = self._standing.pop(whose, None)
         if standing is not None:
@@ -247,7 +247,7 @@ class Clients:
             linked = {link.account for link in self._links}
             for name in [name for name, one in self._accounts.items() if one not in linked]:
                 del self._accounts[name]
-        over = [one for one in self._standing if isinstance(one, Session) and one.ended]
+        over = [one for one in self._standing if isinstance(one, HostSession) and one.ended]
         for session in over:
             self.stand_no_more(session)
         self._sweeper = None
@@ -306,10 +306,10 @@ class ClientLink(asyncio.Protocol):
         shown = None if arrival is None else arrival.certificate
         self._entrance = Entrance(clients.door, clients.host, shown)
         self._principal: Principal | None = None
-        self._session: Session | None = None
+        self._session: HostSession | None = None
         self._questions: dict[asyncio.Task[None], None] = {}
 
-    # -- what sessions do with it (`sessions.Link`) -------------------------------------------
+    # -- what sessions do with it (`host_session.SessionLink`) ----------------------------------
 
     def send(self, body: bytes) -> bool:
         """Send a frame, with others of this turn; false when the connection is clogged."""
@@ -363,7 +363,7 @@ class ClientLink(asyncio.Protocol):
         ip = "" if self._arrival is None else self._arrival.ip
         self._clients.note(what, {"ip": ip, "agent": agent, **facts})
 
-    def judged(self, session: Session | None, now: Principal | NotLetIn) -> None:
+    def judged(self, session: HostSession | None, now: Principal | NotLetIn) -> None:
         """Its principal was judged again: it is another now, or none, and then this is the end.
 
         The session may have no connection any more: it ends all the same.
@@ -566,7 +566,7 @@ class ClientLink(asyncio.Protocol):
 
     # -- frames --------------------------------------------------------------------------------
 
-    def _heard(self, session: Session, data: bytes) -> None:
+    def _heard(self, session: HostSession, data: bytes) -> None:
         if len(data) > CALL_PARTS_MAX and not self._bears(session, data):
             return
         frame = unpack_frame(data)
@@ -583,7 +583,7 @@ class ClientLink(asyncio.Protocol):
         else:
             self._asks(frame)
 
-    def _bears(self, session: Session, data: bytes) -> bool:
+    def _bears(self, session: HostSession, data: bytes) -> bool:
         """Whether a large frame can be read at once; a batch is read in slices instead."""
         try:
             check_call(data)
@@ -595,7 +595,7 @@ class ClientLink(asyncio.Protocol):
         self._queue.go_through(self._batch(session, unpack_frame(data)))
         return False
 
-    def _batch(self, session: Session, frame: Frame) -> Iterator[None]:
+    def _batch(self, session: HostSession, frame: Frame) -> Iterator[None]:
         try:
             for call in read_batch(frame, self._clients.laws):
                 yield
@@ -606,7 +606,7 @@ class ClientLink(asyncio.Protocol):
         except PeerError as error:
             self.refuse("bad-frame", str(error))
 
-    def _ask(self, session: Session, seq: int, seen: int, request: Request) -> None:
+    def _ask(self, session: HostSession, seq: int, seen: int, request: Request) -> None:
         outbox = session.outbox
         if outbox and outbox[0][0] <= seen:
             self._sessions.seen(session, seen)

@@ -45,13 +45,13 @@ from nomospace.node.clock import Clock, Mark
 from nomospace.node.desk import Desk
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import Links
-from nomospace.node.session import Outgoing, Served
-from nomospace.node.sessions import Sessions
 from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import Account, Turns
 from nomospace.node.working import TooManyJobs, Work
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
+from nomospace.sessions.host_session import Outgoing, Served
+from nomospace.sessions.host_sessions import HostSessions
 from nomospace.space import Record
 from nomospace.store.interface import Kept, Step, Store
 from nomospace.terms import Source
@@ -104,7 +104,7 @@ class Driver(ABC):
         """Effects that may be seen once a step is on disk, with the number of that step."""
         self._aside: list[bytes] = []
         """Records of steps that nobody waits for."""
-        self._sessions: Sessions | None = None
+        self._sessions: HostSessions | None = None
         self._clock: Clock | None = None
         self._loop: asyncio.AbstractEventLoop
         self._time: Callable[[], float]

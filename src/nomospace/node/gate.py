@@ -1,4 +1,4 @@
-"""What sessions of clients ask of their host's driver (`session.Gate`), as a host has it."""
+"""What sessions of clients ask of their host's driver (`sessions.host_session.Gate`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nomospace.client import Report
 from nomospace.host.calls import Event
 from nomospace.host.hand import Hand
-from nomospace.node.session import Outgoing, Served
+from nomospace.sessions.host_session import Outgoing, Served
 from nomospace.store.interface import Kept, Step
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class HostGate:
-    """What sessions of clients ask of their host's driver (see `sessions.Gate`)."""
+    """What sessions of clients ask of their host's driver (see `sessions.host_session.Gate`)."""
 
     __slots__ = ("_host",)
 

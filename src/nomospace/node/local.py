@@ -32,11 +32,11 @@ from nomospace.node.grouped import Grouped, NotInTime
 from nomospace.node.keeper import Keeper
 from nomospace.node.links import Links
 from nomospace.node.programs import Stage
-from nomospace.node.sessions import Sessions
 from nomospace.protocols.births import era_of
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
+from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import Kept, Store
 from nomospace.trust.seals import NotAuthentic
 from nomospace.wire.talk import CLIENT_PROGRAM
@@ -230,7 +230,7 @@ class Host(Grouped):
         )
         if self._store is not None:
             self._load(0)
-        self._sessions = Sessions(
+        self._sessions = HostSessions(
             HostGate(self), life=life, first=secrets.randbits(30) << 32, shares=self.shares
         )
         self._sessions.restore(outbox, now=round(self._time() * 1e6))
@@ -402,7 +402,7 @@ class Host(Grouped):
     # -- for those who serve clients ---------------------------------------------------------
 
     @property
-    def served(self) -> Sessions:
+    def served(self) -> HostSessions:
         """The sessions of clients in other processes."""
         self._running()
         assert self._sessions is not None

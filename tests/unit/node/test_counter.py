@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 
 from nomospace.host.calls import Open, OutMany, Request, Share
-from nomospace.node import counter
 from nomospace.node.clients import ClientLink
-from nomospace.node.counter import Counter
 from nomospace.node.turns import QUANTUM_FRAMES
+from nomospace.sessions import counter
+from nomospace.sessions.counter import Counter
 from nomospace.store import SqliteStore
 from nomospace.store.interface import StoreFull
 from nomospace.store.journal import Scribe, TupleRecord, decode_record

@@ -1,6 +1,6 @@
 """One session: what a host remembers of a client, and what it asks of others for it.
 
-The rules of sessions stand at the head of `sessions`, which has all of them.
+The rules of sessions stand at the head of `host_sessions`, which has all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nomospace.store.interface import Kept
 from nomospace.terms import Term
 
 
-class Link(Protocol):
+class SessionLink(Protocol):
     """A connection to a client, as a session sees it."""
 
     def send(self, body: bytes) -> bool:
@@ -79,7 +79,7 @@ class Gate(Protocol):
         """Where clients find another host; empty when that is not known."""
 
 
-class Opened(msgspec.Struct, frozen=True, array_like=True):
+class SessionKept(msgspec.Struct, frozen=True, array_like=True):
     """A session, as it is kept. `away`: the laws of its agent know that its program has gone."""
 
     agent: str
@@ -93,7 +93,7 @@ Push = tuple[int, bytes, int, Taken | None]
 """A push: its number, its bytes, the call that it answers, and what that took."""
 
 
-class Session:
+class HostSession:
     """One client of one agent."""
 
     __slots__ = (
@@ -123,7 +123,7 @@ class Session:
         self.key = key
         self.agent = agent
         self.alongside = alongside
-        self.link: Link | None = None
+        self.link: SessionLink | None = None
         self.absent_since: int | None = None
         """Since when nobody is connected."""
         self.high = 0
@@ -170,7 +170,7 @@ class Outgoing:
     __slots__ = ("kept", "pushes", "replaced")
 
     def __init__(self) -> None:
-        self.pushes: list[tuple[Session, Push]] = []
+        self.pushes: list[tuple[HostSession, Push]] = []
         self.replaced: tuple[str, int] | None = None
         """What the disk may forget once this is out: a key, and a number."""
         self.kept = False
@@ -182,7 +182,7 @@ class Served:
 
     __slots__ = ("changes", "kept", "now", "outs", "pushes", "session", "space", "told")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HostSession) -> None:
         self.session = session
         self.space = ""
         self.now = 0

@@ -5,8 +5,8 @@ in a shared space without a law. That changes the space and perhaps the disk, an
 hear of it (`host.hand`). So what a connection brings in one read is looked through from its head:
 as long as it is of this kind, it is done and its answer packed, and no request, effect or number of
 the core is made for it. The first frame that is anything else ends that, and so does one that finds
-nothing, is not sound, or was asked before: it goes the long way (`Sessions.ask`), which says what
-is wrong with it.
+nothing, is not sound, or was asked before: it goes the long way (`HostSessions.ask`), which says
+what is wrong with it.
 
 Answers go out a few at a time. While the client reads those and asks again, the next are made: a
 client with many calls under way and its host work side by side, and not in turns. What a few calls
@@ -21,8 +21,8 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAYS
 from nomospace.host.effects import TAKEN, WRITTEN
 from nomospace.host.hand import Hand
-from nomospace.node.outputs import Outputs
-from nomospace.node.session import Served, Session, Taken
+from nomospace.sessions.host_session import HostSession, Served, Taken
+from nomospace.sessions.pushing import Pushing
 from nomospace.space import Slice, Unfinished
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
@@ -65,10 +65,10 @@ _TAKES: Final = {number: how in TAKING for number, how in enumerate(WAYS) if how
 """The ways to read or take one tuple, and whether they take it."""
 
 
-class Counter(Outputs):
+class Counter(Pushing):
     """The part of a host's sessions that serves plain calls at once."""
 
-    def serve(self, session: Session, frames: list[bytes], at: int) -> int:
+    def serve(self, session: HostSession, frames: list[bytes], at: int) -> int:
         """Serve what can be at once of the frames from a place on; the place where that ended."""
         while at < len(frames) and frames[at][:2] in _HEADS and self._has_room(session):
             served = self._serve_some(session, frames[at : at + SOME])
@@ -77,7 +77,7 @@ class Counter(Outputs):
             at += served
         return at
 
-    def _has_room(self, session: Session) -> bool:
+    def _has_room(self, session: HostSession) -> bool:
         """Whether some more calls may be begun, and their answers sent."""
         link = session.link
         return (
@@ -90,7 +90,7 @@ class Counter(Outputs):
             and len(session.calls) + session.answers <= CALLS_MAX - SOME
         )
 
-    def _serve_some(self, session: Session, frames: list[bytes]) -> int:
+    def _serve_some(self, session: HostSession, frames: list[bytes]) -> int:
         served = Served(session)
         pushes, changes, kept = served.pushes, served.changes, served.kept
         outbox, number, high = session.outbox, session.number, session.high

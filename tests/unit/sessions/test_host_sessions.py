@@ -27,11 +27,11 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail, Note
 from nomospace.host.hand import Hand
 from nomospace.host.problems import AgentLeft, Busy, MoveRefused
-from nomospace.node import outputs as outputs_module
-from nomospace.node import sessions as sessions_module
 from nomospace.node.local import AgentAway
-from nomospace.node.session import Outgoing, Served, Session
-from nomospace.node.sessions import Sessions, TooManySessions, WindowBroken
+from nomospace.sessions import host_sessions as sessions_module
+from nomospace.sessions import pushing as outputs_module
+from nomospace.sessions.host_session import HostSession, Outgoing, Served
+from nomospace.sessions.host_sessions import HostSessions, TooManySessions, WindowBroken
 from nomospace.store.interface import Kept
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
@@ -141,10 +141,10 @@ class Desk:
 
     def __init__(self, life: int = 1, **options: Any) -> None:
         self.gate = Gate()
-        self.sessions = Sessions(self.gate, life=life, first=100, **options)
+        self.sessions = HostSessions(self.gate, life=life, first=100, **options)
         self.gate.release = self.sessions.release
 
-    def open(self, key: str = "k", *, seen: int = 0, **options: Any) -> tuple[Session, Wire]:
+    def open(self, key: str = "k", *, seen: int = 0, **options: Any) -> tuple[HostSession, Wire]:
         wire = Wire()
         options.setdefault("alongside", False)
         session, _ = self.sessions.open(key, ANN, wire, seen=seen, now=0, **options)

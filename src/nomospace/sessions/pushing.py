@@ -2,8 +2,8 @@
 
 The driver calls `outputs` with the effects of each step of the core before it commits them, and
 `release` when it comes to the `Outgoing` that this left among them. The rules of sessions stand at
-the head of `sessions`. What was taken for a client that will never know goes back: a leased tuple
-by giving up the lease, another by writing it again.
+the head of `host_sessions`. What was taken for a client that will never know goes back: a leased
+tuple by giving up the lease, another by writing it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nomospace.host.calls import (
 from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import USUAL_SHARES
-from nomospace.node.session import Gate, Outgoing, Push, Session, Taken
+from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push, Taken
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -46,19 +46,19 @@ LETTERS: Final = " letters"
 """What the key of a letterbox ends with; names of sessions are longer."""
 
 
-class Outputs:
+class Pushing:
     """The part of a host's sessions that its driver brings things to."""
 
     def __init__(self, gate: Gate, *, first: int, base: int) -> None:
         self._gate = gate
         self._top = base
         """Above the numbers of all sessions that have ended: a new one may have the key of one."""
-        self._boxes: dict[str, Session] = {}
+        self._boxes: dict[str, HostSession] = {}
         """Letters for agents that nobody speaks for just now, as sessions that nobody can name."""
         self._op = first
-        self._ops: dict[int, tuple[Session, int, Asked]] = {}
-        self._of: dict[str, dict[str, Session]] = {}
-        self._reacting: dict[tuple[str, str], Session] = {}
+        self._ops: dict[int, tuple[HostSession, int, Asked]] = {}
+        self._of: dict[str, dict[str, HostSession]] = {}
+        self._reacting: dict[tuple[str, str], HostSession] = {}
         self.letters_max = USUAL_SHARES.agent_letters
         self.letter_bytes_max = USUAL_SHARES.agent_letter_bytes
         """How many firings and letters may wait in an outbox: of more, the newest are dropped."""
@@ -138,7 +138,9 @@ class Outputs:
         if out.replaced is not None:
             self._gate.trim(*out.replaced)
 
-    def _answered(self, out: Outgoing, asked: tuple[Session, int, Asked], answer: Answer) -> None:
+    def _answered(
+        self, out: Outgoing, asked: tuple[HostSession, int, Asked], answer: Answer
+    ) -> None:
         session, seq, request = asked
         error = answer.error
         taken: Taken | None = None
@@ -169,7 +171,7 @@ class Outputs:
 
     def _afterwards(
         self,
-        session: Session,
+        session: HostSession,
         request: Asked,
         taken: Taken | None,
         answer: Answer,
@@ -218,7 +220,7 @@ class Outputs:
                 self._push(out, session, pack_back, effect.error)
         return False
 
-    def _fired(self, out: Outgoing, session: Session, fire: Fire) -> None:
+    def _fired(self, out: Outgoing, session: HostSession, fire: Fire) -> None:
         if self._full(session):
             # Nobody knows how many firings it would miss, so it must not seem to be at work.
             self._inside(session, Adjust(fire.reaction, "remove"))
@@ -232,7 +234,7 @@ class Outputs:
             del session.reactions[fire.reaction]
         self._push(out, session, pack_fired, fire.reaction, fire.tuple)
 
-    def _full(self, session: Session) -> bool:
+    def _full(self, session: HostSession) -> bool:
         waiting = len(session.outbox) - session.answers
         if waiting < self.letters_max and session.weight < self.letter_bytes_max:
             return False
@@ -240,21 +242,21 @@ class Outputs:
         return True
 
     def _push(
-        self, out: Outgoing, session: Session, pack: Callable[..., bytes], *what: Any
+        self, out: Outgoing, session: HostSession, pack: Callable[..., bytes], *what: Any
     ) -> None:
         session.number = number = session.number + 1
         out.pushes.append((session, (number, pack(number, *what), 0, None)))
 
     # -- letters that wait for a program ---------------------------------------------------------
 
-    def _box(self, agent: str) -> Session:
+    def _box(self, agent: str) -> HostSession:
         """Where letters wait for whoever speaks for an agent next."""
         box = self._boxes.get(agent)
         if box is None:
-            box = self._boxes[agent] = Session(agent + LETTERS, agent, self._top)
+            box = self._boxes[agent] = HostSession(agent + LETTERS, agent, self._top)
         return box
 
-    def _pass_on(self, session: Session) -> None:
+    def _pass_on(self, session: HostSession) -> None:
         """Let letters that a client has not said to have go to the next one of its agent.
 
         They get their numbers there now, also those that wait for the disk, so that none that comes
@@ -281,7 +283,7 @@ class Outputs:
             out.replaced = (session.key, session.number)
             self._gate.bring(out, kept)
 
-    def _put_out_all(self, session: Session, pushes: list[Push]) -> None:
+    def _put_out_all(self, session: HostSession, pushes: list[Push]) -> None:
         """As `_put_out`, of answers that go out together."""
         link = session.link
         if link is None or session.clogged or not link.ready:
@@ -300,7 +302,7 @@ class Outputs:
         link.send_now(bodies)
         session.sent = session.shown = pushes[-1][0]
 
-    def _put_out(self, session: Session, push: Push) -> None:
+    def _put_out(self, session: HostSession, push: Push) -> None:
         """A push waits until it is seen, and is sent if there is a connection."""
         number, body, seq, _ = push
         session.outbox.append(push)
@@ -314,7 +316,7 @@ class Outputs:
             else:
                 session.clogged = True
 
-    def _forget(self, session: Session, number: int) -> None:
+    def _forget(self, session: HostSession, number: int) -> None:
         """The client has everything up to a number: it needs not be kept any longer."""
         if number > session.number:
             return  # a number of another host, in a call that is asked again here
@@ -330,7 +332,7 @@ class Outputs:
             if number >= session.kept:
                 session.kept = 0
 
-    def _leave(self, session: Session, to: str) -> None:
+    def _leave(self, session: HostSession, to: str) -> None:
         """The agent has left: what was under way here is asked for again where it is now."""
         session.moved_to = to
         for op in session.calls.values():
@@ -343,9 +345,9 @@ class Outputs:
 
     # -- calls of the session itself -----------------------------------------------------------
 
-    def _inside(self, session: Session, request: Asked) -> None:
+    def _inside(self, session: HostSession, request: Asked) -> None:
         """Make a call in the name of a session, whose answer no client gets."""
-        nobody = Session("", session.agent, 0)
+        nobody = HostSession("", session.agent, 0)
         nobody.ended = True
         self._op = op = self._op + 1
         self._ops[op] = (nobody, 0, request)
@@ -356,7 +358,7 @@ class Outputs:
             facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
             self._gate.note("not-carried-out", facts)
 
-    def _undo(self, session: Session, taken: Taken) -> None:
+    def _undo(self, session: HostSession, taken: Taken) -> None:
         """Give back what was taken for a client that will never know."""
         space, lease, rows = taken
         if lease is not None:

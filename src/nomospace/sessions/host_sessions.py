@@ -22,9 +22,9 @@ they wait in a letterbox, as do those that come while nobody speaks for the agen
 from host to host say. (So a letter may come again to a program that is started again, if the one
 before died with it in its hands. It is never lost.)
 
-This file knows no sockets: `Link` is how it writes to whoever is connected, and `Gate` is what it
-asks of the host's driver. What the driver brings in return is in `outputs`, and `counter` serves
-plain reads and takes without it.
+This file knows no sockets: `SessionLink` is how it writes to whoever is connected, and `Gate` is
+what it asks of the host's driver. What the driver brings in return is in `pushing`, and `counter`
+serves plain reads and takes without it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from nomospace.host.calls import (
     Seek,
 )
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
-from nomospace.node.session import Gate, Link, Opened, Push, Session
+from nomospace.sessions.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
+from nomospace.sessions.host_session import Gate, HostSession, Push, SessionKept, SessionLink
 from nomospace.store.interface import Kept
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
@@ -112,7 +112,7 @@ class NotForClients(CallerError):
         return f"{self.what} is for programs that run inside a host; launch one there"
 
 
-class Sessions(Counter):
+class HostSessions(Counter):
     """The sessions of one host. `first` is where the numbers of its calls begin."""
 
     def __init__(
@@ -131,8 +131,8 @@ class Sessions(Counter):
         self.letter_bytes_max = shares.agent_letter_bytes
         self._grace_us = grace_us
         self._max = sessions_max
-        self._all: dict[str, Session] = {}
-        self._absent: dict[str, Session] = {}
+        self._all: dict[str, HostSession] = {}
+        self._absent: dict[str, HostSession] = {}
         """Sessions without a connection, those that have been so longest first."""
         self._away: dict[str, None] = {}
         """Agents whose laws know that their programs have gone away."""
@@ -142,7 +142,7 @@ class Sessions(Counter):
         self._stopped = False
 
     @property
-    def all(self) -> Collection[Session]:
+    def all(self) -> Collection[HostSession]:
         """Every session, connected or not, as they are now."""
         return self._all.values()
 
@@ -160,19 +160,19 @@ class Sessions(Counter):
     def restore(self, outbox: Iterable[Kept], *, now: int) -> None:
         """Take up the sessions of an earlier life; their clients have yet to come back."""
         pushes: dict[str, list[tuple[Kept, int]]] = {}
-        opened: dict[str, Opened] = {}
+        opened: dict[str, SessionKept] = {}
         for one in outbox:
             try:
                 if not one.body:  # a letter that went elsewhere
                     pushes.setdefault(one.agent, []).append((one, 0))
                 elif one.number == _OPENED:
-                    opened[one.agent] = msgspec.msgpack.decode(one.body, type=Opened)
+                    opened[one.agent] = msgspec.msgpack.decode(one.body, type=SessionKept)
                 else:
                     pushes.setdefault(one.agent, []).append((one, answered_call(one.body)))
             except (msgspec.MsgspecError, BadFrame) as error:
                 self._gate.note("push-unreadable", {"session": one.agent, "why": str(error)})
         for key, who in opened.items():
-            session = self._add(Session(key, who.agent, self._base, alongside=who.alongside))
+            session = self._add(HostSession(key, who.agent, self._base, alongside=who.alongside))
             for one, seq in sorted(pushes.pop(key, ()), key=lambda pair: pair[0].number):
                 if not one.body:
                     continue
@@ -195,14 +195,16 @@ class Sessions(Counter):
             self._expected.pop(agent, None)
         for key, left in pushes.items():  # letterboxes, and sessions that had ended
             left.sort(key=lambda pair: pair[0].number)
-            old = Session(key, key.partition(" ")[0], left[-1][0].number if left else self._base)
+            old = HostSession(
+                key, key.partition(" ")[0], left[-1][0].number if left else self._base
+            )
             old.outbox.extend([(one.number, one.body, seq, None) for one, seq in left if one.body])
             self._pass_on(old)
             self._gate.trim(key, old.number)
 
     def open(
-        self, key: str, agent: str, link: Link, *, seen: int, alongside: bool, now: int
-    ) -> tuple[Session, bool]:
+        self, key: str, agent: str, link: SessionLink, *, seen: int, alongside: bool, now: int
+    ) -> tuple[HostSession, bool]:
         """Begin a session, or go on with one; says whether it was known.
 
         Pushes after the one that the client has `seen` last are sent again with `resend`. Raises
@@ -221,7 +223,7 @@ class Sessions(Counter):
             # A host without a store, under its old name, may find a client that has seen more.
             ours = self._base < seen < self._base + SEEN_MAX
             number = max(self._top, seen) if ours else self._top
-            session = self._add(Session(key, agent, number, alongside=alongside))
+            session = self._add(HostSession(key, agent, number, alongside=alongside))
             self._keep(session)
             box = self._boxes.pop(agent, None)
             if box is not None:
@@ -246,13 +248,13 @@ class Sessions(Counter):
             self._tell(Present(agent))
         return session, known
 
-    def _keep(self, session: Session) -> None:
+    def _keep(self, session: HostSession) -> None:
         """Have a session on disk as it is: with whether its agent is away."""
         agent = session.agent
-        body = msgspec.msgpack.encode(Opened(agent, session.alongside, agent in self._away))
+        body = msgspec.msgpack.encode(SessionKept(agent, session.alongside, agent in self._away))
         self._gate.keep((Kept(session.key, _OPENED, body),))
 
-    def _close_box(self, box: Session) -> None:
+    def _close_box(self, box: HostSession) -> None:
         """Somebody speaks for an agent again, and gets the letters that have waited."""
         self._top = max(self._top, box.number)
         self._pass_on(box)
@@ -265,20 +267,20 @@ class Sessions(Counter):
         self._gate.note("session-pushed-out", {"agent": oldest.agent, "limit": self._max})
         self.end(oldest)
 
-    def _add(self, session: Session) -> Session:
+    def _add(self, session: HostSession) -> HostSession:
         self._all[session.key] = session
         self._of.setdefault(session.agent, {})[session.key] = session
         return session
 
-    def resend(self, session: Session) -> None:
+    def resend(self, session: HostSession) -> None:
         """Send what a client that is back has not seen."""
         self._send(session, list(session.outbox))
 
-    def go_on(self, session: Session) -> None:
+    def go_on(self, session: HostSession) -> None:
         """The connection is clogged no more: send what has waited since."""
         self._send(session, [push for push in session.outbox if push[0] > session.sent])
 
-    def _send(self, session: Session, pushes: list[Push]) -> None:
+    def _send(self, session: HostSession, pushes: list[Push]) -> None:
         link = session.link
         if link is None:
             return
@@ -291,7 +293,7 @@ class Sessions(Counter):
             if number > session.shown:
                 session.shown = number
 
-    def lost(self, session: Session, link: Link, *, now: int) -> None:
+    def lost(self, session: HostSession, link: SessionLink, *, now: int) -> None:
         """A connection is gone; the session waits for the next one."""
         if session.link is not link or session.ended:
             return
@@ -320,7 +322,7 @@ class Sessions(Counter):
                 for session in self._of.get(event.agent, {}).values():
                     self._keep(session)
 
-    def end(self, session: Session) -> None:
+    def end(self, session: HostSession) -> None:
         """A session is over: its client said so, or never came back."""
         if session.ended:
             return
@@ -373,13 +375,13 @@ class Sessions(Counter):
 
     # -- what clients say --------------------------------------------------------------------
 
-    def seen(self, session: Session, number: int) -> None:
+    def seen(self, session: HostSession, number: int) -> None:
         """The client has everything up to a number."""
         self._forget(session, number)
         while session.deferred and session.weight <= OUTBOX_BYTES_MAX:
             self._begin(session, *session.deferred.popleft())
 
-    def ask(self, session: Session, seq: int, request: Request) -> None:
+    def ask(self, session: HostSession, seq: int, request: Request) -> None:
         """A call of the client: do it, unless it is known. Raises `WindowBroken`."""
         if seq <= session.high and session.knows(seq):
             return
@@ -394,7 +396,7 @@ class Sessions(Counter):
             return
         self._begin(session, seq, request)
 
-    def _begin(self, session: Session, seq: int, request: Request) -> None:
+    def _begin(self, session: HostSession, seq: int, request: Request) -> None:
         kind = request.__class__
         if kind in _TRANSLATED:
             translated = self._translated(session, seq, request)
@@ -412,7 +414,7 @@ class Sessions(Counter):
             del session.calls[seq]
             self.refuse(session, seq, error)
 
-    def _translated(self, session: Session, seq: int, request: Request) -> Request | None:
+    def _translated(self, session: HostSession, seq: int, request: Request) -> Request | None:
         """A call as the core is to have it; `None` when it is refused."""
         if isinstance(request, Cancel):
             return Cancel(session.calls.get(request.op, 0))
@@ -422,7 +424,7 @@ class Sessions(Counter):
         self.refuse(session, seq, NotForClients(what=type(request).__name__.lower()))
         return None
 
-    def refuse(self, session: Session, seq: int, error: NomospaceError) -> None:
+    def refuse(self, session: HostSession, seq: int, error: NomospaceError) -> None:
         """Answer a call that has done nothing with an error, outside of all numbers."""
         if session.link is not None:
             session.link.send(pack_failure(0, seq, error))
