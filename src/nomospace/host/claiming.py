@@ -84,12 +84,12 @@ class Claiming:
         if one is None or not one.concerns(peer):
             return
         one.sites.pop(peer, None)
+        if body.why:
+            seeking.refuse(one, TooMuch(host=peer, why=body.why))
+            return
         seeking.close(one)
         founds, _ = self._told(one, body.rows, body.sets)
-        if body.why:
-            self._host.fail(one.op, TooMuch(host=peer, why=body.why))
-        else:
-            self._answer(one, body.message, founds)
+        self._answer(one, body.message, founds)
 
     def hear_offer(self, peer: str, body: Offer) -> None:
         """A peer has a tuple for a waiting take."""

@@ -6,13 +6,13 @@ delivers touches a tuple. When other hosts are asked, each one's own manager rul
 there. The answer is `sent(Space, found(Op, T), Agent)` at the manager that holds the tuple, ruled
 on before the tuple is removed, and `arrived(Space, found(Op, T), Agent)` at the agent's.
 
-A law may hold an operation back and forward it later, or forward another one. So an answer ends
-the agent's oldest outstanding operation on that space with the same term, and one that fits none
-is delivered as mail.
+A law may hold an operation back and forward it later, or forward another one. `outstanding` says
+which call of the agent an answer ends; one that fits none is delivered as mail.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -25,9 +25,11 @@ from nomospace.host.calls import BULK, Out, OutMany, React, Seek, Waiting
 from nomospace.host.effects import Found
 from nomospace.host.holding import Interface, Resident
 from nomospace.host.linda import read, show
+from nomospace.host.outstanding import ANSWERED, BEGUN, HELD, Outstanding, OutstandingCalls
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import TooManyRulings
 from nomospace.terms import Compound, Term
+from nomospace.terms.encoding import encode
 from nomospace.terms.values import same
 
 if TYPE_CHECKING:
@@ -47,27 +49,15 @@ class Released(msgspec.Struct, frozen=True):
     ruling: Ruling
 
 
-class Outstanding:
-    """An operation on a governed space that has not been answered."""
-
-    __slots__ = ("founds", "message", "op", "request", "started", "under_way")
-
-    def __init__(self, op: int, message: Term, request: Out | Seek | React) -> None:
-        self.op = op
-        self.message = message
-        self.request = request
-        self.started = False  # whether it has reached the space
-        self.under_way = False  # whether the space has answered it
-        self.founds: tuple[Found, ...] = ()  # what the space found, with all that is hidden
-
-
 class Governed:
     """The operations of one host's agents on governed spaces."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._outstanding: dict[tuple[str, str], list[Outstanding]] = {}
-        self._firings: list[tuple[Registered, Found]] = []  # those that are being ruled on
+        self._outstanding: dict[tuple[str, str], OutstandingCalls] = {}
+        """By agent and space."""
+        self._firings: dict[tuple[str, str, bytes], deque[tuple[Registered, Found]]] = {}
+        """Those that are being ruled on, by agent, space, and the bytes of pattern and tuple."""
 
     # -- the agents' operations ------------------------------------------------------------
 
@@ -148,16 +138,16 @@ class Governed:
         """
         member = self._host.governing.member(resident.id, interface.law)
         message = show(request)
-        waiting = self._outstanding.setdefault((resident.id, interface.name), [])
-        if len(waiting) >= OUTSTANDING_MAX:
+        calls = self._calls(resident.id, interface.name)
+        if len(calls) >= OUTSTANDING_MAX:
             raise Busy(what=f"what {resident.id} asks of {interface.name}", limit=OUTSTANDING_MAX)
         one = Outstanding(op, message, request)
-        waiting.append(one)
+        calls.add(one)
         at_once = True
 
         def ruled(ruling: Ruling) -> None:
-            if ruling.refused and one in waiting:
-                waiting.remove(one)
+            if ruling.refused and one in calls:
+                calls.remove(one)
                 self._host.governing.drain()
                 error = self._host.governing.refusal(member, ruling)
                 if at_once:
@@ -175,18 +165,23 @@ class Governed:
         try:
             at_once = self._host.governing.ask(member, event, call, ruled)
         except Busy:
-            waiting.remove(one)
+            calls.remove(one)
             raise
         return at_once
+
+    def _calls(self, agent: str, space: str) -> OutstandingCalls:
+        calls = self._outstanding.get((agent, space))
+        if calls is None:
+            calls = self._outstanding[agent, space] = OutstandingCalls()
+        return calls
 
     def cancel(self, agent: str, op: int) -> bool:
         """Call an operation off before it has reached its space (a law may hold it for long)."""
         for key in self._keys(agent):
-            waiting = self._outstanding[key]
-            for one in waiting:
-                if one.op == op and not one.started:
-                    waiting.remove(one)
-                    return True
+            one = self._outstanding[key].called(op)
+            if one is not None and one.stage == HELD:
+                self._outstanding[key].remove(one)
+                return True
         return False
 
     def _keys(self, agent: str) -> list[tuple[str, str]]:
@@ -232,13 +227,18 @@ class Governed:
     def perform(self, manager: Membership, agent: str, message: Term) -> None:
         """Carry out an operation that has passed both ends of the law."""
         host, space = self._host, manager.home
-        request = read(message, space)
         resident = host.holding.residents.get(agent)
+        calls = self._calls(agent, space)
+        one = calls.sent(message) if resident is not None else None
+        request = read(message, space) if one is None else one.request
         if request is None or resident is None:
             self._perform_other(agent, space, message)
             return
-        one = self._started(agent, space, message)
-        op = one.op if one is not None else 0
+        if one is None:  # the law has made it: nobody waits for an answer
+            one = Outstanding(0, message, request)
+        else:
+            calls.reached(one, BEGUN)
+        op = one.op
         try:
             interface = resident.interface(space)
             if isinstance(request, Out):
@@ -247,17 +247,15 @@ class Governed:
                     host.holding.write(
                         resident, interface, request.fields, request.to, request.ttl_us
                     )
-                self._drop(agent, space, one)
+                calls.remove(one)
                 host.answer(op)
             elif isinstance(request, Seek):
-                host.seeking.begin(op, resident, interface, request, message)
+                host.seeking.begin(op, resident, interface, request, one)
             else:
-                self._drop(agent, space, one)
-                if one is not None and isinstance(one.request, React):
-                    request = msgspec.structs.replace(request, listener=one.request.listener)
+                calls.remove(one)
                 host.reacting.register(op, resident, interface.law, request, message)
         except NomospaceError as error:
-            self._drop(agent, space, one)
+            calls.remove(one)
             host.fail(op, error)
 
     def _perform_other(self, agent: str, space: str, message: Term) -> None:
@@ -269,25 +267,9 @@ class Governed:
         elif message.__class__ is not Compound or message.name not in ("returned", "cancel"):
             host.note("no-operation", space=space, sender=agent, message=message)
 
-    def _started(self, agent: str, space: str, message: Term) -> Outstanding | None:
-        """The agent's oldest operation with this term that has not reached the space."""
-        for one in self._outstanding.get((agent, space), ()):
-            if not one.started and same(one.message, message):
-                one.started = True
-                return one
-        return None
-
-    def _drop(self, agent: str, space: str, one: Outstanding | None) -> None:
-        waiting = self._outstanding.get((agent, space), [])
-        if one is not None and one in waiting:
-            waiting.remove(one)
-
     def forget(self, op: Op) -> None:
         """An operation ended without an answer."""
-        for one in list(self._outstanding.get((op.agent, op.seek.space), ())):
-            if one.op == op.op and one.started:
-                self._drop(op.agent, op.seek.space, one)
-                return
+        self._calls(op.agent, op.seek.space).remove(op.call)
 
     # -- answers ---------------------------------------------------------------------------
 
@@ -370,11 +352,18 @@ class Governed:
 
     def deliver(self, op: Op, message: Term, founds: tuple[Found, ...]) -> None:
         """An answer reaches the agent's controller."""
+        call, calls = op.call, self._calls(op.agent, op.seek.space)
+        assert call is not None, "every operation under a law has a term"
         if message is None:  # a peer's manager kept it
-            message = self._answer_term(op.message, (), all_=op.seek.how in BULK)
-        for one in self._outstanding.get((op.agent, op.seek.space), ()):
-            if one.op == op.op and one.started:
-                one.founds, one.under_way = founds, True
+            message = self._answer_term(call.message, (), all_=op.seek.how in BULK)
+        elif message.__class__ is Compound:
+            asked = message.args[0]
+            if asked is not call.message and same(asked, call.message):
+                # It comes from a peer. From here on it holds the very operation again.
+                message = Compound(message.name, (call.message, *message.args[1:]))
+        call.founds = founds
+        if call in calls:
+            calls.reached(call, ANSWERED)
         member = self._host.governing.find(op.agent, op.law)
         if member is None:
             return
@@ -383,19 +372,17 @@ class Governed:
 
     def resolve(self, member: Membership, sender: str, message: Term) -> bool:
         """End the operation that a delivered answer is for; false when it is none."""
-        if message.__class__ is not Compound or message.name not in ("found", "none", "reacted"):
+        if message.__class__ is not Compound or len(message.args) != _ANSWERS.get(message.name):
             return False
         if not self._host.governing.manages(sender, member.law.hash):
             return False
         if message.name == "reacted":
             return self._resolve_reacted(member, sender, message)
-        waiting = self._outstanding.get((member.home, sender), [])
-        fits = [one for one in waiting if one.started and same(one.message, message.args[0])]
-        if not fits:
+        calls = self._outstanding.get((member.home, sender))
+        one = calls.asked(message.args[0]) if calls is not None else None
+        if calls is None or one is None or not _fits(one, message):
             return False
-        # Of several with the same term, the one that the space has answered.
-        one = next((one for one in fits if one.under_way), fits[0])
-        waiting.remove(one)
+        calls.remove(one)
         self._host.answer(one.op, _value(one, message))
         return True
 
@@ -408,7 +395,8 @@ class Governed:
             return
 
         def ruled(ruling: Ruling) -> None:
-            self._firings.append((one, found))
+            key = _firing_key(one.agent, one.request.space, one.request.template.term, found.fields)
+            self._firings.setdefault(key, deque()).append((one, found))
             self._host.governing.drain()
 
         event = arrived(one.request.space, message, one.agent)
@@ -421,17 +409,10 @@ class Governed:
     def _resolve_reacted(self, member: Membership, space: str, message: Compound) -> bool:
         pattern, fields = message.args
         reacting = self._host.reacting
-        for firing in self._firings:
-            one, found = firing
-            if (
-                one.agent == member.home
-                and one.request.space == space
-                and same(found.fields, fields)
-                and same(one.request.template.term, pattern)
-            ):
-                self._firings.remove(firing)
-                reacting.fire(one, found)
-                return True
+        firings = self._firings.get(_firing_key(member.home, space, pattern, fields))
+        if firings:
+            reacting.fire(*firings.popleft())
+            return True
         for one in reacting.find(member.home, space, pattern):  # a tuple that the law has made
             reacting.fire(one, Found(fields, "", 0, space))
             return True
@@ -462,7 +443,7 @@ class Governed:
     def end(self, agent: str, error: NomospaceError | None = None) -> None:
         """The agent leaves without its operations."""
         for key in self._keys(agent):
-            for one in self._outstanding.pop(key):
+            for one in self._outstanding.pop(key).all():
                 self._host.fail(one.op, error or AgentLeft(agent=agent))
 
     def pack_waiting(self, agent: str) -> tuple[Waiting, ...]:
@@ -471,8 +452,10 @@ class Governed:
         for key in self._keys(agent):
             law = self._host.holding.residents[agent].spaces[key[1]].law
             packed += [
-                Waiting(one.op, one.request, law, one.message, one.started, one.under_way)
-                for one in self._outstanding.pop(key)
+                Waiting(
+                    one.op, one.request, law, one.message, one.stage != HELD, one.stage == ANSWERED
+                )
+                for one in self._outstanding.pop(key).all()
             ]
         return tuple(packed)
 
@@ -480,28 +463,59 @@ class Governed:
         """Let an operation of an agent that came go on; the manager here rules on its arrival."""
         space = waiting.request.space
         one = Outstanding(waiting.op, waiting.message, waiting.request)
-        one.under_way = waiting.under_way
-        one.started = waiting.under_way
-        self._outstanding.setdefault((resident.id, space), []).append(one)
+        one.stage = ANSWERED if waiting.under_way else HELD
+        self._calls(resident.id, space).add(one)
         if waiting.started and not waiting.under_way:
             manager = self._host.governing.manager(space, waiting.law)
             self._host.governing.rule(manager, arrived(resident.id, waiting.message, space))
             self._host.governing.drain()
 
 
+_ANSWERS: Final = {"found": 2, "none": 1, "reacted": 2}
+"""What spaces answer, with how many arguments."""
+
+
+def _firing_key(agent: str, space: str, pattern: Term, fields: Term) -> tuple[str, str, bytes]:
+    return agent, space, encode((pattern, fields))
+
+
+def _in_bulk(one: Outstanding) -> bool:
+    return one.request.__class__ is Seek and one.request.how in BULK
+
+
+def _fits(one: Outstanding, message: Compound) -> bool:
+    """Whether an answer has the form that its caller waits for; a law may make any."""
+    if message.name == "none":
+        return True
+    shown = message.args[1]
+    if shown.__class__ is not tuple:
+        return False
+    return not _in_bulk(one) or all(fields.__class__ is tuple for fields in shown)
+
+
 def _value(one: Outstanding, message: Compound) -> Any:
     """What the caller gets for an answer, with what is hidden where the law left it alone."""
+    in_bulk = _in_bulk(one)
     if message.name == "none":
-        return () if isinstance(one.request, Seek) and one.request.how in BULK else None
-    shown = message.args[1]
-    known = list(one.founds)
-    rows = shown if isinstance(one.request, Seek) and one.request.how in BULK else (shown,)
-    founds = []
+        return () if in_bulk else None
+    rows = message.args[1] if in_bulk else message.args[1:]
+    founds = one.founds
+    if len(rows) != len(founds):
+        founds = _known(one, rows)
+    for fields, found in zip(rows, founds, strict=True):
+        if fields is not found.fields:
+            founds = _known(one, rows)
+            break
+    return founds if in_bulk else founds[0]
+
+
+def _known(one: Outstanding, rows: tuple[Any, ...]) -> tuple[Found, ...]:
+    """The tuples of an answer that a law has changed; what is hidden, of those that it left."""
+    known: dict[bytes, deque[Found]] = {}
+    for found in one.founds:
+        known.setdefault(encode(found.fields), deque()).append(found)
+    founds: list[Found] = []
     for fields in rows:
-        match = next((found for found in known if same(found.fields, fields)), None)
-        if match is not None:
-            known.remove(match)
-        founds.append(match or Found(fields, "", 0, ""))
-    if isinstance(one.request, Seek) and one.request.how in BULK:
-        return tuple(founds)
-    return founds[0]
+        alike = known.get(encode(fields))
+        founds.append(alike.popleft() if alike else Found(fields, "", 0, ""))
+    return tuple(founds)

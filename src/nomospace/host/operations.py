@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nomospace.host.calls import TAKING, WAITING, Seek
 from nomospace.host.effects import Found, Member
+from nomospace.host.outstanding import Outstanding
 from nomospace.host.system import SYSTEM
 from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
@@ -31,17 +32,17 @@ TAKEN_MAX: Final = 2_500
 class Op:
     """An operation of an agent here that waits, or that another host was asked for.
 
-    `message` is its term, for a governed space. `number` names it in this life of the host; the
-    caller's `op` is answered, unless that is 0.
+    `call` is what its controller knows of it, for a governed space. `number` names it in this life
+    of the host; the caller's `op` is answered, unless that is 0.
     """
 
     __slots__ = (
         "agent",
         "asked",
+        "call",
         "claim",
         "law",
         "look",
-        "message",
         "number",
         "offers",
         "op",
@@ -51,14 +52,20 @@ class Op:
     )
 
     def __init__(
-        self, number: int, op: int, agent: str, law: str, seek: Seek, message: Term = None
+        self,
+        number: int,
+        op: int,
+        agent: str,
+        law: str,
+        seek: Seek,
+        call: Outstanding | None = None,
     ) -> None:
         self.number = number
         self.op = op
         self.agent = agent
         self.law = law
         self.seek = seek
-        self.message = message
+        self.call = call
         self.sites: dict[str, None] = {}
         self.offers: deque[tuple[str, Id]] = deque()
         self.claim: tuple[str, Id] | None = None
@@ -67,6 +74,11 @@ class Op:
         """What counts for it as long as it waits (`looking`)."""
         self.look: Look | None = None
         """The search at this host that goes on for it, if one does."""
+
+    @property
+    def message(self) -> Term:
+        """The operation as laws see it, for a governed space."""
+        return None if self.call is None else self.call.message
 
     @property
     def takes(self) -> bool:

@@ -38,6 +38,7 @@ from nomospace.host.operations import (
     found_of,
     gathered_of,
 )
+from nomospace.host.outstanding import Outstanding
 from nomospace.host.problems import (
     AgentLeft,
     Busy,
@@ -63,7 +64,6 @@ from nomospace.space import (
 )
 from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
-from nomospace.terms import Term
 
 if TYPE_CHECKING:
     from nomospace.host.core import Host
@@ -107,7 +107,12 @@ class Seeking:
             self.begin(op, resident, interface, seek)
 
     def begin(
-        self, op: int, resident: Resident, interface: Interface, seek: Seek, message: Term = None
+        self,
+        op: int,
+        resident: Resident,
+        interface: Interface,
+        seek: Seek,
+        call: Outstanding | None = None,
     ) -> None:
         """Carry out a read or a take that no law stands against any more."""
         host = self._host
@@ -115,23 +120,23 @@ class Seeking:
             if seek.how in WAITING:
                 raise PrivateSpace(space=seek.space)
             if self._site(seek.at or host.name) != host.name:
-                self.nothing(Op(0, op, resident.id, interface.law, seek, message))
+                self.nothing(Op(0, op, resident.id, interface.law, seek, call))
                 return
-            self._begin_in(op, resident.id, seek, interface.private, message, interface.law)
+            self._begin_in(op, resident.id, seek, interface.private, call, interface.law)
             return
         if seek.how in WAITING:
-            self._wait(op, resident.id, interface.law, seek, message)
+            self._wait(op, resident.id, interface.law, seek, call)
             return
         site = self._site(seek.at or host.name)
         if site == host.name:
             space = host.holding.levels[seek.space].space
-            self._begin_in(op, resident.id, seek, space, message, interface.law)
+            self._begin_in(op, resident.id, seek, space, call, interface.law)
         elif site in self._sites(seek, interface.law):
             self._host.claiming.ask(
-                site, Op(self._number(), op, resident.id, interface.law, seek, message)
+                site, Op(self._number(), op, resident.id, interface.law, seek, call)
             )
         else:
-            self.nothing(Op(0, op, resident.id, interface.law, seek, message))
+            self.nothing(Op(0, op, resident.id, interface.law, seek, call))
 
     def _number(self) -> int:
         self._next_number += 1
@@ -143,11 +148,11 @@ class Seeking:
         agent: str,
         seek: Seek,
         space: Space,
-        message: Term = None,
+        call: Outstanding | None = None,
         law: str = "",
     ) -> None:
         """Look in one space of this host; wait there when the operation does."""
-        one = Op(0, op, agent, law, seek, message)
+        one = Op(0, op, agent, law, seek, call)
         records: list[Record] = []
         try:
             records = self._find(one, space)
@@ -253,7 +258,7 @@ class Seeking:
         if where is space:
             self._answer(one, space, records, sets)
         elif where is not None:  # the space was shared or parted meanwhile, so it is another one
-            self._begin_in(one.op, one.agent, one.seek, where, one.message, one.law)
+            self._begin_in(one.op, one.agent, one.seek, where, one.call, one.law)
         else:
             self.nothing(one)
 
@@ -344,8 +349,8 @@ class Seeking:
         if one.op:
             self._by_call[one.agent, one.op] = one
 
-    def _wait(self, op: int, agent: str, law: str, seek: Seek, message: Term) -> None:
-        one = Op(self._number(), op, agent, law, seek, message)
+    def _wait(self, op: int, agent: str, law: str, seek: Seek, call: Outstanding | None) -> None:
+        one = Op(self._number(), op, agent, law, seek, call)
         host = self._host
         here = host.name in self._sites(seek, law)
         if here:
