@@ -85,6 +85,8 @@ WRITE_HIGH: Final = 1 << 20
 """From this many unsent bytes on, a connection is clogged."""
 QUESTIONS_MAX: Final = 16
 """How many questions of one operator may wait for their answers."""
+COUNTED_LOT: Final = 64
+"""Calls are counted in lots: of so many at most, and of a thousandth of what a second allows."""
 CUT_S: Final = 1.0
 """How long a connection that is cut has to take its last frame."""
 
@@ -272,6 +274,7 @@ class ClientLink(asyncio.Protocol):
         "_entrance",
         "_flushing",
         "_framer",
+        "_lot",
         "_open",
         "_out",
         "_principal",
@@ -281,6 +284,7 @@ class ClientLink(asyncio.Protocol):
         "_session",
         "_sessions",
         "_transport",
+        "_uncounted",
         "heard_at",
         "loop",
     )
@@ -298,6 +302,8 @@ class ClientLink(asyncio.Protocol):
         self._framer = Framer(STRANGER_BYTES_MAX)
         self._queue = Queue(clients.turns, self._turn, clients.strangers)
         self._rates: tuple[Rate, ...] = ()
+        self._lot = COUNTED_LOT
+        self._uncounted = 0
         self._out: list[bytes] = []
         self._busy = False  # in the middle of a read: what is sent waits for its end
         self._flushing = False
@@ -410,6 +416,7 @@ class ClientLink(asyncio.Protocol):
         self._open = False
         self._clients.remove(self)
         last = self._queue.close()
+        self._count_calls()
         for task in list(self._questions):
             task.cancel()
         if self._session is None:
@@ -436,18 +443,19 @@ class ClientLink(asyncio.Protocol):
             return  # TLS hands on what it has read, also of a connection that is being closed
         self.heard_at = self.loop.time()
         queue, turns = self._queue, self._clients.turns
-        since = turns.used()
+        account, now = queue.account, turns.clock()
+        since = turns.used() if account.watched else 0.0
         try:
             if self._principal is None:
                 self._hear_stranger(data)
                 data = b""
-                turns.spent(self._clients.strangers, since)
+                turns.spent(account, now, since)
+                account, now = queue.account, turns.clock()
                 since = turns.used()
             frames = [] if self._principal is None else self._framer.feed(data)
         except PeerError as error:
             self.refuse("bad-frame", str(error))
             return
-        account, now = queue.account, turns.clock()
         if (
             queue.idle
             and len(data) <= QUANTUM_BYTES
@@ -455,7 +463,7 @@ class ClientLink(asyncio.Protocol):
             and turns.admits(account, now)
         ):
             self._handle(frames, now + TURN_S)
-            turns.spent(account, since)
+            turns.spent(account, now, since)
         else:
             queue.put(frames)
 
@@ -492,9 +500,17 @@ class ClientLink(asyncio.Protocol):
             self._busy = False
         if self._out:
             self._flush()
+        self._uncounted += at
+        if self._uncounted >= self._lot:
+            self._count_calls()
+
+    def _count_calls(self) -> None:
+        """Take the calls that were made off what the agent and its principal may make."""
+        made, self._uncounted = self._uncounted, 0
+        queue = self._queue
         for rate in self._rates:
-            late_s = rate.spend(at, self.heard_at)
-            if late_s and not queue.held:
+            late_s = rate.spend(made, self.heard_at)
+            if late_s and self._open and not queue.held:
                 queue.hold([])
                 self.loop.call_later(late_s, queue.go_on)
 
@@ -551,6 +567,7 @@ class ClientLink(asyncio.Protocol):
         self._principal = principal
         self._session = session
         self._rates = clients.rates(agent, principal.name)
+        self._lot = min(COUNTED_LOT, *[1 + int(rate.rate / 1_000) for rate in self._rates])
         self._queue.account = clients.account(agent or principal.name)
         clients.stand(self, session, principal)
         self._framer.widen(CALL_BYTES_MAX)

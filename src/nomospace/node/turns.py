@@ -8,7 +8,8 @@ by a hundred times as much. So nobody starves, and a crowd that asks for much ca
 who asks for little. Between two turns the loop comes round, and what has come meanwhile is done
 first if it is due before. A turn ends when its time is up, also in the middle of what a read has
 brought. One piece of work that takes longer is followed by a pause as long, if there are others who
-ask for little: so these have half of the host to themselves, whatever the rest ask for.
+ask for little: so these have half of the host to themselves, whatever the rest ask for. Nobody
+waits for itself: who is alone is served at once, whatever it asked for before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
 into any more: the client's own machine keeps the rest. What the host has to do on its own, such as
@@ -40,6 +41,9 @@ ABOUT_S: Final = 0.05
 """Who was served within so long is about, and such pauses are made for it."""
 NAP_S: Final = 0.001
 """How often it is looked whether a pause is over."""
+WATCHED: Final = 64
+"""So many short turns of an agent are measured in processor time, which is dear to ask for, before
+its next ones are measured by the clock; one that takes long by the clock begins it anew."""
 QUANTUM_BYTES: Final = 65_536
 """How many bytes of frames are done in one turn; a single frame may have more."""
 QUANTUM_FRAMES: Final = 64
@@ -72,9 +76,11 @@ class Rate:
 class Account:
     """What one agent asks for at a time; the same for all its connections."""
 
-    __slots__ = ("size", "waiting")
+    __slots__ = ("size", "waiting", "watched")
 
     def __init__(self) -> None:
+        self.watched = WATCHED
+        """How many of its next turns are measured in processor time."""
         self.size = 0.0
         """How much processor time a turn of it takes, each counted by its length."""
         self.waiting = 0
@@ -95,6 +101,8 @@ class Turns:
 
     __slots__ = (
         "_about",
+        "_about_before",
+        "_about_who",
         "_heap",
         "_nap",
         "_number",
@@ -130,22 +138,45 @@ class Turns:
         """What was done at once since the loop came round."""
         self._rest = 0.0
         """Until when there is a pause, if there is anybody to make it for."""
-        self._about = float("-inf")
-        """When somebody was last served who asks for little at a time."""
+        self._about = self._about_before = float("-inf")
+        """When somebody was last served who asks for little at a time, and when another was."""
+        self._about_who: Account | None = None
+        """Who it was."""
         self.taken = 0
         """How many turns there were."""
 
     def admits(self, account: Account, now: float) -> bool:
         """Whether what came now can be done at once: nobody waits who is due before it."""
-        if self._used >= TURN_S or (account.size > SHORT_S and now - self._about < ABOUT_S):
+        if self._used >= TURN_S or (account.size > SHORT_S and self._others_about(account, now)):
             return False
         heap = self._heap
         return not heap or self._due(account, now) <= heap[0][0]
 
-    def spent(self, account: Account, since: float) -> None:
-        """Something was done at once; `since` is what was `used` before it."""
+    def _others_about(self, account: Account, now: float) -> bool:
+        """Whether somebody else was served lately who asks for little at a time."""
+        about = self._about_before if account is self._about_who else self._about
+        return now - about <= ABOUT_S
+
+    def spent(self, account: Account, began: float, since: float) -> None:
+        """Something was done at once, from a time on.
+
+        `since` is what was `used` then, which counts only if the account is watched. For others the
+        clock does: it shows at least as much, and more when the machine was at something else.
+        """
         self._quiet = False
-        self._used += self._note(account, since)
+        now = self.clock()
+        took = now - began
+        if account.watched:
+            took = self.used() - since
+            account.watched = account.watched - 1 if took < SHORT_S else WATCHED
+            counted = took
+        elif took < SHORT_S:
+            counted = took
+        else:
+            account.watched = WATCHED
+            counted = SHORT_S
+        self._used += took
+        self._note(account, counted, now)
         if self._used >= TURN_S and not self._set:
             self._soon()
 
@@ -174,16 +205,16 @@ class Turns:
         """
         return now + PATIENCE * account.size * (len(self._heap) + 1) * (account.waiting + 1)
 
-    def _note(self, account: Account, since: float) -> float:
-        """Something was done for an account; how long it took."""
-        took = self.used() - since
+    def _note(self, account: Account, took: float, now: float) -> None:
+        """Something was done for an account, and took so long."""
         size = account.size
         account.size = size = size + (took - size) * took / (took + MEMORY_S)
         if size < SHORT_S:
-            self._about = self.clock()
+            if account is not self._about_who:
+                self._about_who, self._about_before = account, self._about
+            self._about = now
         elif took >= LONG_S:
-            self._rest = self.clock() + min(took, REST_S_MAX)
-        return took
+            self._rest = now + min(took, REST_S_MAX)
 
     def _soon(self) -> None:
         self._set = True
@@ -211,15 +242,15 @@ class Turns:
 
         What they have begun goes on before it (to the disk, say), for as long as it takes itself.
         """
-        size = self._heap[0][2].account.size
-        if size < SHORT_S:
+        account = self._heap[0][2].account
+        size, now = account.size, self.clock()
+        if size < SHORT_S or not self._others_about(account, now):
             return False
-        now = self.clock()
         if not self._quiet and (not self._put_off or now < self._put_off):
             self._quiet = True
             self._put_off = self._put_off or now + size
             return True
-        if size < LONG_S or now >= self._rest or now - self._about > ABOUT_S:
+        if size < LONG_S or now >= self._rest:
             return False
         self._set = True
         self._nap = asyncio.get_running_loop().call_later(NAP_S, self._turn)
@@ -238,7 +269,9 @@ class Turns:
             try:
                 more = waiting.turn(until)
             finally:
-                left -= self._note(waiting.account, since)
+                took = self.used() - since
+                left -= took
+                self._note(waiting.account, took, self.clock())
             if more:
                 self.add(waiting)
 
@@ -259,6 +292,7 @@ class Queue:
         "_ringing",
         "_turns",
         "account",
+        "idle",
         "transport",
     )
 
@@ -276,16 +310,13 @@ class Queue:
         self._held = False
         self._paused = False
         self._ringing = False  # it waits for its turn
+        self.idle = True
+        """Whether what comes can be done at once: nothing waits here, and nothing is waited for."""
 
     @property
     def held(self) -> bool:
         """Whether something is waited for, or to be done before any other frame."""
         return self._held or self._job is not None
-
-    @property
-    def idle(self) -> bool:
-        """Whether what comes can be done at once: nothing waits here, and nothing is waited for."""
-        return not self._frames and not self._held and self._job is None
 
     def put(self, frames: list[bytes]) -> None:
         """Frames came."""
@@ -326,6 +357,7 @@ class Queue:
         self._frames.clear()
         self._job = None
         self._bytes = 0
+        self.idle = not self._held
         return last
 
     def turn(self, until: float) -> bool:
@@ -335,10 +367,12 @@ class Queue:
             self._do_some(until)
         except BaseException:
             self._ringing = False
+            self._settle()
             raise
         if self._paused and self._bytes <= QUEUE_BYTES_MAX // 2:
             self._paused = False
             self.transport.resume_reading()
+        self._settle()
         self._ringing = more = self._has_work
         return more
 
@@ -366,7 +400,11 @@ class Queue:
     def _has_work(self) -> bool:
         return not self._held and (bool(self._frames) or self._job is not None)
 
+    def _settle(self) -> None:
+        self.idle = not self._frames and not self._held and self._job is None
+
     def _ring(self) -> None:
+        self._settle()
         if not self._ringing and self._has_work:
             self._ringing = True
             self._turns.add(self)

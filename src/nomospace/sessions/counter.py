@@ -95,7 +95,6 @@ class Counter(Pushing):
         pushes, changes, kept = served.pushes, served.changes, served.kept
         outbox, number, high = session.outbox, session.number, session.high
         hand: Hand | None = None
-        slice = Slice(SEARCHED_MAX)
         try:
             for data in frames:
                 if data[:2] not in _HEADS or len(data) > CALL_PARTS_MAX:
@@ -116,7 +115,7 @@ class Counter(Pushing):
                 if frame[0] == OUT:
                     body, taken = _write(served, hand, frame, number + 1), None
                 else:
-                    body, taken = _seek(served, hand, frame, number + 1, slice)
+                    body, taken = _seek(served, hand, frame, number + 1)
                 if not body:
                     break
                 if outbox and outbox[0][0] <= seen:
@@ -149,9 +148,7 @@ def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
     return pack_done(number, frame[1])
 
 
-def _seek(
-    served: Served, hand: Hand, frame: Frame, number: int, slice: Slice
-) -> tuple[bytes, Taken | None]:
+def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes, Taken | None]:
     """Read or take a tuple; the answer, as `_write` gives it, and what was taken."""
     way, space, now = frame[4], hand.space, served.now
     takes = _TAKES.get(way) if way.__class__ is int else None
@@ -161,6 +158,9 @@ def _seek(
     if record is None:
         template = _plain(frame)
         if template is not None:
+            slice = served.slice
+            if slice is None:
+                slice = served.slice = Slice(SEARCHED_MAX)
             try:
                 record = space.find(template, now=now, slice=slice)
             except Unfinished as cut:  # the long way has time for it

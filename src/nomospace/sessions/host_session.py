@@ -14,7 +14,7 @@ import msgspec
 from nomospace.host.calls import Event, Request
 from nomospace.host.changes import Change
 from nomospace.host.hand import Hand
-from nomospace.space import Record
+from nomospace.space import Record, Slice
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
 
@@ -180,10 +180,12 @@ class Outgoing:
 class Served:
     """What was done for a client without a step of the core, a few calls at once."""
 
-    __slots__ = ("changes", "kept", "now", "outs", "pushes", "session", "space", "told")
+    __slots__ = ("changes", "kept", "now", "outs", "pushes", "session", "slice", "space", "told")
 
     def __init__(self, session: HostSession) -> None:
         self.session = session
+        self.slice: Slice | None = None
+        """What the calls together may still search, once one of them has to."""
         self.space = ""
         self.now = 0
         self.pushes: list[Push] = []

@@ -111,6 +111,11 @@ class Framer:
 
         After that the stream makes no sense any more: drop the connection.
         """
+        size = len(data) - LENGTH_BYTES
+        if size >= 0 and not self._held:  # most reads bring one frame, and all of it
+            (length,) = _length.unpack_from(data)
+            if length == size and length <= self._bytes_max:
+                return [data[LENGTH_BYTES:]]
         return self._feed(data, 0)
 
     def feed_one(self, data: bytes) -> bytes | None:

@@ -13,7 +13,9 @@ from nomospace.node.turns import (
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
     QUEUE_BYTES_MAX,
+    SHORT_S,
     TURN_S,
+    WATCHED,
     Account,
     Queue,
     Rate,
@@ -64,7 +66,7 @@ class Client:
         if self.queue.idle and turns.admits(self.account, now):
             since = turns.used()
             self.do(frames, now + TURN_S)
-            turns.spent(self.account, since)
+            turns.spent(self.account, now, since)
         else:
             self.queue.put(frames)
 
@@ -175,6 +177,63 @@ def test_a_long_piece_of_work_is_followed_by_a_pause_for_those_who_ask_for_littl
         assert machine.now - ended == pytest.approx(10 * MS), "nobody is there to make a pause for"
 
     run(program())
+
+
+def test_nobody_waits_for_itself() -> None:
+    async def program() -> None:
+        machine = Machine()
+        ann, bob = Client(machine, "ann", 0.1 * MS), Client(machine, "bob", 0.1 * MS)
+        ann.ask()
+        ann.seconds = 5 * MS
+        ann.ask()
+        await until_idle(ann.queue)
+        ann.seconds = 0.1 * MS
+        await asyncio.sleep(0)
+        ann.ask()
+        assert ann.account.size > SHORT_S, "what it asked for before still counts"
+        assert ann.waited[-1] == 0, "but there is nobody else"
+        bob.ask()
+        await asyncio.sleep(0)
+        ann.ask()
+        assert not ann.queue.idle, "now there is"
+        while not ann.queue.idle:
+            await asyncio.sleep(0.1 * MS)
+
+    run(program())
+
+
+def test_who_is_known_to_ask_for_little_is_measured_by_the_clock_until_it_takes_long() -> None:
+    worked, elsewhere = 0.0, 0.0
+    asked: list[float] = []
+
+    def used() -> float:
+        asked.append(worked)
+        return worked
+
+    async def program() -> None:
+        nonlocal worked, elsewhere
+        turns, ann = Turns(lambda: worked + elsewhere, used), Account()
+
+        def turn(seconds: float, away: float = 0.0) -> None:
+            nonlocal worked, elsewhere
+            began, since = turns.clock(), turns.used() if ann.watched else 0.0
+            worked += seconds
+            elsewhere += away
+            turns.spent(ann, began, since)
+
+        for _ in range(WATCHED):
+            turn(0.04 * MS)
+        asked.clear()
+        turn(0.04 * MS)
+        assert asked == [], "processor time is dear to ask for"
+        turn(0.04 * MS, away=100 * MS)
+        assert ann.size < SHORT_S, "the machine was at something else"
+        for _ in range(2):
+            turn(20 * MS)
+        assert ann.size > LONG_S, "it is watched now"
+        await asyncio.sleep(0)
+
+    asyncio.run(program())
 
 
 def test_a_turn_ends_when_its_time_is_up_and_others_are_served_between() -> None:
