@@ -108,6 +108,27 @@ def test_only_commands_use_the_laboratory() -> None:
     assert users == SWEEP
 
 
+def in_cycles(imports: dict[str, set[str]]) -> set[str]:
+    """The modules that lead back to themselves, and those on the way between two that do."""
+    left = dict(imports)
+    while True:
+        wanted = {target for targets in left.values() for target in targets}
+        ends = {m for m, targets in left.items() if m not in wanted or not targets & left.keys()}
+        if not ends:
+            return set(left)
+        left = {m: targets - ends for m, targets in left.items() if m not in ends}
+
+
+def test_the_parts_of_a_host_know_no_part_that_knows_them() -> None:
+    """Imports for the type checker alone count too: 24 files could only be read together."""
+    graph = graph_of_imports()
+    host = {"nomospace.host", *graph.find_descendants("nomospace.host")}
+    imports = {m: graph.find_modules_directly_imported_by(m) & host for m in host}
+    assert sorted(in_cycles(imports)) == []
+    chain = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str]()}
+    assert in_cycles(chain) == {"b", "c"}
+
+
 def test_every_import_in_the_package_is_granted() -> None:
     graph = graph_of_imports()
     breaches = [

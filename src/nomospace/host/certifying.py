@@ -23,13 +23,13 @@ from nomospace.trust.presented import Accepted, Presented, claimed, reason_of
 from nomospace.trust.revocation import Revocations
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 
 class Certifying:
     """The certificates of one host's members."""
 
-    def __init__(self, host: Host, revocations: Revocations) -> None:
+    def __init__(self, host: HostPorts, revocations: Revocations) -> None:
         self._host = host
         self._presented = Presented(revocations)
         self._late: list[tuple[Membership, bytes]] = []

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from nomospace.host.calls import BULK
 from nomospace.host.composing import apart, composed
 from nomospace.host.effects import Found
-from nomospace.host.holding import record_of, row_of
 from nomospace.host.operations import Op, ask_of, gathered_of
 from nomospace.host.problems import Busy, TooMuch
+from nomospace.host.residents import record_of, row_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
@@ -39,13 +39,13 @@ from nomospace.protocols.spaces import (
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 
 class Claiming:
     """What other hosts are asked for, offer and give."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
 
     def ask(self, site: str, one: Op) -> None:

@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from nomospace.errors import LimitReached, NomospaceError, Unavailable
 from nomospace.host.effects import TAKEN
-from nomospace.host.holding import record_of
 from nomospace.host.operations import Op, ask_of, gathered_of
+from nomospace.host.residents import record_of
 from nomospace.host.wide import Reflection, Wide
 from nomospace.protocols.spaces import (
     Denied,
@@ -56,7 +56,7 @@ from nomospace.protocols.spaces import (
 from nomospace.space import Gathering, Record, TupleId
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 SEEN_MAX: Final = 200_000
 """How many tuples of other hosts may be mirrored for one space."""
@@ -119,7 +119,7 @@ class Attempt:
 class Collecting:
     """The sets of tuples that operations of this host's agents wait for across hosts."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._wides: dict[tuple[str, str], Wide] = {}
         self._mirrors: dict[Key, tuple[Wide | None, str]] = {}

@@ -2,7 +2,8 @@
 
 `Host.handle` takes one event and says what must follow. All that the event changed durably stands
 in one `Persist` before everything that others may see, so a crash finds each step done or not
-done. The parts of a host each have a file; they share the step under way through `Step`:
+done. The parts of a host each have a file, and know each other by what `ports` says of them; they
+share the step under way:
 
 - `holding`: agents, their interface spaces, the host-level spaces, where a tuple belongs;
 - `seeking`: reads and takes of its agents, here and across the group; `claiming`: what other hosts
@@ -81,7 +82,7 @@ from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
 from nomospace.host.hand import Hand
-from nomospace.host.holding import Holding, Resident
+from nomospace.host.holding import Holding
 from nomospace.host.lending import Lending
 from nomospace.host.looking import Looking
 from nomospace.host.mirroring import Mirroring
@@ -90,6 +91,7 @@ from nomospace.host.peers import Peers
 from nomospace.host.posting import Posting
 from nomospace.host.problems import Busy
 from nomospace.host.reacting import Reacting
+from nomospace.host.residents import Resident
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
 from nomospace.host.shares import USUAL_SHARES, Shares
@@ -104,6 +106,28 @@ from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.protocols.spaces import (
+    Announced,
+    Ask,
+    Claim,
+    Closed,
+    Denied,
+    Fetch,
+    Lent,
+    Mailed,
+    Mirror,
+    Mirrored,
+    Offer,
+    Reacted,
+    ReactWatch,
+    Settled,
+    Shown,
+    Unmirror,
+    UnreactWatch,
+    Unwatch,
+    Watch,
+)
+from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.space import (
     Dead,
     Dear,
@@ -236,12 +260,39 @@ class Host:
         self.suspending = Suspending(self, durable)
         self.deciding = Deciding(self)
         self.system = System(self)
+        self.group.hears.update(self._hears())
         self.governing.restore(durable)
         self.speaking.restore(durable)
         self.holding.restore(durable)
         self.system.refresh()
         self._changes.clear()
         self._orders.clear()
+
+    def _hears(self) -> dict[type, Callable[[str, Any], None]]:
+        """Whom each kind of message of a peer is for."""
+        return {
+            Announced: self.group.hear_announced,
+            Transfer: self.group.hear_transfer,
+            Taken: self.group.hear_taken,
+            Watch: self.serving.hear_watch,
+            Unwatch: self.serving.hear_unwatch,
+            Ask: self.serving.hear_ask,
+            Shown: self.claiming.hear_shown,
+            Offer: self.claiming.hear_offer,
+            Claim: self.serving.hear_claim,
+            Denied: self.claiming.hear_denied,
+            Lent: self.claiming.hear_lent,
+            Settled: self.lending.hear_settled,
+            Closed: self.lending.hear_closed,
+            Mirror: self.mirroring.hear_mirror,
+            Mirrored: self.collecting.hear_mirrored,
+            Unmirror: self.mirroring.hear_unmirror,
+            Fetch: self.mirroring.hear_fetch,
+            ReactWatch: self.reacting.hear_react,
+            UnreactWatch: self.reacting.hear_unreact,
+            Reacted: self.reacting.hear_reacted,
+            Mailed: self.governing.hear_mailed,
+        }
 
     # -- what others ask -------------------------------------------------------------------
 

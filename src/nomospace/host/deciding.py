@@ -15,18 +15,18 @@ do not wait: they are made at once, and what is being decided there begins anew.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from nomospace.control import Decision, Event, Membership, Ruling, Undecided
 from nomospace.errors import NomospaceError
+from nomospace.host.outstanding import Pending
 from nomospace.host.problems import Busy
 from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
-    from nomospace.host.governing import Home
+    from nomospace.host.ports import Home, HostPorts
 
 SLICE_UNITS: Final = 4_000
 """The units that one ruling may take in one step: 1 to 6 ms."""
@@ -49,31 +49,6 @@ RESTARTS_MAX: Final = 3
 """How many times a ruling begins anew for others that cannot wait; then it is made at once."""
 
 
-class Pending:
-    """An event that waits to be ruled on. `then` is told the ruling; a call's `op` what fails."""
-
-    __slots__ = ("durable", "event", "hops", "number", "op", "share", "then")
-
-    def __init__(
-        self,
-        event: Event,
-        hops: int = 0,
-        op: int = 0,
-        then: Callable[[Ruling], None] | None = None,
-        number: int = 0,
-        *,
-        durable: bool = False,
-        share: int | None = None,
-    ) -> None:
-        self.event = event
-        self.hops = hops
-        self.op = op
-        self.then = then
-        self.durable = durable  # whether it must not be lost
-        self.number = number  # under which it is held then
-        self.share = share  # how many rulings and deliveries it may cause, if others share in them
-
-
 class Case:
     """A member that decides: on the first of its events."""
 
@@ -92,7 +67,7 @@ class Case:
 class Deciding:
     """The members of one host that decide."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._slice = SLICE_UNITS
         self.slice = SLICE_UNITS

@@ -17,42 +17,39 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from nomospace.control import Deliver, Forward, Membership, Ruling, arrived, sent
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, Out, OutMany, React, Seek, Waiting
 from nomospace.host.effects import Found
-from nomospace.host.holding import Interface, Resident
 from nomospace.host.linda import read, show
-from nomospace.host.outstanding import ANSWERED, BEGUN, HELD, Outstanding, OutstandingCalls
+from nomospace.host.outstanding import (
+    ANSWERED,
+    BEGUN,
+    HELD,
+    Outstanding,
+    OutstandingCalls,
+    Released,
+)
 from nomospace.host.problems import AgentLeft, Busy
+from nomospace.host.residents import Interface, Resident
 from nomospace.host.shares import TooManyRulings
 from nomospace.terms import Compound, Term
 from nomospace.terms.encoding import encode
 from nomospace.terms.values import same
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
-    from nomospace.host.holding import Level
-    from nomospace.host.operations import Op
-    from nomospace.host.reacting import Registered
+    from nomospace.host.operations import Op, Registered
+    from nomospace.host.ports import HostPorts
+    from nomospace.host.residents import Level
 
 OUTSTANDING_MAX: Final = 100_000
 """How many operations of one agent on one governed space may be without an answer."""
 
 
-class Released(msgspec.Struct, frozen=True):
-    """What a manager's law makes of an answer: the message that may go, or `None`."""
-
-    message: Term
-    ruling: Ruling
-
-
 class Governed:
     """The operations of one host's agents on governed spaces."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._outstanding: dict[tuple[str, str], OutstandingCalls] = {}
         """By agent and space."""

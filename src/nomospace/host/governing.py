@@ -43,9 +43,10 @@ from nomospace.host.calls import (
     Uncertified,
 )
 from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
-from nomospace.host.deciding import RULING_UNITS, Pending, no_ruling
+from nomospace.host.deciding import RULING_UNITS, no_ruling
 from nomospace.host.effects import Mail, Ruled
 from nomospace.host.index import Index
+from nomospace.host.outstanding import Pending
 from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
 from nomospace.host.shares import TooManyLaws, TooManyMemberships, check_receivers
@@ -55,7 +56,7 @@ from nomospace.terms import Compound, Term
 from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import Home, HostPorts
 
 ALARMS_SLACK: Final = 64
 """The heap of deadlines is made anew when it is twice, and this much, longer than it must be."""
@@ -75,14 +76,11 @@ FIRED_A_SECOND: Final = 200
 """How many obligations of one member may fall due in a second, after such a burst."""
 _FIRING_US: Final = 1_000_000 // FIRED_A_SECOND
 
-Home = tuple[str, str]
-"""A membership: whose (an agent or a space), and under which law (its hash)."""
-
 
 class Governing:
     """The controllers of one host."""
 
-    def __init__(self, host: Host, laws: Mapping[str, CompiledLaw]) -> None:
+    def __init__(self, host: HostPorts, laws: Mapping[str, CompiledLaw]) -> None:
         self._host = host
         self._laws = dict(laws)
         self._learnt = 0

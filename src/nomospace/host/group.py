@@ -20,6 +20,7 @@ that has the papers for it and is further away is called, so that it gets such a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -44,37 +45,19 @@ from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
     Announced,
-    Ask,
-    Claim,
-    Closed,
-    Denied,
     Entry,
-    Fetch,
     Given,
     Handed,
-    Lent,
-    Mailed,
     Met,
     Migrated,
-    Mirror,
-    Mirrored,
-    Offer,
-    Reacted,
-    ReactWatch,
     Returned,
-    Settled,
-    Shown,
-    Unmirror,
-    UnreactWatch,
-    Unwatch,
-    Watch,
 )
 from nomospace.protocols.streams import Ack, Data, Streams
 from nomospace.protocols.transfers import Taken, Transfer, Transfers
 from nomospace.trust.seals import NotAuthentic
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 DRAIN_US: Final = 2_000_000
 """How long an announced departure waits for what is under way."""
@@ -91,7 +74,9 @@ Past it frames are as good as lost on their way: they are not acknowledged, and 
 class Group:
     """The hosts that are engaged with this one, and what is said among them."""
 
-    def __init__(self, host: Host, policy: Policy | None, pace: Pace, durable: Durable) -> None:
+    def __init__(
+        self, host: HostPorts, policy: Policy | None, pace: Pace, durable: Durable
+    ) -> None:
         self._host = host
         self.entries: dict[str, Directory] = {}
         """What the peers of the installed view have told of themselves."""
@@ -101,6 +86,8 @@ class Group:
         """The hosts of the installed view."""
         self.frozen = False
         """Whether the group is changing."""
+        self.hears: dict[type, Callable[[str, Any], None]] = {}
+        """Who is told what peers say, by its kind."""
         self._engagement = Engagement(
             host.name,
             life=host.life,
@@ -491,11 +478,11 @@ class Group:
     # -- messages of peers -----------------------------------------------------------------
 
     def _hear(self, peer: str, body: Any, *, straight: bool) -> None:
-        hear = _HEAR.get(body.__class__)
+        hear = self.hears.get(body.__class__)
         self._straight = straight
         try:
             if hear is not None:
-                hear(self._host, peer, body)
+                hear(peer, body)
                 return
             why = "it is of no known kind"
         except NomospaceError as error:  # a template that is none, say: the peer's slip
@@ -561,28 +548,3 @@ class Group:
             self._host.write_down(TransferTaken(peer, body.number))
         elif word is DEAF and self._stamp(peer) == before:  # else all was said again already
             self.retell(peer)
-
-
-_HEAR: Final[dict[type, Any]] = {
-    Announced: lambda host, peer, body: host.group.hear_announced(peer, body),
-    Transfer: lambda host, peer, body: host.group.hear_transfer(peer, body),
-    Taken: lambda host, peer, body: host.group.hear_taken(peer, body),
-    Watch: lambda host, peer, body: host.serving.hear_watch(peer, body),
-    Unwatch: lambda host, peer, body: host.serving.hear_unwatch(peer, body),
-    Ask: lambda host, peer, body: host.serving.hear_ask(peer, body),
-    Shown: lambda host, peer, body: host.claiming.hear_shown(peer, body),
-    Offer: lambda host, peer, body: host.claiming.hear_offer(peer, body),
-    Claim: lambda host, peer, body: host.serving.hear_claim(peer, body),
-    Denied: lambda host, peer, body: host.claiming.hear_denied(peer, body),
-    Lent: lambda host, peer, body: host.claiming.hear_lent(peer, body),
-    Settled: lambda host, peer, body: host.lending.hear_settled(peer, body),
-    Closed: lambda host, peer, body: host.lending.hear_closed(body),
-    Mirror: lambda host, peer, body: host.mirroring.hear_mirror(peer, body),
-    Mirrored: lambda host, peer, body: host.collecting.hear_mirrored(peer, body),
-    Unmirror: lambda host, peer, body: host.mirroring.hear_unmirror(peer, body),
-    Fetch: lambda host, peer, body: host.mirroring.hear_fetch(peer, body),
-    ReactWatch: lambda host, peer, body: host.reacting.hear_react(peer, body),
-    UnreactWatch: lambda host, peer, body: host.reacting.hear_unreact(peer, body),
-    Reacted: lambda host, peer, body: host.reacting.hear_reacted(peer, body),
-    Mailed: lambda host, peer, body: host.governing.hear_mailed(peer, body),
-}

@@ -9,7 +9,7 @@ would have done; `None` says nothing, and the same has to be told as a `Call`.
 from __future__ import annotations
 
 from nomospace.host.changes import Change, TupleGone, TuplePut
-from nomospace.host.holding import Interface, Resident, row_of
+from nomospace.host.residents import Interface, Resident, row_of
 from nomospace.host.shares import CHECK_EVERY
 from nomospace.space import Record, Space
 from nomospace.terms import Term

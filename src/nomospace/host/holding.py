@@ -25,20 +25,24 @@ from nomospace.host.problems import (
     AgentExists,
     NoSuchAgent,
     NotAnAgent,
-    NotOpen,
     OtherLaw,
     ReadOnly,
 )
+from nomospace.host.residents import (
+    SYSTEM,
+    Interface,
+    Level,
+    Resident,
+    record_of,
+    row_of,
+)
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyTuples
 from nomospace.host.speaking import OtherOntology
-from nomospace.host.system import SYSTEM
-from nomospace.meaning.ontology import PLAIN, Ontology
 from nomospace.protocols.spaces import (
     Announced,
     Handed,
     Migrated,
     Returned,
-    Row,
     SharedSpace,
 )
 from nomospace.space import Record, Space
@@ -47,7 +51,7 @@ from nomospace.terms.templates import Template
 from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 DELIVERIES_MAX: Final = 5
 """A tuple that came back from so many leases goes to the dead letters of its space."""
@@ -64,65 +68,10 @@ DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
 
-class Interface:
-    """An agent's interface space."""
-
-    __slots__ = ("durable", "law", "name", "ontology", "private", "shared")
-
-    def __init__(self, name: str, tie: Tie, durable: bool, ontology: Ontology = PLAIN) -> None:
-        self.name = name
-        self.law, self.ontology = tie
-        self.durable = durable
-        self.shared = False
-        self.private = Space(name, ontology)
-
-    @property
-    def tie(self) -> Tie:
-        """What the host-level space must have too, for this one to be shared."""
-        return self.law, self.ontology
-
-
-class Resident:
-    """An agent of this host. `count` numbers the tuples it writes."""
-
-    __slots__ = ("count", "full", "id", "spaces")
-
-    def __init__(self, id: str, count: int = 0) -> None:
-        self.id = id
-        self.count = count
-        self.full = False
-        """Whether it had its share of tuples when they were counted last."""
-        self.spaces: dict[str, Interface] = {}
-
-    def interface(self, name: str) -> Interface:
-        """Its interface space of a name; raises `NotOpen`."""
-        found = self.spaces.get(name)
-        if found is None:
-            raise NotOpen(space=name, agent=self.id)
-        return found
-
-
-class Level:
-    """The host-level space of one name: the tuples of all agents here that share it."""
-
-    __slots__ = ("law", "name", "ontology", "sharers", "space")
-
-    def __init__(self, name: str, tie: Tie, ontology: Ontology = PLAIN) -> None:
-        self.name = name
-        self.law, self.ontology = tie
-        self.space = Space(name, ontology)
-        self.sharers: dict[str, None] = {}
-
-    @property
-    def tie(self) -> Tie:
-        """Whatever is shared here has these: the hashes of its law and of its ontology."""
-        return self.law, self.ontology
-
-
 class Holding:
     """The agents and spaces of one host."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self.residents: dict[str, Resident] = {}
         self.levels: dict[str, Level] = {}
@@ -799,21 +748,3 @@ class Holding:
 
 
 _ANY_KEY: Final = Template.of((str,))
-
-
-def row_of(record: Record) -> Row:
-    """A tuple as it travels and as it is stored."""
-    return Row(
-        record.fields,
-        record.writer,
-        record.count,
-        record.cur,
-        record.dest,
-        record.expires,
-        record.deliveries,
-    )
-
-
-def record_of(row: Row) -> Record:
-    """A tuple as it lies in a space."""
-    return Record(row.fields, row.writer, row.count, row.cur, row.dest, row.expires, row.deliveries)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from nomospace.host.calls import Settle
 from nomospace.host.effects import TAKEN, Found
-from nomospace.host.holding import DELIVERIES_MAX, Resident
+from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
+from nomospace.host.residents import Resident
 from nomospace.protocols.spaces import Closed, Id, Settled
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 Fields: TypeAlias = tuple[Term, ...]
 
@@ -50,7 +51,7 @@ class Lease(NamedTuple):
 class Lending:
     """The leases on tuples of one host, and what its agents say about leases elsewhere."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._leases: dict[str, Lease] = {}  # lent here, by the lease's name
         self._settling: dict[int, Settling] = {}  # told to other hosts, not confirmed yet
@@ -185,7 +186,7 @@ class Lending:
             counts = agent == body.agent and then != life
         self._host.group.tell(peer, Closed(body.key, counts))
 
-    def hear_closed(self, body: Closed) -> None:
+    def hear_closed(self, _peer: str, body: Closed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""
         life, number, _ = body.key
         one = self._settling.pop(int(number), None) if life == self._host.life else None

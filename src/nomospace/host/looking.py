@@ -16,19 +16,20 @@ that have tuples to show to more than one step has time for are parked in the sa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import LimitReached, NomospaceError
+from nomospace.host.operations import Look
 from nomospace.host.problems import Busy
-from nomospace.space import Reaction, Search, SetSearch, Slice, Space, Unfinished
+from nomospace.space import Reaction, Search, Slice, Space, Unfinished
 from nomospace.space.searching import SEARCH_UNITS_MAX
 from nomospace.terms.templates import ANY, Template
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 PARKED_MAX: Final = 10_000
 """How many searches may be parked at a host."""
@@ -54,38 +55,14 @@ class WatchersTooDear(LimitReached):
     advice: str = "let fewer wait at a time, or with shorter predicates and fewer ties"
 
 
-class Look:
-    """A search that is parked. `found` or `failed` is called when it ends, unless it is dropped."""
-
-    __slots__ = ("failed", "found", "owner", "search", "space")
-
-    def __init__(
-        self,
-        owner: str,
-        space: Space,
-        search: Search | SetSearch,
-        found: Callable[[list[Any]], None],
-        failed: Callable[[NomospaceError], None],
-    ) -> None:
-        self.owner = owner
-        self.space = space
-        self.search = search
-        self.found = found
-        self.failed = failed
-
-    def go_on(self, now: int, slice: Slice) -> list[Any]:
-        """One slice more: tuples, or sets of them."""
-        if isinstance(self.search, SetSearch):
-            return self.space.go_on_sets(self.search, now=now, slice=slice)
-        return self.space.go_on(self.search, now=now, slice=slice)
-
-
 class Scan(Look):
     """A reaction that has not yet met all that was there before it."""
 
     __slots__ = ("_host", "_name", "reaction")
 
-    def __init__(self, host: Host, owner: str, name: str, space: Space, reaction: Reaction) -> None:
+    def __init__(
+        self, host: HostPorts, owner: str, name: str, space: Space, reaction: Reaction
+    ) -> None:
         assert reaction.search is not None, "what is left to meet is searched for"
         super().__init__(owner, space, reaction.search, _nothing, _nothing)
         self.reaction = reaction
@@ -108,7 +85,7 @@ class Serve(Look):
 
     __slots__ = ("_host", "_name")
 
-    def __init__(self, host: Host, name: str, space: Space) -> None:
+    def __init__(self, host: HostPorts, name: str, space: Space) -> None:
         # Nothing is looked for: the space knows how far it has come.
         super().__init__(f"space {name}", space, Search(_ALL, None, None), _nothing, _nothing)
         self._host = host
@@ -133,7 +110,7 @@ def _nothing(_: object) -> None:
 class Looking:
     """The searches that are parked at one host, by whom they are for."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._parked: dict[str, deque[Look]] = {}
         self._count = 0

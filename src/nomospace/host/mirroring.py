@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from nomospace.host.holding import row_of
+from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Denied,
     Fetch,
@@ -32,7 +32,7 @@ from nomospace.protocols.transfers import Transfer
 from nomospace.space import Record, Space, TupleId
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 ROWS_MAX: Final = 100_000
 """How many tuples that hold objects a space may have, to be shown to others."""
@@ -71,7 +71,7 @@ class Feed:
 class Mirroring:
     """The mirrors of this host's spaces that others have asked for."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._feeds: dict[int, Feed] = {}  # by identity of the space, which a feed keeps alive
         self._mirrors: dict[tuple[str, Key], Feed] = {}

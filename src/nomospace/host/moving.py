@@ -31,14 +31,14 @@ import msgspec
 from nomospace.host.calls import CLIENT_PROGRAM, Bundle, Launch, LawText, Move, Save, Unread
 from nomospace.host.changes import Durable, ProgramKept, StateKept
 from nomospace.host.effects import Came, Left, Mail
-from nomospace.host.holding import Resident
 from nomospace.host.problems import Cancelled, MoveRefused, NoProgram
+from nomospace.host.residents import Resident
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.routing import UNSETTLED, Go, Seat
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 ASK_US: Final = 10_000_000
 """How long an agent waits for a word of the host that it would move to."""
@@ -117,7 +117,7 @@ class Asking:
 class Moving:
     """The agents of one host that come and go."""
 
-    def __init__(self, host: Host, durable: Durable) -> None:
+    def __init__(self, host: HostPorts, durable: Durable) -> None:
         self._host = host
         self.programs = dict(durable.programs)
         self._asking: dict[str, Asking] = {}

@@ -1,4 +1,4 @@
-"""An operation that goes on for a while, and what it asks and finds, as data.
+"""Operations that go on for a while, and what they ask and find, as data; reactions too.
 
 `seeking` carries operations out, `claiming` and `serving` let hosts do so for each other, and
 `collecting` puts sets together whose tuples lie on several.
@@ -7,26 +7,60 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
-from nomospace.host.calls import TAKING, WAITING, Seek
-from nomospace.host.effects import Found, Member
+import msgspec
+
+from nomospace.calls.answers import Found, Member
+from nomospace.calls.requests import TAKING, WAITING, React, Seek
+from nomospace.errors import NomospaceError
 from nomospace.host.outstanding import Outstanding
-from nomospace.host.system import SYSTEM
+from nomospace.host.residents import SYSTEM
 from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
-from nomospace.space import Ask, Gathering, Record, Space
+from nomospace.space import (
+    Ask,
+    Gathering,
+    Record,
+    Search,
+    Seen,
+    SetSearch,
+    Slice,
+    Space,
+)
 from nomospace.terms import Term
-
-if TYPE_CHECKING:
-    from nomospace.host.looking import Look
-
 
 READ_MAX: Final = 10_000
 """Tuples that one `read_all` gives: they are shown in one step."""
 TAKEN_MAX: Final = 2_500
 """Tuples that one `take_all` takes: they leave in one step, all or none."""
+
+
+class Look:
+    """A search that is parked. `found` or `failed` is called when it ends, unless it is dropped."""
+
+    __slots__ = ("failed", "found", "owner", "search", "space")
+
+    def __init__(
+        self,
+        owner: str,
+        space: Space,
+        search: Search | SetSearch,
+        found: Callable[[list[Any]], None],
+        failed: Callable[[NomospaceError], None],
+    ) -> None:
+        self.owner = owner
+        self.space = space
+        self.search = search
+        self.found = found
+        self.failed = failed
+
+    def go_on(self, now: int, slice: Slice) -> list[Any]:
+        """One slice more: tuples, or sets of them."""
+        if isinstance(self.search, SetSearch):
+            return self.space.go_on_sets(self.search, now=now, slice=slice)
+        return self.space.go_on(self.search, now=now, slice=slice)
 
 
 class Op:
@@ -100,6 +134,49 @@ class Op:
     def spreads(self) -> bool:
         """Whether it waits wherever in the group there may be a match."""
         return self.seek.how in WAITING and self.seek.space != SYSTEM
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A reaction on the move with its agent. A listener travels only inside a process."""
+
+    id: str
+    request: React
+    enabled: bool
+    fired: int
+    spans: dict[str, list[tuple[int, int]]]
+    law: str
+    message: Term = None
+
+
+class Registered:
+    """A reaction of an agent here."""
+
+    __slots__ = (
+        "agent",
+        "enabled",
+        "fired",
+        "generation",
+        "home",
+        "id",
+        "law",
+        "message",
+        "request",
+        "seen",
+        "sites",
+    )
+
+    def __init__(self, id: str, agent: str, law: str, request: React, message: Term) -> None:
+        self.id = id
+        self.agent = agent
+        self.law = law
+        self.request = request
+        self.message = message
+        self.enabled = True
+        self.fired = 0
+        self.generation = 0
+        self.seen = Seen()
+        self.home: Space | None = None  # the space of this host that it is registered in
+        self.sites: dict[str, None] = {}  # the peers with a watchdog
 
 
 def agent_at(at: str) -> str | None:

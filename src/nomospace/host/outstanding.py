@@ -12,11 +12,15 @@ That index is made when it is first needed, and kept until no call is left.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Final
 
+import msgspec
+
 from nomospace.calls.answers import Found
 from nomospace.calls.requests import Out, React, Seek
+from nomospace.control import Event, Ruling
 from nomospace.terms import Term
 from nomospace.terms.encoding import encode
 
@@ -28,6 +32,38 @@ ANSWERED: Final = 2
 """The space has answered it."""
 
 _number: Final = attrgetter("number")
+
+
+class Pending:
+    """An event that waits to be ruled on. `then` is told the ruling; a call's `op` what fails."""
+
+    __slots__ = ("durable", "event", "hops", "number", "op", "share", "then")
+
+    def __init__(
+        self,
+        event: Event,
+        hops: int = 0,
+        op: int = 0,
+        then: Callable[[Ruling], None] | None = None,
+        number: int = 0,
+        *,
+        durable: bool = False,
+        share: int | None = None,
+    ) -> None:
+        self.event = event
+        self.hops = hops
+        self.op = op
+        self.then = then
+        self.durable = durable  # whether it must not be lost
+        self.number = number  # under which it is held then
+        self.share = share  # how many rulings and deliveries it may cause, if others share in them
+
+
+class Released(msgspec.Struct, frozen=True):
+    """What a manager's law makes of an answer: the message that may go, or `None`."""
+
+    message: Term
+    ruling: Ruling
 
 
 class Outstanding:

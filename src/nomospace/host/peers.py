@@ -26,13 +26,13 @@ from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.transfers import Taken, Transfer
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 
 class Peers:
     """The births that a host knows, and what it does when one is over."""
 
-    def __init__(self, host: Host, birth: int, durable: Durable) -> None:
+    def __init__(self, host: HostPorts, birth: int, durable: Durable) -> None:
         self._host = host
         pairs = dict(durable.births)
         if birth == BEFORE:  # with whom there are numbers, births were never spoken of

@@ -63,7 +63,7 @@ from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 FOLD_FROM: Final = 4_096
 """So many changes of a daemon or server are kept one by one before they are folded together; or
@@ -157,7 +157,7 @@ class Posting:
 
     def __init__(
         self,
-        host: Host,
+        host: HostPorts,
         domain: str,
         servers: Mapping[str, tuple[str, ...]],
         durable: Durable,

@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from nomospace.calls.answers import Listed
 from nomospace.host.calls import (
     ONCE,
@@ -39,66 +37,23 @@ from nomospace.host.calls import (
     Seek,
 )
 from nomospace.host.effects import Fire, Found
-from nomospace.host.holding import Interface, Resident, record_of, row_of
 from nomospace.host.index import Index
 from nomospace.host.looking import Scan
+from nomospace.host.operations import Carried, Registered
 from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, WaitingInListener
+from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
-from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
 from nomospace.space import Reaction, Record, Seen, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
-    from nomospace.host.holding import Level
+    from nomospace.host.ports import HostPorts
+    from nomospace.host.residents import Level
 
 INSIDE_FROM: Final = 1 << 62
 """Calls that listeners make have numbers from here on; they are answered inside the step."""
-
-
-class Carried(msgspec.Struct, frozen=True):
-    """A reaction on the move with its agent. A listener travels only inside a process."""
-
-    id: str
-    request: React
-    enabled: bool
-    fired: int
-    spans: dict[str, list[tuple[int, int]]]
-    law: str
-    message: Term = None
-
-
-class Registered:
-    """A reaction of an agent here."""
-
-    __slots__ = (
-        "agent",
-        "enabled",
-        "fired",
-        "generation",
-        "home",
-        "id",
-        "law",
-        "message",
-        "request",
-        "seen",
-        "sites",
-    )
-
-    def __init__(self, id: str, agent: str, law: str, request: React, message: Term) -> None:
-        self.id = id
-        self.agent = agent
-        self.law = law
-        self.request = request
-        self.message = message
-        self.enabled = True
-        self.fired = 0
-        self.generation = 0
-        self.seen = Seen()
-        self.home: Space | None = None  # the space of this host that it is registered in
-        self.sites: dict[str, None] = {}  # the peers with a watchdog
 
 
 class Firing:
@@ -106,7 +61,7 @@ class Firing:
 
     __slots__ = ("_host", "_registered", "reaction", "tuple")
 
-    def __init__(self, host: Host, registered: Registered, found: Found) -> None:
+    def __init__(self, host: HostPorts, registered: Registered, found: Found) -> None:
         self._host = host
         self._registered = registered
         self.tuple = found
@@ -146,7 +101,7 @@ class Firing:
 class Reacting:
     """The reactions of one host's agents, and the watchdogs it keeps for other hosts."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._registered: dict[str, Registered] = {}
         self._of_agent: Index[Registered] = Index()

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, Final
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAITING, WAYS, Seek, Waiting
 from nomospace.host.effects import TAKEN, Found
-from nomospace.host.holding import Interface, Resident
 from nomospace.host.index import Index
-from nomospace.host.looking import SETS_PRICE, Look
+from nomospace.host.looking import SETS_PRICE
 from nomospace.host.operations import (
     READ_MAX,
     TAKEN_MAX,
+    Look,
     Op,
     agent_at,
     ask_of,
@@ -49,8 +49,8 @@ from nomospace.host.problems import (
     PrivateSpace,
     ReadOnly,
 )
+from nomospace.host.residents import SYSTEM, Interface, Resident
 from nomospace.host.shares import TooManyWaiting
-from nomospace.host.system import SYSTEM
 from nomospace.protocols.spaces import Key, Unwatch, Watch
 from nomospace.space import (
     OFFER,
@@ -66,7 +66,7 @@ from nomospace.space import READ as READ_WAITER
 from nomospace.space import TAKE as TAKE_WAITER
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 OPEN_MAX: Final = 1_000_000
 """How many operations of its agents may wait at a host."""
@@ -75,7 +75,7 @@ OPEN_MAX: Final = 1_000_000
 class Seeking:
     """The reads and takes of one host's agents, and what other hosts ask for."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._ops: dict[int, Op] = {}
         self._of_agent: Index[Op] = Index()

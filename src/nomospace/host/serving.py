@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.host.effects import TAKEN
-from nomospace.host.holding import row_of
-from nomospace.host.looking import Look
-from nomospace.host.operations import READ_MAX, TAKEN_MAX, chosen, found_of
+from nomospace.host.operations import READ_MAX, TAKEN_MAX, Look, chosen, found_of
+from nomospace.host.residents import row_of
 from nomospace.protocols.spaces import (
     Ask,
     Claim,
@@ -36,8 +35,8 @@ from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
-    from nomospace.host.holding import Level
+    from nomospace.host.ports import HostPorts
+    from nomospace.host.residents import Level
 
 WATCHES_MAX: Final = 1_000_000
 """How many operations of other hosts may be watched for."""
@@ -58,7 +57,7 @@ class Watched:
 class Serving:
     """The operations of other hosts that are watched for and served here."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._watched: dict[tuple[str, Key], Watched] = {}
         self._asked: dict[tuple[str, Key], Look] = {}

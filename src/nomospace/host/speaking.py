@@ -25,7 +25,7 @@ from nomospace.meaning.ontology import PLAIN, Ontology
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
 TOLD_BYTES_MAX: Final = 1_000_000
 """The longest text of an ontology that a host takes from a client."""
@@ -117,7 +117,7 @@ class OtherOntology(CallerError):
 class Speaking:
     """The ontologies of one host, by hash."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self._known: dict[str, Ontology] = {"": PLAIN, PLAIN.hash: PLAIN}
 

@@ -25,8 +25,7 @@ from nomospace.protocols.spaces import Key, ReactWatch, Watch
 from nomospace.terms.values import weight
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
-    from nomospace.host.governing import Home
+    from nomospace.host.ports import Home, HostPorts
 
 HELD_EVENTS_MAX: Final = 1_000
 """How many events are held for one membership; letters past that go back to their senders."""
@@ -43,7 +42,7 @@ HELD: Final = ("arrived", "exception", "disconnected", "reconnected", "certified
 class Suspending:
     """Who is suspended at one host."""
 
-    def __init__(self, host: Host, durable: Durable) -> None:
+    def __init__(self, host: HostPorts, durable: Durable) -> None:
         self._host = host
         self._suspended = dict(durable.suspended)
         self._numbers = dict(durable.held.numbers)

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from nomospace.host.residents import SYSTEM
 from nomospace.protocols.spaces import Announced
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
 if TYPE_CHECKING:
-    from nomospace.host.core import Host
+    from nomospace.host.ports import HostPorts
 
-SYSTEM: Final = "LimeSystem"
+__all__ = ["CONNECTED", "DEPARTED", "DEPARTED_MAX", "SYSTEM", "System"]
+
 CONNECTED: Final = "connected"
 DEPARTED: Final = "departed"
 DEPARTED_MAX: Final = 10_000
@@ -36,7 +38,7 @@ Line: TypeAlias = tuple[str, ...]
 class System:
     """The system space of one host."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPorts) -> None:
         self._host = host
         self.space = Space(SYSTEM)
         self._writer = f"{SYSTEM}@{host.name}"

@@ -11,8 +11,8 @@ from typing import Final, get_args
 from nomospace.control import Event, Ruling, Snapshot
 from nomospace.host import calls, changes
 from nomospace.host.moving import Back, Coming, MayCome, There, Unwelcome, Welcome
+from nomospace.host.operations import Carried
 from nomospace.host.posting import Letter, Rejected
-from nomospace.host.reacting import Carried
 from nomospace.protocols import messages, routing, spaces
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.routing import changes as routed

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from nomospace.calls import answers, requests
-from nomospace.host import calls, changes, group, moving, posting, reacting
+from nomospace.host import Host, calls, changes, moving, operations, posting
 from nomospace.protocols import courier, messages, spaces, streams, transfers
 from nomospace.protocols.routing import changes as routed
 from nomospace.protocols.routing import frames as posts
@@ -60,7 +60,7 @@ def structs_of(module: ModuleType) -> list[Struct]:
         changes,
         moving,
         posting,
-        reacting,
+        operations,
     ],
     ids=lambda module: module.__name__,
 )
@@ -97,7 +97,7 @@ def test_a_field_without_a_slot_is_noticed() -> None:
 
 
 def test_what_hosts_hear_is_what_the_wire_brings() -> None:
-    assert set(STREAMED.holds()) == {*group._HEAR, spaces.Met}
+    assert set(STREAMED.holds()) == {*Host("a", life=1, now=0).group.hears, spaces.Met}
     assert set(CARRIED.holds()) == {*moving._HEAR, *get_args(posts.Frame)}
     assert set(get_args(messages.EngagementBody)) < set(RELAYED.holds())
     assert set(get_args(messages.Frame)) < set(FRAMES.holds())
