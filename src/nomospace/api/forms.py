@@ -5,10 +5,12 @@
 | `17`, `2.5`, `true`, `null`, `"fire"` | that value | the same value |
 | `[1, 2]` | a list | a list, whose parts are patterns |
 | `{"term": "room(3)"}` | any term, in the text of laws | the same |
+| `{"n": 1, "status": "open"}` | a dict | a dict with at least these keys; values are patterns |
 | `{"class": "Car", "id": "c1", "properties": {"price": 5}}` | an object | the same |
 | `{"pattern": "_:int"}` | | a term with holes (`nomospace.terms.written`) |
 
-What comes out reads the same as what goes in: compounds and bytes are `{"term": …}`.
+What comes out reads the same as what goes in: compounds and bytes are `{"term": …}`. A dict that
+would be read as one of the other forms is `{"dict": {"term": "winter"}}`, in and out.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
-from nomospace.terms import Compound, Term, show
+from nomospace.terms import Compound, Term, freeze, show
+from nomospace.terms.dicts import dict_items
 from nomospace.terms.objects import Object, is_object
 from nomospace.terms.written import read_fields, read_patterns
 
 DEPTH_MAX: Final = 100
 """How deep lists and objects may nest."""
+_OBJECT_KEYS: Final = ("class", "id", "properties")
+_RESERVED: Final = (["term"], ["pattern"], ["dict"])
 TEXT_MAX: Final = 100_000
 """The longest text of a term, in characters."""
 
@@ -38,7 +43,7 @@ class BadField(CallerError):
 
     def __str__(self) -> str:
         return (
-            f"{self.where} {self.why}; give a plain value, a list, "
+            f"{self.where} {self.why}; give a plain value, a list, a dict, "
             '{"term": "room(3)"}, {"class": "Car"}, or in a template {"pattern": "_:int"}'
         )
 
@@ -48,9 +53,11 @@ def fields_of(data: Sequence[Any], what: str = "field") -> tuple[Term, ...]:
 
     >>> fields_of(["job", 17, {"term": "room(3)"}])
     ('job', 17, term('room(3)'))
-    >>> fields_of([{"romm": 3}])
+    >>> fields_of([{"n": 3}, {"dict": {"term": "winter"}}])
+    (term('{n:3}'), term('{term:winter}'))
+    >>> fields_of([{"class": "Car", "propertes": {}}])
     Traceback (most recent call last):
-    nomospace.api.forms.BadField: field 1 is an object without a class; ...
+    nomospace.api.forms.BadField: field 1 has a key 'propertes' beside its class ...
     """
     return tuple([_term(one, f"{what} {at}", False) for at, one in enumerate(data, 1)])
 
@@ -88,17 +95,25 @@ def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
         if key == "pattern" and not holes:
             raise BadField(where=where, why="is a pattern, and here a value is wanted")
         return (read_patterns if key == "pattern" else read_fields)([text])[0]
-    return _object(data, where, depth)
+    if "class" in data:
+        return _object(data, where, depth)
+    if key == "dict" and not more:
+        if not isinstance(text, dict):
+            raise BadField(where=where, why="has a dict that is none")
+        data = text
+    return freeze({k: _term(one, where, holes, depth - 1) for k, one in data.items()})
 
 
 def _object(data: dict[str, Any], where: str, depth: int) -> Term:
     properties = data.get("properties", {})
     if not isinstance(data.get("class"), str) or not data["class"]:
-        raise BadField(where=where, why="is an object without a class")
+        why = 'has a class that is no name (for a dict, write {"dict": …})'
+        raise BadField(where=where, why=why)
     if not isinstance(properties, dict) or "" in properties:
         raise BadField(where=where, why="has properties that are no object with names")
-    if extra := [key for key in data if key not in ("class", "id", "properties")]:
-        raise BadField(where=where, why=f"has a key {extra[0][:60]!r} that means nothing")
+    if extra := [key for key in data if key not in _OBJECT_KEYS]:
+        why = f'has a key {extra[0][:60]!r} beside its class (for a dict, write {{"dict": …}})'
+        raise BadField(where=where, why=why)
     held = {name: _term(one, where, False, depth - 1) for name, one in properties.items()}
     return Object(data["class"], _term(data.get("id"), where, False, depth - 1), held).term
 
@@ -111,7 +126,14 @@ def json_of(term: Term) -> Any:
     >>> car = {"class": "Car", "id": "c1", "properties": {"price": 5}}
     >>> json_of(fields_of([car])[0]) == car
     True
+    >>> json_of(fields_of([{"n": 3}, {"dict": {"term": "winter"}}]))
+    [{'n': 3}, {'dict': {'term': 'winter'}}]
     """
+    if isinstance(term, dict):  # as programs see it
+        made = {key: json_of(one) for key, one in term.items()}
+        return {"dict": made} if "class" in made or list(made) in _RESERVED else made
+    if (items := dict_items(term)) is not None:
+        return json_of(dict(items))
     if is_object(term) and term.args[0]:
         class_name, identity, listed = term.args
         properties = {item.name: json_of(item.args[0]) for item in listed}

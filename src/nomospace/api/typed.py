@@ -19,7 +19,7 @@ from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.written import read_fields, read_patterns
 
 _PIECE: Final = re.compile(
-    r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*"|[()\[\],]|[^'"()\[\],]+|.""", re.DOTALL
+    r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*"|[()\[\]{},]|[^'"()\[\]{},]+|.""", re.DOTALL
 )
 
 
@@ -157,9 +157,9 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
     depth, start = 0, 0
     for match in _PIECE.finditer(text):
         piece = match[0]
-        if piece in "([":
+        if piece in "([{":
             depth += 1
-        elif piece in ")]":
+        elif piece in ")]}":
             depth -= 1
         elif piece == "," and depth <= 0:
             yield start, text[start : match.start()]

@@ -305,8 +305,8 @@ def _print_tuple(fields: Sequence[Term], *, as_json: bool) -> None:
 def words(fields: Sequence[Term]) -> str:
     """A tuple as it could be typed, but for the quotes that a shell wants.
 
-    >>> words(("job", 17, "two words", term("room(3)")))
-    "job 17 'two words' room(3)"
+    >>> words(("job", 17, "two words", term("room(3)"), {"n": 1}))
+    "job 17 'two words' room(3) {n:1}"
     """
     return " ".join(map(show, fields))
 
@@ -321,4 +321,6 @@ def plain(value: Term) -> Any:
         return show(value)
     if isinstance(value, tuple):
         return [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
     return value

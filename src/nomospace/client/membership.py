@@ -14,6 +14,7 @@ import msgspec
 from nomospace.client.connection import Connection, Law, Report
 from nomospace.errors import CallerError
 from nomospace.terms import Term, freeze, term
+from nomospace.terms.dicts import thaw
 
 CERTIFICATE_BYTES_MAX: Final = 16_384
 """The largest certificate that is presented."""
@@ -150,7 +151,7 @@ class Membership:
                 self._connection.report(Report("an inbox is full and drops messages", facts))
             return
         self._dropped = 0
-        self._letters.append(Letter(sender, message))
+        self._letters.append(Letter(sender, thaw(message)))
         self._ring()
 
     def drain(self) -> list[Letter]:

@@ -1,6 +1,7 @@
 """Tuples as programs see them, and the checks on what programs hand in.
 
-A `Tuple` is a plain Python tuple of its fields with what rides along hidden beside them.
+A `Tuple` is a plain Python tuple of its fields with what rides along hidden beside them. Dicts are
+Python's again, and as they are everybody's own they may be changed without harm.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from nomospace.client.connection import Found, Part
 from nomospace.errors import CallerError
+from nomospace.terms.dicts import thaw
 
 SECONDS_MAX: Final = 100 * 366 * 24 * 3600.0
 """The longest lease, timeout or life of a tuple: a hundred years."""
@@ -107,7 +109,7 @@ class _Member:
 
 def as_tuple(found: Found) -> Tuple:
     """What was found, as programs see it."""
-    made = Tuple(found.fields)
+    made = Tuple(thaw(found.fields))
     made._found = found
     return made
 

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Fact
-from nomospace.terms.objects import OBJECT, is_object
+from nomospace.terms.objects import has_properties
 from nomospace.terms.templates import BadWidth, FormalInTuple, freeze_tuple
 from nomospace.terms.text import show
-from nomospace.terms.values import Compound, NotATerm, Term, TooLarge
+from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, Compound, NotATerm, Term, TooLarge
 
 LINE_CHARS_MAX: Final = 4_000_000
 """The longest line of a file of tuples, in characters."""
@@ -91,7 +91,7 @@ def _fact(line: str) -> Fact:
         raise _Unfit(f"it has a key {extra[0]!r} that means nothing")
     terms = []
     for at, field in enumerate(fields):
-        if isinstance(field, dict) and not _is_object(field):
+        if isinstance(field, dict) and "class" in field and not _is_object(field):
             raise _Unfit(f"field {at} is no object: it has class, perhaps id and properties")
         terms.append(term_of(field))
     try:
@@ -124,7 +124,7 @@ def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
     """A value of JSON as a term.
 
     >>> term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}})
-    term("object('Car','A',[price(object('',null,[amount(5)]))])")
+    term("object('Car','A',[price({amount:5})])")
     """
     if depth == 0:
         raise _Unfit(f"it nests over {DEPTH_MAX} deep")
@@ -132,12 +132,14 @@ def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
         return tuple([term_of(item, depth - 1) for item in data])
     if not isinstance(data, dict):
         return data
-    class_name, identity, properties = "", None, data
+    class_name, identity, properties = None, None, data
     if _is_object(data):
         class_name, properties = data["class"], data.get("properties", {})
         identity = term_of(data.get("id"), depth - 1)
     if "" in properties:
         raise _Unfit("a property has an empty name")
+    if FORMAL in properties or PARTIAL in properties:
+        raise _Unfit("`formal` and `[|]` name no property")
     listed = [
         Compound(name, (term_of(properties[name], depth - 1),)) for name in sorted(properties)
     ]
@@ -150,7 +152,7 @@ def json_of(term: Term) -> Any:
     >>> json_of(term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}}))
     {'class': 'Car', 'id': 'A', 'properties': {'price': {'amount': 5}}}
     """
-    if is_object(term):
+    if has_properties(term):
         class_name, identity, listed = term.args
         properties = {item.name: json_of(item.args[0]) for item in listed}
         if not class_name:

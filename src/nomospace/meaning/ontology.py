@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 import msgspec
 
 from nomospace.meaning.functions import FUNCTIONS, Functions
-from nomospace.terms.objects import MISSING, OBJECT
+from nomospace.terms.objects import MISSING
 from nomospace.terms.predicate import Literal
 from nomospace.terms.text import show
-from nomospace.terms.values import Compound, Term
+from nomospace.terms.values import OBJECT, Compound, Term
 
 if TYPE_CHECKING:
     from nomospace.meaning.mapping import OntologyMapping

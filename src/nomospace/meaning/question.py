@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
 from nomospace.terms.encoding import encode
-from nomospace.terms.formals import ANY, KINDS, formals_in, is_formal, read_formal
+from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
 from nomospace.terms.objects import MISSING, is_object
 from nomospace.terms.predicate import FaultyPredicate, Test, compiled, parse
 from nomospace.terms.source import Diagnostic, Source, Span
@@ -280,7 +280,7 @@ def _field_of(term: Term) -> Field:
     if term.__class__ in ATOMIC:
         return LiteralField(term)
     if not is_formal(term):
-        return PatternField(term) if formals_in(term) else LiteralField(term)
+        return PatternField(term) if has_holes(term) else LiteralField(term)
     if term is ANY:
         return TypeField("any")
     formal = read_formal(term)

@@ -29,15 +29,15 @@ from typing import Any, Final
 from nomospace.store.keys import functor_ranges, key
 from nomospace.store.schema import COLUMNS
 from nomospace.terms import Compound, Template, Term
+from nomospace.terms.dicts import dict_items
 from nomospace.terms.formals import (
     KINDS,
     Formal,
     bounded_classes,
-    formals_in,
+    has_holes,
     is_formal,
     read_formal,
 )
-from nomospace.terms.objects import OBJECT
 from nomospace.terms.predicate import (
     Among,
     Compare,
@@ -50,7 +50,7 @@ from nomospace.terms.predicate import (
     holds,
 )
 from nomospace.terms.predicate import parse as parse_predicate
-from nomospace.terms.values import ATOMIC
+from nomospace.terms.values import ATOMIC, OBJECT
 
 _EXACT: Final = 2**53
 """From here on, floats are whole numbers; below, their shortest text compares as they do."""
@@ -134,7 +134,7 @@ FALSE))))"
         self._alike: dict[str, list[str]] = {}
         tests = []
         for pos, pattern in enumerate(template.term):
-            if pos < COLUMNS and not is_formal(pattern) and not formals_in(pattern):
+            if pos < COLUMNS and not is_formal(pattern) and not has_holes(pattern):
                 continue  # its key has said it
             tests.append(self._fits(pattern, f"(doc -> {pos})"))
         for first, *others in self._alike.values():
@@ -152,7 +152,7 @@ FALSE))))"
         """What an index can tell of a field."""
         if is_formal(pattern):
             return []
-        if pattern.__class__ in ATOMIC or not formals_in(pattern):
+        if pattern.__class__ in ATOMIC or not has_holes(pattern):
             return [f"{column} = {self._param(key(pattern))}"]
         is_list = pattern.__class__ is tuple
         name, parts = (None, pattern) if is_list else (pattern.name, pattern.args)
@@ -166,10 +166,12 @@ FALSE))))"
         """Whether a value, given as an expression, is what a pattern asks for."""
         if is_formal(pattern):
             return self._formal(read_formal(pattern), x)
-        if pattern.__class__ in ATOMIC or not formals_in(pattern):
+        if pattern.__class__ in ATOMIC or not has_holes(pattern):
             return self._equal(pattern, x)
         if pattern.__class__ is tuple:
             return self._parts(pattern, x, [])
+        if dict_items(pattern) is not None:
+            return "TRUE"  # looked at again by whoever asked
         if "\0" in pattern.name:  # no `doc` holds it
             return "FALSE"
         named = f"coalesce({x} ->> 'f' = {self._param(pattern.name)}::text, FALSE)"
@@ -323,7 +325,7 @@ def _is_object(x: str) -> str:
         _IS[Compound].format(x),
         f"coalesce({x} ->> 'f' = '{OBJECT}', FALSE)",
         f"CASE WHEN {_IS[tuple].format(args)} THEN jsonb_array_length({args}) = 3 ELSE FALSE END",
-        _IS[str].format(f"({args} -> 0)"),
+        f"({_IS[str].format(f'({args} -> 0)')} OR ({args} -> 0) = 'null')",
         _IS[tuple].format(f"({args} -> 2)"),
     ]
     return f"({' AND '.join(tests)})"

@@ -21,12 +21,11 @@ from nomospace.terms.formals import (
     KINDS,
     Formal,
     bounded_classes,
-    formals_in,
+    has_holes,
     is_formal,
     read_formal,
 )
-from nomospace.terms.objects import OBJECT
-from nomospace.terms.values import ATOMIC
+from nomospace.terms.values import ATOMIC, OBJECT
 
 TEXT_CHARS_MAX: Final = 64
 """The longest string that stands in a column as it is."""
@@ -99,7 +98,7 @@ x'6a' OR f1 >= x'49' AND f1 < x'4a')", ['jobs', 2, 'job'])
                 found.unsure.append("TRUE")
         elif is_formal(pattern):
             _formal(found, f"f{pos}", read_formal(pattern), pos, alike)
-        elif pattern.__class__ in ATOMIC or not formals_in(pattern):
+        elif pattern.__class__ in ATOMIC or not has_holes(pattern):
             _actual(found, f"f{pos}", pattern)
         else:
             is_list = pattern.__class__ is tuple

@@ -33,9 +33,9 @@ from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.features import Fields, Key, Path, key_of
 from nomospace.terms.fit import Check, Test, at_path, check_of
 from nomospace.terms.formals import formals_in, is_formal, read_formal
-from nomospace.terms.objects import MISSING, OBJECT, is_object
+from nomospace.terms.objects import MISSING, is_object
 from nomospace.terms.predicate import price_of, unpriced
-from nomospace.terms.values import ATOMIC, Compound, Term
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term
 
 Names: TypeAlias = Callable[[str], Container[str]]
 View: TypeAlias = Callable[[Term], Term]

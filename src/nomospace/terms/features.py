@@ -11,6 +11,7 @@ none is enough: what an index finds is still put to `Template.matches`.
 | `(pos, "?")` | the name of the value's Python class: `int`, `str`, `tuple`, `Compound`, … |
 | `(pos, name, n, i)` | the atomic argument `i` of a compound `name/n`; of a list, name `[]` |
 | `(pos, "=", q)` | `True` where two fields are equal, or too large to tell |
+| `(pos, ".", key)` | the atomic value that a dict has under a key |
 
 An object gives none as it comes: those that hold objects are indexed apart, and no template but one
 that names a class, which has no hints, looks for an object at its place.
@@ -27,8 +28,8 @@ from typing import Any, Final, TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
 from nomospace.terms.encoding import encode
-from nomospace.terms.objects import MISSING, OBJECT, is_object
-from nomospace.terms.values import ATOMIC, Compound, Term
+from nomospace.terms.objects import MISSING, is_object, property_of
+from nomospace.terms.values import ATOMIC, OBJECT, Compound, Term
 from nomospace.terms.values import same as same_term
 
 Path: TypeAlias = tuple[Any, ...]
@@ -124,7 +125,7 @@ def feature(path: Path) -> Callable[[Fields], Key]:
     """
     pos, size = path[0], len(path)
     if size == 3:
-        return _equality(pos, path[2])
+        return _equality(pos, path[2]) if path[1] == "=" else _value_under(pos, path[2])
     steps = tuple((path[at], path[at + 1], path[at + 2]) for at in range(1, size - 2, 3))
     assert len(steps) <= LEVELS_MAX, path
     last = _FINALS[path[-1]] if size % 3 == 2 else _atomic_key
@@ -176,6 +177,13 @@ def _equality(left: int, right: int) -> Callable[[Fields], Key]:
             return True  # it may be: whoever goes by it looks closer
 
     return compare
+
+
+def _value_under(pos: int, key: str) -> Callable[[Fields], Key]:
+    def look(fields: Fields) -> Key:
+        return _atomic_key(property_of(fields[pos], key)) if pos < len(fields) else MISSING
+
+    return look
 
 
 def _atomic_key(value: Term) -> Key:

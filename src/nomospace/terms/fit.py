@@ -20,17 +20,18 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nomospace.terms.budget import Budget, TestTooDear, same_within
+from nomospace.terms.dicts import dict_items, is_dict
 from nomospace.terms.features import Fields, Path
 from nomospace.terms.formals import (
     KINDS,
     Formal,
     accepts,
     bounded_classes,
-    formals_in,
+    has_holes,
     is_formal,
     read_formal,
 )
-from nomospace.terms.objects import is_object
+from nomospace.terms.objects import MISSING, is_object, property_of
 from nomospace.terms.predicate import Predicates, priced, unpriced
 from nomospace.terms.values import ATOMIC, Compound, Term, same
 
@@ -79,9 +80,12 @@ def compile_fit(patterns: Fields, *, steady: bool = False) -> Test:
 
 
 def at_path(value: Term, path: Path) -> Term:
-    """What stands at a path inside compounds and lists."""
+    """What stands at a path inside compounds and lists, and under a key inside dicts."""
     for i in path:
-        value = value.args[i] if value.__class__ is Compound else value[i]
+        if i.__class__ is str:
+            value = property_of(value, i)
+        else:
+            value = value.args[i] if value.__class__ is Compound else value[i]
     return value
 
 
@@ -89,7 +93,7 @@ def holes_in(pattern: Term) -> int:
     """The checks that a pattern is made of: a price of it."""
     if pattern.__class__ in ATOMIC or is_formal(pattern):
         return 1
-    if not formals_in(pattern):
+    if not has_holes(pattern):
         return 1
     parts = pattern if pattern.__class__ is tuple else pattern.args
     return 1 + sum(map(holes_in, parts))
@@ -107,12 +111,15 @@ def check_of(
         if formal.same is not None:
             alike.setdefault(formal.same, []).append(path)
         return _check_formal(formal, predicates)
-    if pattern.__class__ in ATOMIC or not formals_in(pattern):
+    if pattern.__class__ in ATOMIC or not has_holes(pattern):
         if pattern.__class__ is str:  # no other value equals it
             return lambda value, budget: value == pattern
         if pattern.__class__ in ATOMIC:
             return lambda value, budget: same(pattern, value)
         return lambda value, budget: same_within(pattern, value, budget)
+    items = dict_items(pattern)
+    if items is not None:
+        return _check_dict(items, path, alike)
     is_list = pattern.__class__ is tuple
     parts = pattern if is_list else pattern.args
     inside = _check_parts(parts, path, alike)
@@ -122,6 +129,25 @@ def check_of(
     return lambda value, budget: (
         value.__class__ is Compound and value.name == name and inside(value.args, budget)
     )
+
+
+def _check_dict(
+    items: tuple[tuple[str, Term], ...], path: Path, alike: dict[str, list[Path]]
+) -> Check:
+    """A dict fits those that have at least its keys, each with a value that fits."""
+    checks = [(key, check_of(value, (*path, key), alike)) for key, value in items]
+
+    def fits(value: Term, budget: Budget) -> bool:
+        if not is_dict(value):
+            return False
+        held = budget.named(value.args[2])
+        for key, check in checks:
+            found = held.get(key, MISSING)
+            if found is MISSING or (check is not None and not check(found, budget)):
+                return False
+        return True
+
+    return fits
 
 
 def _check_parts(parts: Fields, path: Path, alike: dict[str, list[Path]]) -> Test:

@@ -19,9 +19,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
+from nomospace.terms.dicts import dict_items
+from nomospace.terms.objects import is_object
 from nomospace.terms.predicate import parse
 from nomospace.terms.text import show
-from nomospace.terms.values import FORMAL, TYPE_FORMALS, Compound, Term, Var, freeze
+from nomospace.terms.values import FORMAL, OBJECT, TYPE_FORMALS, Compound, Term, Var, freeze
 
 ANY: Final = Compound(FORMAL, ("any",))
 """The formal that everything fits, `None` among it."""
@@ -40,7 +42,7 @@ KINDS: Final[dict[str, tuple[type, ...]]] = {
 _CLASS_FORMALS_MAX: Final = 1_024
 _INTERNED: Final[dict[str, Compound]] = {
     "any": ANY,
-    **{formal.args[0]: formal for formal in TYPE_FORMALS.values() if formal is not None},
+    **{one.args[0]: one for one in TYPE_FORMALS.values() if one is not None and one.name == FORMAL},
 }
 
 
@@ -219,6 +221,31 @@ def formals_in(value: Term) -> list[tuple[Term, int]]:
             parts = item.args
         todo.extend([(part, depth + 1) for part in reversed(parts)])
     return found
+
+
+def has_holes(value: Term) -> bool:
+    """Whether a pattern is looked into: it has formals, or dicts, which fit those with more keys.
+
+    An object without formals is compared whole, the dicts in it too.
+
+    >>> has_holes(freeze([1, {"a": 2}])), has_holes(freeze([1, 2]))
+    (True, False)
+    """
+    if formals_in(value):
+        return True
+    todo: list[Term] = [value]
+    while todo:
+        item = todo.pop()
+        if item.__class__ is Compound:
+            if item.name == OBJECT:
+                if dict_items(item) is not None:
+                    return True
+                if is_object(item):
+                    continue
+            item = item.args
+        if item.__class__ is tuple:
+            todo += [part for part in item if part.__class__ is Compound or part.__class__ is tuple]
+    return False
 
 
 def interned(term: Compound) -> Compound:

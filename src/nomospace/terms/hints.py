@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from nomospace.terms.dicts import dict_items
 from nomospace.terms.features import LEVELS_MAX, LIST, Key, Path, key_of
 from nomospace.terms.formals import KINDS, Formal, bounded_classes, is_formal, read_formal
-from nomospace.terms.objects import OBJECT
 from nomospace.terms.predicate import Among, Compare, Every, Literal, parse
-from nomospace.terms.values import ATOMIC, Term
+from nomospace.terms.values import ATOMIC, OBJECT, Term
 
 FEATURES_PER_FIELD_MAX: Final = 16
 """The most features that one field of a template gives."""
@@ -33,6 +33,9 @@ def shape_features(pattern: Term, path: Path) -> list[Feature]:
 
 
 def _shape(pattern: Term, path: Path, level: int) -> list[Feature]:
+    items = dict_items(pattern)
+    if items is not None:
+        return _dict_features(items, path, level)
     is_list = pattern.__class__ is tuple
     name, parts = (LIST, pattern) if is_list else (pattern.name, pattern.args)
     found: list[Feature] = [((*path, "/"), (name, len(parts)))]
@@ -48,6 +51,23 @@ def _shape(pattern: Term, path: Path, level: int) -> list[Feature]:
         else:
             deeper += _shape(part, below, level + 1)
     return found + deeper
+
+
+def _dict_features(items: tuple[tuple[str, Term], ...], path: Path, level: int) -> list[Feature]:
+    """What every dict with these keys shows: its form, and the atomic values where it is a field.
+
+    >>> from nomospace.terms import freeze
+    >>> shape_features(freeze({"n": 1, "tags": []}), (1,))
+    [((1, '/'), ('object', 3)), ((1, 'object', 3, 0), None), ((1, '.', 'n'), 1)]
+    """
+    found: list[Feature] = [((*path, "/"), (OBJECT, 3))]
+    if level <= LEVELS_MAX:
+        found.append(((*path, OBJECT, 3, 0), None))
+    if level == 1:
+        found += [
+            ((*path, ".", key), key_of(value)) for key, value in items if value.__class__ in ATOMIC
+        ]
+    return found
 
 
 def formal_features(formal: Formal, path: Path, level: int = 0) -> list[Feature]:

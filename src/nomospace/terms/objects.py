@@ -4,6 +4,8 @@ An object is an ordinary term, `object(Class, Id, [p(V), …])`, so laws, wires 
 know nothing new about it. The properties stand in the order of their names, once each, which
 makes equal objects equal terms; the id is `None` when there is none.
 
+A dict is no object (`nomospace.terms.dicts`), but paths lead into both (`has_properties`).
+
 Only `Object` insists on that form. Whoever merely looks into a term, as a predicate does, uses
 `property_of`, which finds nothing in what is no object and never raises.
 """
@@ -17,11 +19,9 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from nomospace.errors import CallerError
+from nomospace.terms.dicts import is_dict, thaw
 from nomospace.terms.text import show
-from nomospace.terms.values import Compound, Term, freeze
-
-OBJECT: Final = "object"
-"""The functor of an object; it has three arguments."""
+from nomospace.terms.values import OBJECT, Compound, Term, freeze
 
 
 class _Missing:
@@ -82,7 +82,7 @@ class Object(msgspec.Struct, frozen=True, eq=False):
                     value=_brief(term), why=f"property {item.name!r} stands after {last!r}"
                 )
             last = item.name
-            properties[item.name] = item.args[0]
+            properties[item.name] = thaw(item.args[0])
         return cls(class_name, identity, properties)
 
     @property
@@ -133,13 +133,18 @@ def is_object(term: Term) -> bool:
     )
 
 
+def has_properties(term: Term) -> bool:
+    """Whether a term is an object or a dict, into which paths lead."""
+    return is_object(term) or is_dict(term)
+
+
 def property_of(term: Term, name: str) -> Term:
-    """The property of an object, or `MISSING`; whatever the term may be.
+    """The property of an object, or a dict's value, or `MISSING`; whatever the term may be.
 
     >>> property_of(obj("Car", price=4500), "price"), property_of(17, "price")
     (4500, MISSING)
     """
-    if not is_object(term):
+    if not has_properties(term):
         return MISSING
     for item in term.args[2]:
         if item.__class__ is Compound and item.name == name and len(item.args) == 1:

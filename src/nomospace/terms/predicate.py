@@ -37,9 +37,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
-from nomospace.terms.objects import MISSING, OBJECT
+from nomospace.terms.objects import MISSING
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import INT_BITS_MAX, Compound, Term
+from nomospace.terms.values import INT_BITS_MAX, OBJECT, Compound, Term
 
 PREDICATE_CHARS_MAX: Final = 4_000
 """The longest predicate, in characters; what needs more is a law's business."""
@@ -539,7 +539,9 @@ def _getting(operand: Path | Literal) -> Callable[[Term, Budget], Term]:
             if subject.__class__ is not Compound or subject.name != OBJECT:
                 return MISSING
             parts = subject.args
-            if len(parts) != 3 or parts[0].__class__ is not str or parts[2].__class__ is not tuple:
+            if len(parts) != 3 or parts[2].__class__ is not tuple:
+                return MISSING
+            if parts[0].__class__ is not str and not (parts[0] is None and parts[1] is None):
                 return MISSING
             if len(parts[2]) > _FEW:
                 subject = budget.named(parts[2]).get(name, MISSING)

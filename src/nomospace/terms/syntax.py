@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.tokens import ERRORS_MAX, Fault, Token, fault, tokenize
-from nomospace.terms.values import PARTIAL, TERM_DEPTH_MAX, Atomic
+from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
 """The longest text that is read."""
@@ -139,6 +139,7 @@ class _Frame:
     __slots__ = (
         "at_tail",
         "items",
+        "keys",
         "kind",
         "left",
         "left_priority",
@@ -149,18 +150,28 @@ class _Frame:
     )
 
     def __init__(self, kind: str, opened: Token, name: Token | None = None) -> None:
-        self.kind = kind  # "clause", "(", "args" or "["
+        self.kind = kind  # "clause", "(", "args", "[" or "{"
         self.opened = opened
-        self.name = name
-        self.limit = 999 if kind in ("args", "[") else 1200
+        self.name = name  # of what has arguments; of a dict, the key just read
+        self.limit = 999 if kind in ("args", "[", "{") else 1200
         self.ops: list[_Pending] = []
         self.items: list[Node] = []
         self.left: Node | None = None  # the operand just read, None while one is expected
         self.left_priority = 0
         self.at_tail = False
+        self.keys: set[str] = set()
 
 
-_CLOSERS = {"args": ")", "(": ")", "[": "]"}
+_CLOSERS = {"args": ")", "(": ")", "[": "]", "{": "}"}
+
+
+_LISTED = ("args", "[", "{")
+
+
+def _dict_node(items: list[Node], span: Span) -> Struct:
+    """A dict `{key: value, …}` as the term that it stands for (`nomospace.terms.dicts`)."""
+    listed = tuple(sorted(items, key=lambda item: item.name if isinstance(item, Struct) else ""))
+    return Struct(OBJECT, (Const(None, span), Const(None, span), Listing(listed, None, span)), span)
 
 
 class Reader:
@@ -267,6 +278,9 @@ class Reader:
         frame = frames[-1]
         kind = token.kind
         following = self._tokens[self._next + 1] if kind != "eof" else token
+        if frame.kind == "{" and frame.name is None:
+            self._key(frames, token, following)
+            return
         self._next += kind not in ("eof", "end")
         if kind in ("name", "quoted", "symbol") and self._opens_arguments(token, following):
             self._next += 1
@@ -280,6 +294,12 @@ class Reader:
                 self._take(frame, Listing((), None, Span(token.start, following.end)))
             else:
                 frames.append(_Frame("[", token))
+        elif kind == "bracket" and token.text == "{":
+            if following.text == "}" and following.kind == "bracket":
+                self._next += 1
+                self._take(frame, _dict_node([], Span(token.start, following.end)))
+            else:
+                frames.append(_Frame("{", token))
         elif kind == "var":
             self._take(frame, Variable(token.text, token.span))
         elif kind in ("int", "float", "quoted", "bytes"):
@@ -299,8 +319,8 @@ class Reader:
             self._take(frame, Const(value, token.span))
         elif (
             kind == "symbol"
-            and token.text not in (",", "|", ";", ":-", "->", "@")
-            and (following.kind in ("end", "eof") or following.text in (",", ")", "]", "|"))
+            and token.text not in (",", "|", ";", ":-", ":", "->", "@")
+            and (following.kind in ("end", "eof") or following.text in (",", ")", "]", "}", "|"))
         ):
             self._take(frame, Const(token.text, token.span))
         else:
@@ -321,7 +341,7 @@ class Reader:
         if token.kind in ("eof", "end"):
             return False
         if token.kind == "bracket":
-            return token.text in "(["
+            return token.text in "([{"
         if token.kind == "symbol":
             return token.text in PREFIX
         if token.kind == "name" and token.text in INFIX:
@@ -343,7 +363,7 @@ class Reader:
         """An operand was read: an operator, a comma of arguments, or what closes them."""
         frame = frames[-1]
         text, kind = token.text, token.kind
-        if frame.kind in ("args", "[") and kind == "symbol" and text == "," and not frame.at_tail:
+        if frame.kind in _LISTED and kind == "symbol" and text == "," and not frame.at_tail:
             self._next += 1
             self._finish_item(frame)
         elif frame.kind == "[" and kind == "symbol" and text == "|" and not frame.at_tail:
@@ -400,11 +420,60 @@ class Reader:
     def _finish_item(self, frame: _Frame) -> None:
         self._reduce_all(frame)
         assert frame.left is not None
-        frame.items.append(frame.left)
+        item = frame.left
+        if frame.kind == "{":
+            assert frame.name is not None
+            item = Struct(frame.name.text, (item,), Span(frame.name.start, item.span.end))
+            frame.name = None
+        frame.items.append(item)
         frame.left = None
+
+    def _key(self, frames: list[_Frame], token: Token, following: Token) -> None:
+        """The key of a dict and its colon are due."""
+        frame = frames[-1]
+        if token.kind not in ("name", "quoted"):
+            raise fault(
+                "syntax-key",
+                f"expected a key, found {token.text!r}" if token.text else "a key is missing",
+                token.span,
+                "a key is a name or a text in quotes: {n: 1, 'two words': 2}",
+                self._opened(frames),
+            )
+        key = token if token.kind == "name" else token._replace(text=token.value)
+        if key.text in (FORMAL, PARTIAL):
+            raise fault("syntax-key", f"{key.text!r} cannot be a key", token.span, "choose another")
+        if key.text in frame.keys:
+            raise fault("syntax-key", f"the key {key.text!r} stands twice", token.span)
+        if following.text not in (":", ":-"):
+            raise fault(
+                "syntax-key",
+                f"expected ':' after the key {key.text!r}",
+                following.span,
+                "write {key: value}",
+                self._opened(frames),
+            )
+        frame.keys.add(key.text)
+        frame.name = key
+        self._next += 2
+        if following.text == ":-":  # {n:-1} has no rule in it
+            number = self._tokens[self._next]
+            if number.kind not in ("int", "float") or number.start != following.end:
+                raise fault("syntax-key", "expected ':', found ':-'", following.span)
+            self._next += 1
+            value = -number.value or number.value
+            self._take(frame, Const(value, Span(following.start + 1, number.end)))
 
     def _close(self, frames: list[_Frame], token: Token) -> None:
         frame = frames.pop()
+        if frame.kind == "{":
+            self._finish_item(frame)
+            node = _dict_node(frame.items, Span(frame.opened.start, token.end))
+            if node.depth > TERM_DEPTH_MAX:
+                raise fault(
+                    "syntax-depth", f"the dict has more than {TERM_DEPTH_MAX:,} levels", node.span
+                )
+            self._take(frames[-1], node)
+            return
         self._reduce_all(frame)
         inner = frame.left
         assert inner is not None
@@ -442,12 +511,12 @@ class Reader:
             )
         if isinstance(tail, Listing):  # [a|[b,c]] is [a,b,c]
             items, tail = items + tail.items, tail.tail
-        node = Listing(items, tail, Span(frame.opened.start, token.end))
-        if node.depth > TERM_DEPTH_MAX:
+        listing = Listing(items, tail, Span(frame.opened.start, token.end))
+        if listing.depth > TERM_DEPTH_MAX:
             raise fault(
-                "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", node.span
+                "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", listing.span
             )
-        self._take(outer, node)
+        self._take(outer, listing)
 
     def _struct_counted(self, name: str, args: tuple[Node, ...], span: Span) -> Struct:
         node = Struct(name, args, span)
@@ -461,12 +530,12 @@ class Reader:
         frame = frames[-1]
         if frame.kind == "clause":
             return ()
-        what = "the list" if frame.kind == "[" else "the bracket"
+        what = {"[": "the list", "{": "the dict"}.get(frame.kind, "the bracket")
         return ((f"{what} was opened here", frame.opened.span),)
 
     def _unexpected_operand(self, frames: list[_Frame], token: Token) -> Fault:
         frame = frames[-1]
-        if token.kind == "bracket" and token.text in ")]":
+        if token.kind == "bracket" and token.text in ")]}":
             if frame.kind == "args" and not frame.items and not frame.ops and token.text == ")":
                 assert frame.name is not None
                 return fault(
@@ -504,6 +573,7 @@ class Reader:
             "(": "an operator or ')'",
             "args": "',' or ')'",
             "[": "']'" if frame.at_tail else "',', '|' or ']'",
+            "{": "',' or '}'",
         }[frame.kind]
         found = {"end": "the clause ends", "eof": "the text ends"}.get(
             token.kind, f"found {token.text!r}"
@@ -514,7 +584,7 @@ class Reader:
             before = self._tokens[self._next - 1]
             if frame.kind == "clause" and "\n" in self.source.text[before.end : token.start]:
                 help = "is a full stop missing on the line before?"
-        if frame.kind == "clause" and token.text in (")", "]"):
+        if frame.kind == "clause" and token.text in (")", "]", "}"):
             help = f"no bracket is open that {token.text!r} could close"
         return fault(
             "syntax-operator", f"expected {wanted}, {found}", token.span, help, self._opened(frames)

@@ -1,7 +1,8 @@
 """Templates: what an agent asks a space for, and the tuples it may be given.
 
 A template is a tuple of patterns. A pattern is an actual, which matches its equal; a formal
-(`nomospace.terms.formals`); or a compound or list with patterns inside. As a formal is a ground
+(`nomospace.terms.formals`); a compound or list with patterns inside; or a dict of patterns, which
+matches every dict with at least these keys. As a formal is a ground
 term, a template is one too: `Template.term` is what laws see and wires carry, and
 `Template.from_term` reads it back.
 
@@ -30,6 +31,7 @@ import msgspec
 from nomospace.errors import CallerError, LimitReached
 from nomospace.terms.assign import Assigner, Names, View, just_itself, names_class
 from nomospace.terms.budget import WATCH_UNITS_MAX, Budget
+from nomospace.terms.dicts import dict_items
 from nomospace.terms.features import (
     PLAIN_INT,
     Fields,
@@ -55,13 +57,14 @@ from nomospace.terms.formals import (
     where,
 )
 from nomospace.terms.hints import formal_bounds, formal_features, shape_features
-from nomospace.terms.objects import MISSING, OBJECT, is_object, obj
+from nomospace.terms.objects import MISSING, has_properties, obj
 from nomospace.terms.predicate import PREDICATE_CHARS_MAX, price_of
 from nomospace.terms.text import show
 from nomospace.terms.values import (
     ATOMIC,
     FORMAL,
     INT_BITS_MAX,
+    OBJECT,
     PARTIAL,
     REPR_MAX,
     TYPE_FORMALS,
@@ -109,7 +112,7 @@ PATTERN_PARTS_MAX: Final = 10_000
 PREDICATES_CHARS_MAX: Final = 2 * PREDICATE_CHARS_MAX
 """What the predicates of one template have together, in characters."""
 PROPERTIES_MAX: Final = 4_096
-"""The properties of one object in a tuple: whatever its class, no predicate has to look at more."""
+"""The properties of one object in a tuple, or a dict's keys: whatever its class, no predicate has to look at more."""
 
 KNOWN_MAX: Final = 1_024
 """Templates that name classes and are remembered."""
@@ -248,8 +251,9 @@ def _check_value(value: Term, pos: int) -> None:
         if item.__class__ is Compound:
             if item.name == FORMAL:
                 raise FormalInTuple(position=pos, formal=_brief(item))
-            if item.name == OBJECT and is_object(item) and len(item.args[2]) > PROPERTIES_MAX:
-                raise TooLarge(what="the number of an object's properties", limit=PROPERTIES_MAX)
+            if item.name == OBJECT and has_properties(item) and len(item.args[2]) > PROPERTIES_MAX:
+                what = "the number of an object's properties, or of a dict's keys,"
+                raise TooLarge(what=what, limit=PROPERTIES_MAX)
             item = item.args
         inner = [
             one for one in item if one.__class__ is Compound or (one.__class__ is tuple and one)
@@ -543,8 +547,9 @@ def _read(frozen: Fields) -> Template:
             price += _STEADY_MAX  # it is looked into
             _check_holes(field)
             if field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3:
-                meant = meant or names_class(field)
-                continue  # objects are indexed apart
+                if dict_items(field) is None:
+                    meant = meant or names_class(field)
+                    continue  # objects are indexed apart
             features += shape_features(field, _AT[pos])
             continue
         fields[pos] = field = interned(field)

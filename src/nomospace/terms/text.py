@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import CallerError
+from nomospace.terms.dicts import dict_items
 from nomospace.terms.source import Faulty, Source
 from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader
 from nomospace.terms.syntax import Variable as VariableNode
 from nomospace.terms.values import (
+    OBJECT,
     PARTIAL,
     TERM_BYTES_MAX,
     TERM_DEPTH_MAX,
@@ -25,6 +27,7 @@ from nomospace.terms.values import (
     TooLarge,
     Var,
     check_size,
+    freeze,
     weight,
 )
 
@@ -205,6 +208,12 @@ def _show_light(value: Term, levels: int, left: list[int]) -> str:
         raise _Many
     if levels and kind is tuple:
         return f"[{','.join([_show_light(part, levels - 1, left) for part in value])}]"
+    if levels and value.name == OBJECT:
+        items = dict_items(value)
+        if items is not None:
+            left[0] -= len(items)
+            shown = [f"{quote(key)}:{_show_light(part, levels - 1, left)}" for key, part in items]
+            return f"{{{','.join(shown)}}}"
     if levels and value.name not in _SPECIAL:
         parts = [_show_light(part, levels - 1, left) for part in value.args]
         return f"{_functor(value.name)}({','.join(parts)})"
@@ -235,6 +244,12 @@ def _show_whole(value: Term, spaced: bool, limit: int) -> str:
                 opened += 1
                 if opened > limit + TERM_DEPTH_MAX:  # operators open many before they print one
                     return "".join(out)[: limit - 1] + "…"
+                items = (
+                    dict_items(item, limit) if kind is Compound and item.name == OBJECT else None
+                )
+                if items is not None:
+                    todo.extend(reversed(_dict_pieces(items, comma, spaced)))
+                    continue
                 parts = (item.args if kind is Compound else item)[:limit]
                 if kind is Compound:
                     pieces = _compound_pieces(item.name, parts, allowed, comma, spaced)
@@ -296,6 +311,8 @@ def _atomic(value: Any) -> str:
         return str(value)
     if isinstance(value, Var):
         return "_"
+    if isinstance(value, dict):
+        return show(freeze(value))  # as a program sees it
     raise TypeError(f"not a term: {value!r}")
 
 
@@ -345,6 +362,14 @@ def _compound_pieces(
         pieces.append((part, 999))
     pieces.append(_Piece(")"))
     return pieces
+
+
+def _dict_pieces(items: tuple[tuple[str, Term], ...], comma: str, spaced: bool) -> list[Any]:
+    pieces: list[Any] = [_Piece("{")]
+    for index, (key, value) in enumerate(items):
+        pieces.append(_Piece(f"{comma if index else ''}{quote(key)}:{' ' if spaced else ''}"))
+        pieces.append((value, 999))
+    return [*pieces, _Piece("}")]
 
 
 def _functor(name: str) -> str:

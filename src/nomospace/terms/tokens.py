@@ -16,7 +16,7 @@ ERRORS_MAX: Final = 100
 """After so many errors the reader gives up on a text."""
 
 _SYMBOLS = (  # longest first
-    r":-|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|/(?!\*)|[=<>+\-*^@;|,]"
+    r":-|:|->|<-|\\==|\\=|\\\+|=:=|=\\=|==|=<|>=|//|\*\*|/(?!\*)|[=<>+\-*^@;|,]"
 )
 _TOKEN = re.compile(
     r"""(?P<layout>\s+|%[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
@@ -30,12 +30,27 @@ _TOKEN = re.compile(
       |(?P<symbol>"""
     + _SYMBOLS
     + r""")
-      |(?P<bracket>[()\[\]])""",
+      |(?P<bracket>[()\[\]{}])""",
     re.VERBOSE,
 )
 _INT_DIGITS_MAX: Final = 1_234  # of the largest integer; longer ones are not even computed
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "0": "\0",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "/": "/",
+    "b": "\b",
+    "f": "\f",  # as JSON has them
+}
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))",
+    re.DOTALL,
+)
 
 
 class Token(NamedTuple):
@@ -77,7 +92,9 @@ def _unquote(raw: str, span: Span) -> str:
         return body
 
     def one(match: re.Match[str]) -> str:
-        short, long, plain = match.groups()
+        pair, short, long, plain = match.groups()
+        if pair is not None:
+            return chr(0x10000 + (int(pair[:4], 16) - 0xD800 << 10) + int(pair[6:], 16) - 0xDC00)
         if plain is not None:
             if plain in _ESCAPES:
                 return _ESCAPES[plain]
@@ -197,8 +214,6 @@ def _bad_character(text: str, position: int) -> tuple[Diagnostic, int]:
     help = "quote it: 'like this'"
     if character == ".":
         help = "a clause ends with a full stop and a space or a line break"
-    elif character in "{}":
-        help = "use ( ) or [ ]"
     elif character == "!":
         help = "there is no cut: write ( Condition -> Then ; Else )"
     return (

@@ -1,7 +1,8 @@
 """Terms: the values that messages, tuples, laws and control states are made of.
 
 A term is `None`, a `bool`, an `int`, a `float`, a `str`, `bytes`, a `tuple` of terms (a list of
-the law language) or a `Compound`. All are immutable and hashable. An atom is a string.
+the law language) or a `Compound`. All are immutable and hashable. An atom is a string. A dict of a
+program is a compound inside (`freeze`), and a dict again where a program sees it.
 
 Python holds `1 == 1.0 == True`; terms do not, at any depth. `same` is the equality of terms,
 and `Compound.__eq__` follows it. Plain Python equality is only a quick first test: whatever it
@@ -14,7 +15,7 @@ ground: `freeze` sees to it at the edge, and to the limits of size and depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
@@ -32,6 +33,8 @@ INT_BITS_MAX: Final = 4_096
 REPR_MAX: Final = 2_000
 """The longest text that `repr` has of a compound."""
 
+OBJECT: Final = "object"
+"""The functor of an object, and of a dict: it has three arguments (`nomospace.terms.objects`)."""
 PARTIAL: Final = "[|]"
 """The functor of a list whose tail is not known: items, then the tail. Never in a ground term."""
 
@@ -140,12 +143,13 @@ TYPE_FORMALS: Final[dict[type, Any]] = {
     bytes: Compound(FORMAL, ("bytes",)),
     list: Compound(FORMAL, ("list",)),
     tuple: Compound(FORMAL, ("list",)),
+    dict: Compound(OBJECT, (None, None, ())),  # a dict fits what has at least its keys
     type(None): None,  # a type with one value is that value
 }
 """What a Python type means in a template."""
 _TYPES_WHY: Final = (
     "a type stands for a hole, and only templates have holes; give a value",
-    "templates know int, float, str, bool, bytes, list, tuple and type(None); use one, or ANY",
+    "templates know int, float, str, bool, bytes, list, tuple, dict and type(None); use one",
 )
 
 Atomic: TypeAlias = bool | int | float | str | bytes | None
@@ -311,12 +315,15 @@ class TooLarge(CallerError):
 def freeze(value: Any, *, variables: bool = False) -> Term:
     """Turn a plain Python value into a term, or say why it is none.
 
-    Lists become tuples, subclasses of the plain types become the plain types. The result is
+    Lists become tuples, subclasses of the plain types become the plain types, and a dict becomes
+    `object(null,null,[key(Value),…])`, its keys in order. The result is
     ground unless `variables` allows holes, and within the limits. Where holes are allowed, a
     type stands for its formal: `int` becomes `formal(int)`.
 
     >>> freeze(["job", 17, t.room(3)])
     ('job', 17, term('room(3)'))
+    >>> freeze({"n": 1, "tags": ["a"]}) == t.object(None, None, [t.n(1), t.tags(["a"])])
+    True
     """
     kind = value.__class__
     if kind is str and len(value) < 100_000:
@@ -365,7 +372,7 @@ def _freeze_atomic(value: Any, variables: bool) -> Term:
         raise NotATerm(value=f"the type {value.__name__}", why=_TYPES_WHY[variables])
     raise NotATerm(
         value=f"{type(value).__name__} {str(value)[:60]!r}",
-        why="use None, bool, int, float, str, bytes, list, tuple or t.name(…)",
+        why="use None, bool, int, float, str, bytes, list, tuple, dict or t.name(…)",
     )
 
 
@@ -393,6 +400,8 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
                 raise NotATerm(value=f"a compound named {PARTIAL}", why="lists are Python lists")
         elif isinstance(item, tuple | list):
             name, parts = None, tuple(item)
+        elif isinstance(item, Mapping):
+            name, parts = OBJECT, (None, None, _named(item))
         else:
             done.append(_freeze_atomic(item, variables))
             continue
@@ -402,6 +411,18 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
         if count > TERM_BYTES_MAX:
             raise TooLarge(what="its number of parts", limit=TERM_BYTES_MAX)
     return done[0]
+
+
+def _named(items: Mapping[Any, Any]) -> tuple[Compound, ...]:
+    """The parts of a dict, in the order of their keys; the values are yet to be frozen."""
+    for key in items:
+        if not isinstance(key, str):
+            raise NotATerm(value=f"a dict with the key {key!r:.60}", why="keys are strings")
+        if key in (FORMAL, PARTIAL):
+            raise NotATerm(
+                value=f"a dict with the key {key!r}", why="templates use that name; choose another"
+            )
+    return tuple([Compound(str(key), (items[key],)) for key in sorted(items)])
 
 
 def is_ground(term: Term) -> bool:

@@ -13,6 +13,7 @@ any depth; a hole is a variable, with what must stand in it behind a colon:
 | `_:Car` | an object of a class, whose name begins with a capital |
 | `X` | anything, and the same wherever `X` stands; `X:int` says its kind besides |
 | `room(_:int)`, `[_,2]` | a compound, or a list, with such holes inside |
+| `{n: _:int, "status": open}` | a dict with at least these keys; `_:dict` is any |
 
 What this cannot say, the term of a formal does: `formal(class('Car'),'price.amount < 5000')`.
 
@@ -35,7 +36,7 @@ from nomospace.terms.source import Diagnostic, Faulty, Source, Span
 from nomospace.terms.syntax import Listing, Node, Reader, Struct, Variable
 from nomospace.terms.text import from_node, show
 from nomospace.terms.tokens import Fault, fault, tokenize
-from nomospace.terms.values import FORMAL, Compound, Term, Var, check_size
+from nomospace.terms.values import FORMAL, TYPE_FORMALS, Compound, Term, Var, check_size
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
@@ -170,7 +171,7 @@ def _node(text: str) -> Node:
 
 def _mask(text: str) -> str:
     def one(match: re.Match[str]) -> str:
-        if match["colon"]:
+        if match["colon"] and "{" not in text:  # there it stands behind a key
             raise fault(
                 "field-colon",
                 "a colon stands behind _ or a variable only",
@@ -244,6 +245,8 @@ def _formal(part: Variable) -> Compound:
         elif wanted in KINDS:
             kind = Compound(FORMAL, (wanted,))
             return kind if name == "_" else Compound(FORMAL, (wanted, Compound("same", (name,))))
+        elif wanted == "dict":
+            made = TYPE_FORMALS[dict]
         else:
             raise _no_kind(wanted, span)
     except BadFormal as error:

@@ -32,7 +32,7 @@ REFUSED: Final = "law.refused"
 
 FIELDS: Final = (
     "Terms: 17, 2.5, fire, true, 'two words', room(3), [1,2], 'nurse@ward-3'. A name that begins "
-    "with a capital, and an agent's id, need single quotes."
+    "with a capital, and an agent's id, need single quotes. A dict is a JSON object."
 )
 PATTERNS: Final = (
     "A pattern for each field, as many as the tuple has: a term that must be equal, or a hole: "
@@ -41,7 +41,7 @@ PATTERNS: Final = (
 )
 
 Text = Annotated[str, Meta(max_length=TEXT_MAX)]
-Field = Text | int | float | bool
+Field = Text | int | float | bool | dict[str, Any]
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX, description="The space, as in jobs.")]
 Patterns = Annotated[list[Field], Meta(min_length=1, max_length=WIDTH_MAX, description=PATTERNS)]
 Wait = Annotated[

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from nomospace.api.forms import json_of
 from nomospace.client.laws import Law
 from nomospace.client.tuples import Tuple
 from nomospace.terms import Term, show
+from nomospace.terms.dicts import is_dict
 
 STORY_CHARS_MAX: Final = 8_000
 """The longest story of a ruling that is told, besides what it was about."""
@@ -32,13 +34,13 @@ class Answer(msgspec.Struct, frozen=True):
     error: bool = False
 
 
-def texts(fields: Iterable[Term]) -> list[str]:
-    """The fields of a tuple as terms that can be written again.
+def texts(fields: Iterable[Term]) -> list[Any]:
+    """The fields of a tuple as they can be written again: dicts as they are, the rest as terms.
 
-    >>> texts(("job", 17, "two words"))
-    ['job', '17', "'two words'"]
+    >>> texts(("job", 17, "two words", {"n": 1}))
+    ['job', '17', "'two words'", {'n': 1}]
     """
-    return [show(field) for field in fields]
+    return [json_of(one) if is_dict(one) or isinstance(one, dict) else show(one) for one in fields]
 
 
 def line(fields: Iterable[Term]) -> str:
@@ -47,7 +49,7 @@ def line(fields: Iterable[Term]) -> str:
     >>> line(("job", 17, "two words"))
     "[job, 17, 'two words']"
     """
-    return f"[{', '.join(texts(fields))}]"
+    return f"[{', '.join(map(show, fields))}]"
 
 
 def found(one: Tuple) -> dict[str, Any]:

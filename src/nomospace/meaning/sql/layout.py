@@ -35,6 +35,7 @@ from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
 from nomospace.meaning.sql.values import Place, Value
 from nomospace.terms import Term, encode, is_object
+from nomospace.terms.objects import has_properties
 
 VERSION: Final = 1
 """Goes up when the same tuple would stand in tables in another way: tables of another version that
@@ -313,7 +314,7 @@ def _leaves(field: Term) -> Iterator[tuple[tuple[str, ...], Coded]]:
                 continue  # no path can name it
             path, value = (*above, item.name), item.args[0]
             yield path, coded(value)
-            if len(path) < PATH_NAMES_MAX and is_object(value):
+            if len(path) < PATH_NAMES_MAX and has_properties(value):
                 todo.append((path, value))
 
 
