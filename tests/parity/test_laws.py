@@ -19,6 +19,7 @@ R2. sent(_, say(_), _) :- do(forward).
 R3. arrived(_, _, _) :- do(deliver).
 R4. sent(_, remind(M, S), _) :- do(imposeObligation(remind(M), S)).
 R5. obligationDue(remind(M)) :- do(deliver(Self, reminded(M), Self)).
+R7. sent(_, {n: N}, _) :- N > 0, do(forward).
 R6. exception(forward(_, M, _), Why) :- do(deliver(Self, failed(M, Why), Self)).
 """
 )
@@ -45,6 +46,19 @@ def test_a_law_permits_refuses_and_says_why(play: Play) -> None:
         assert "R1: did not fire" in ruling.explain()
         for _ in range(2):
             assert await next_letter(theirs) == ("ann@ward", t.publish("news"))
+
+    play(story)
+
+
+def test_a_dict_is_a_message_that_a_law_looks_into(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.start("ward")
+        ann, bob = await world.agent("ann", "ward"), await world.agent("bob", "ward")
+        mine, theirs = await ann.adopt(RATE), await bob.adopt(RATE)
+        assert (await mine.send({"n": 0}, to="bob@ward")).refused
+        assert (await mine.send({"n": 1, "m": 2}, to="bob@ward")).refused
+        assert (await mine.send({"n": 1}, to="bob@ward")).rule == "R7"
+        assert await next_letter(theirs) == ("ann@ward", {"n": 1})
 
     play(story)
 

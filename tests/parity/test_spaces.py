@@ -35,6 +35,7 @@ def test_a_tuple_is_taken_once_and_read_often(play: Play) -> None:
 def test_values_come_back_as_they_were(play: Play) -> None:
     values = [1, 1.0, True, None, "é\n'", b"\x00\xff", (), (1, (2, "x")), 2**80, -(2**63), 1e300]
     values += [t.f(t.g("a", (1,)), None), "", t["odd name"](1)]
+    values += [{}, {"n": 1, "of": ({"a": None},), "Two words": {"x": b"\x00"}}]
 
     async def story(world: World) -> None:
         await world.start("ward")
@@ -45,6 +46,25 @@ def test_values_come_back_as_they_were(play: Play) -> None:
             found = await notes.take(number, ANY, timeout=WAIT_S)
             assert found == (number, value)
             assert type(found[1]) is type(value)
+
+    play(story)
+
+
+def test_a_dict_is_found_by_some_of_its_keys(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.start("ward")
+        jobs = await (await world.agent("nurse", "ward")).space("jobs", shared=True)
+        await jobs.out_many([("job", {"n": n, "done": n % 2 == 0}) for n in range(20)])
+        waiting = asyncio.create_task(jobs.take("job", {"n": 77}, timeout=WAIT_S))
+        assert await jobs.take("job", {"n": 13}, timeout=WAIT_S) == (
+            "job",
+            {"n": 13, "done": False},
+        )
+        assert await jobs.take_nowait("job", {"n": 13}) is None
+        assert len(await jobs.read_all("job", {"done": True})) == 10
+        assert len(await jobs.take_all("job", {"n": between(0, 3), "done": bool})) == 4
+        await jobs.out("job", {"n": 77})
+        assert await waiting == ("job", {"n": 77})
 
     play(story)
 

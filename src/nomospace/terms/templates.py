@@ -112,7 +112,7 @@ PATTERN_PARTS_MAX: Final = 10_000
 PREDICATES_CHARS_MAX: Final = 2 * PREDICATE_CHARS_MAX
 """What the predicates of one template have together, in characters."""
 PROPERTIES_MAX: Final = 4_096
-"""The properties of one object in a tuple, or a dict's keys: whatever its class, no predicate has to look at more."""
+"""The properties of one object in a tuple, or the keys of one dict: no test has to look at more."""
 
 KNOWN_MAX: Final = 1_024
 """Templates that name classes and are remembered."""
@@ -546,10 +546,10 @@ def _read(frozen: Fields) -> Template:
             plain = False
             price += _STEADY_MAX  # it is looked into
             _check_holes(field)
-            if field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3:
-                if dict_items(field) is None:
-                    meant = meant or names_class(field)
-                    continue  # objects are indexed apart
+            is_form = field.__class__ is Compound and field.name == OBJECT and len(field.args) == 3
+            if is_form and dict_items(field) is None:
+                meant = meant or names_class(field)
+                continue  # objects are indexed apart
             features += shape_features(field, _AT[pos])
             continue
         fields[pos] = field = interned(field)

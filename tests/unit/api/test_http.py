@@ -214,7 +214,7 @@ def test_a_member_adopts_sends_receives_and_learns_why_not() -> None:
     [
         ("spaces/jobs/out", {"fields": []}, 422, "api.bad-shape"),
         ("spaces/jobs/out", {"feilds": [1]}, 422, "api.bad-shape"),
-        ("spaces/jobs/out", {"fields": [{"romm": 1}]}, 400, "api.bad-field"),
+        ("spaces/jobs/out", {"fields": [{"class": "Car", "romm": 1}]}, 400, "api.bad-field"),
         ("spaces/jobs/out", {"fields": [{"pattern": "_"}]}, 400, "api.bad-field"),
         ("spaces/jobs/out", {"fields": [{"term": "Smith"}]}, 422, "law.faulty"),
         ("spaces/jobs/out", {"fields": [1], "to": "nobody"}, 400, "client.bad-place"),

@@ -35,7 +35,7 @@ from nomospace.terms import (
 from tests.unit.terms.strategies import TERMS, deep
 
 ONES: tuple[Term, ...] = (1, 1.0, True)
-USE = "use None, bool, int, float, str, bytes, list, tuple or t.name(…)"
+USE = "use None, bool, int, float, str, bytes, list, tuple, dict or t.name(…)"
 WRAPPED = (
     *ONES,
     *((one,) for one in ONES),

@@ -27,6 +27,7 @@ _ERRORS: Final = {
     "syntax-full-stop": "a last clause without its full stop",
     "syntax-goal": "something that is no goal where one is expected",
     "syntax-head": "a clause that begins with no name",
+    "syntax-key": "a dict without a key or its colon, or with a key twice",
     "syntax-label": "a label with no rule after it",
     "syntax-list-name": "a compound with the name that lists have inside",
     "syntax-no-arguments": "empty brackets after a name",
