@@ -49,6 +49,19 @@ def play(
     asyncio.run(program())
 
 
+def test_a_dict_comes_out_as_it_went_in() -> None:
+    visit = {"room": 3, "of": ["ann", {"age": 70}], "term": "winter"}
+
+    async def script(member: Member, call: Call, host: ns.Host) -> None:
+        await call("write", space="jobs", fields=["visit", visit])
+        read = await call("read", space="jobs", template=["visit", {"room": 3}])
+        assert read.data["tuples"][0]["fields"] == ["visit", visit]
+        typed = await call("take", space="jobs", template=["visit", "{room: _:int}"])
+        assert typed.data["tuple"]["fields"] == ["visit", visit]
+
+    play(script)
+
+
 def test_tuples() -> None:
     async def script(member: Member, call: Call, host: ns.Host) -> None:
         wrote = await call("write", space="jobs", fields=["job", 17, "room(3)", "'two words'"])
