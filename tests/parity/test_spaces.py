@@ -33,7 +33,19 @@ def test_a_tuple_is_taken_once_and_read_often(play: Play) -> None:
 
 
 def test_values_come_back_as_they_were(play: Play) -> None:
-    values = [1, 1.0, True, None, "é\n'", b"\x00\xff", (), (1, (2, "x")), 2**80, -(2**63), 1e300]
+    values: list[Any] = [
+        1,
+        1.0,
+        True,
+        None,
+        "é\n'",
+        b"\x00\xff",
+        (),
+        (1, (2, "x")),
+        2**80,
+        -(2**63),
+        1e300,
+    ]
     values += [t.f(t.g("a", (1,)), None), "", t["odd name"](1)]
     values += [{}, {"n": 1, "of": ({"a": None},), "Two words": {"x": b"\x00"}}]
 
