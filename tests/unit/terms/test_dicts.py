@@ -88,7 +88,7 @@ def test_a_dict_is_looked_into_by_formals_ties_and_lists() -> None:
     job = freeze_tuple(
         ("ann", {"by": "ann", "n": 5, "tags": [{"a": 1, "b": 2}], "x": t.f({"q": 1})})
     )
-    for pattern in (
+    fitting: list[Any] = [
         {"n": int},
         {"n": where("> 4"), "tags": list},
         {"by": same("who")},
@@ -96,16 +96,18 @@ def test_a_dict_is_looked_into_by_formals_ties_and_lists() -> None:
         {"x": t.f({})},
         dict,
         {},
-    ):
+    ]
+    for pattern in fitting:
         assert Template.of((same("who"), pattern)).matches(job), pattern
-    for pattern in (
+    others: list[Any] = [
         {"n": str},
         {"n": where("> 5")},
         {"no": ANY},
         {"tags": []},
         {"tags": {}},
         [ANY],
-    ):
+    ]
+    for pattern in others:
         assert not Template.of((ANY, pattern)).matches(job), pattern
     tied = Template.of((same("who"), {"n": same("who")}))
     assert not tied.matches(job)
