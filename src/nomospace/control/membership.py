@@ -12,10 +12,10 @@ imposition, before the event that `handle` was called for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -97,25 +97,41 @@ Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
 
 
-class Bounded(NamedTuple):
+class Bounded(msgspec.Struct, gc=False):
     """How the evaluation of a recorded event was bounded: under which prices, and what ended it.
 
     Prices say nothing but where an evaluation ends for want of units. A record tells that too. So
     an old list of prices need not be kept to rule again as was ruled under it: what ended then ends
     now, for the same reason, and what did not has no bound now. Of the exception that follows one
     the record is not at hand yet; it has ten times what an event has.
+
+    Who has the recorded `operations` in bytes says them too, and `write`s others likewise. They
+    were within all limits, so what comes out `alike` need not be measured, nor be written again to
+    be compared.
     """
 
     prices: int
     stopped: str | None
+    operations: bytes = b""
+    write: Callable[[tuple[Term, ...]], bytes] | None = None
+    alike: bool | None = None
+    """Whether the same operations came out; `None` where nobody has looked."""
 
     def units(self, event: Event) -> list[int]:
-        """The units to begin with; raises what ended the evaluation then."""
-        if self.prices == PRICES:
-            return [0]
+        """The units to begin with under other prices; raises what ended the evaluation then."""
         if self.stopped in ("budget", "tooLarge"):
             raise Stop(self.stopped)
         return [-9 * UNITS_MAX if event.kind == "exception" else -UNBOUNDED]
+
+    def has(self, operations: tuple[Term, ...]) -> bool:
+        """Whether operations are those of the record."""
+        if self.write is None:
+            return False
+        try:
+            self.alike = alike = self.write(operations) == self.operations
+        except (OverflowError, RecursionError):  # huge integers, deep terms
+            return False
+        return alike
 
 
 class Decided:
@@ -346,7 +362,7 @@ class Membership:
             else:
                 if slice:
                     units = in_parts(slice)
-                elif then is None:
+                elif then is None or then.prices == PRICES:
                     units = [0]
                 else:
                     units = then.units(event)
@@ -360,7 +376,10 @@ class Membership:
                     delta.append(outcome[2])
                     self._pass_on(operations, effects, units)
                 elif operations:
-                    if len(operations) != 1 or not passes_on(operations[0], event):
+                    recorded = then is not None and not law.growing and then.has(operations)
+                    if not recorded and (
+                        len(operations) != 1 or not passes_on(operations[0], event)
+                    ):
                         check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects, units)
         except Stop as stop:
@@ -370,6 +389,8 @@ class Membership:
             stopped, rule, operations = stop.with_traceback(None), None, ()
             delta.clear()
             unmet.clear()
+            if then is not None:
+                then.alike = None
             if known is not None:
                 known.stop = stopped
         except Cut as cut:

@@ -28,20 +28,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from nomospace.control import Explanation, Membership, Record, Ruling, Snapshot, explain
+from nomospace.control import Event, Explanation, Membership, Record, Ruling, Snapshot, explain
 from nomospace.control.events import goes_out
 from nomospace.control.explain import verdict_on
 from nomospace.control.membership import Bounded
 from nomospace.law import CompiledLaw
-from nomospace.law.budget import PRICES
 from nomospace.terms import Compound, Term, show
 from nomospace.terms.values import same
 from nomospace.wire.changes import BadRecord, decode_ruling, decode_snapshot, encode_ruling
-from nomospace.wire.packing import unpack
+from nomospace.wire.packing import pack, unpack
 from nomospace.wire.rulings import (
     NOTHING,
     Recorded,
-    event_of,
     operations_of,
     pack_operations,
     read_recorded,
@@ -279,24 +277,23 @@ class Replay:
             self._without(recorded, body, "ended")
             return
         self._now = at = recorded.at
-        then = self._then(recorded) if recorded.prices != PRICES else None
-        effects = member.rule_on(event_of(recorded), now=at, then=then)
+        then = self._then(recorded) if self._exact else None
+        effects = member.rule_on(Event(*recorded.event), now=at, then=then)
         first = effects[0]
         assert isinstance(first, Record)
-        self._compare(recorded, body, first.ruling)
-        if len(effects) > 1 and first.ruling.stopped is not None:
+        self._compare(recorded, body, first.ruling, then)
+        if first.ruling.stopped is not None:
             self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
 
-    def _then(self, recorded: Recorded) -> Bounded | None:
-        """How an event was bounded, where today's prices are others; another law has today's."""
-        if self._exact and recorded.prices != PRICES:
-            return Bounded(recorded.prices, recorded.stopped)
-        return None
+    @staticmethod
+    def _then(recorded: Recorded) -> Bounded:
+        """What the record says of how an event was ruled on; another law is not told that."""
+        return Bounded(recorded.prices, recorded.stopped, bytes(recorded.operations), pack)
 
     def _follow(self, recorded: Recorded, body: bytes) -> None:
         """An exception that followed of a ruling, and perhaps follows now."""
         if self._ensued:
-            self._compare(recorded, body, self._ensued.pop(0))
+            self._compare(recorded, body, self._ensued.pop(0), None)
         else:
             self._without(recorded, body, "lapses")
 
@@ -392,14 +389,16 @@ class Replay:
     def _fire(
         self, member: Membership, place: int, now: int, recorded: Recorded | None, body: bytes
     ) -> None:
-        then = None if recorded is None else self._then(recorded)
+        then = None if recorded is None or not self._exact else self._then(recorded)
         effects = member.fire(place, now=now, then=then)
-        rulings = [e.ruling for e in effects if isinstance(e, Record)]
+        first = effects[0]
+        assert isinstance(first, Record)
         if recorded is None:
-            self._arise(rulings[0])
+            self._arise(first.ruling)
         else:
-            self._compare(recorded, body, rulings[0])
-        self._ensued += rulings[1:]
+            self._compare(recorded, body, first.ruling, then)
+        if first.ruling.stopped is not None:
+            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
 
     def _drop_ensued(self) -> None:
         """Exceptions that follow now, and that the record does not have."""
@@ -409,12 +408,17 @@ class Replay:
 
     # -- comparing ---------------------------------------------------------------------------------
 
-    def _compare(self, recorded: Recorded, body: bytes, ruling: Ruling) -> None:
-        """A recorded ruling beside the one that is made now."""
+    def _compare(
+        self, recorded: Recorded, body: bytes, ruling: Ruling, then: Bounded | None
+    ) -> None:
+        """A recorded ruling beside the one that is made now.
+
+        With `then` the event is known to be the recorded one: it was told, or is owed alike.
+        """
         operations, outgoing = ruling.operations, recorded.event[0] == "sent"
         forwards = goes_out(operations)
-        told = self._exact and ruling.event.args is recorded.event[1]
-        if told and self._on_verdict is None and says_the_same(ruling, recorded):
+        same = then is not None and says_the_same(ruling, recorded, then.alike)
+        if same and self._on_verdict is None:
             key = (ruling.rule, outgoing, forwards, bool(ruling.delta))
             self._as_before[key] = self._as_before.get(key, 0) + 1
             return
@@ -429,8 +433,8 @@ class Replay:
         if count is None:
             count = rules[name] = RuleCount()
         count.now += 1
-        if told:
-            same = says_the_same(ruling, recorded)
+        if then is not None:
+            pass
         elif self._exact:
             same = encode_ruling(ruling) == body
             if not same and recorded.prices == 1:  # from before prices had a version

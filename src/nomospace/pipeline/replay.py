@@ -178,11 +178,13 @@ def _replay_batches(
                     recorded_law=compiled(recorded),
                     on_verdict=None if verdicts is None else hear,
                 )
-            for i in range(start, end):
-                if states[i]:
-                    replay.checkpoint(numbers[i], bodies[i])
+            ruling, checkpoint = replay.ruling, replay.checkpoint
+            rows = zip(numbers[start:end], states[start:end], bodies[start:end], strict=True)
+            for number, is_checkpoint, body in rows:
+                if is_checkpoint:
+                    checkpoint(number, body)
                 else:
-                    replay.ruling(numbers[i], bodies[i])
+                    ruling(number, body)
             start = end
             if len(out) >= OUT_ROWS:
                 yield pa.RecordBatch.from_pylist(out, schema=schema)

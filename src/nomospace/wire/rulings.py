@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.control import Event, Ruling
+from nomospace.control import Ruling
 from nomospace.terms.values import Part, Term
 from nomospace.wire.changes import RECORD_VERSION, decode_ruling
 from nomospace.wire.packing import pack, pack_deep, reader_of, unpack
@@ -44,11 +44,11 @@ _read: Final = reader_of(Recorded)
 def read_recorded(body: bytes) -> Recorded:
     """A ruling as it was encoded; raises `BadRecord`.
 
-    >>> from nomospace.control import Ruling, sent
+    >>> from nomospace.control import Event, Ruling, sent
     >>> from nomospace.wire.changes import encode_ruling
     >>> ruling = Ruling(1, 0, "ann@x", "4c1f", sent("ann@x", "hi", "bob@x"), None)
     >>> recorded = read_recorded(encode_ruling(ruling))
-    >>> event_of(recorded) == ruling.event, bytes(recorded.operations) == NOTHING
+    >>> Event(*recorded.event) == ruling.event, bytes(recorded.operations) == NOTHING
     (True, True)
     """
     try:
@@ -74,12 +74,6 @@ def read_recorded(body: bytes) -> Recorded:
     )
 
 
-def event_of(recorded: Recorded) -> Event:
-    """What the controller was told."""
-    kind, args = recorded.event
-    return Event(kind, args)
-
-
 _read_operations: Final = reader_of(tuple[Part, ...])
 
 
@@ -95,12 +89,23 @@ def operations_of(recorded: Recorded) -> tuple[Term, ...]:
     return operations
 
 
-def says_the_same(ruling: Ruling, recorded: Recorded) -> bool:
-    """Whether a ruling on a recorded event says what was said of it then, byte for byte."""
+def says_the_same(ruling: Ruling, recorded: Recorded, alike: bool | None = None) -> bool:
+    """Whether a ruling on a recorded event says what was said of it then, byte for byte.
+
+    Operations that are known to be `alike`, or not, are not compared again.
+    """
+    if alike is None:
+        alike = pack_operations(ruling.operations) == bytes(recorded.operations)
+    if not alike:
+        return False
+    if ruling.delta or ruling.unmet:
+        changes = pack_operations((ruling.delta, ruling.unmet))
+        if changes != b"".join((b"\x92", recorded.delta, recorded.unmet)):
+            return False
+    elif len(recorded.delta) + len(recorded.unmet) != 2 * len(NOTHING):
+        return False
     return (
-        pack_operations((ruling.operations, ruling.delta, ruling.unmet))
-        == b"".join((b"\x93", recorded.operations, recorded.delta, recorded.unmet))
-        and ruling.rule == recorded.rule
+        ruling.rule == recorded.rule
         and ruling.seq == recorded.seq
         and ruling.at == recorded.at
         and ruling.stopped == recorded.stopped

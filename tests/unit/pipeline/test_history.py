@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from nomospace import laws
@@ -16,7 +17,7 @@ from nomospace.law import CompiledLaw, load
 from nomospace.pipeline.history import GAPS_MAX, Verdict, replay_history
 from nomospace.terms import Compound, Faulty, t
 from nomospace.testing.generate import make_law
-from nomospace.wire.changes import encode_ruling, encode_snapshot
+from nomospace.wire.changes import decode_ruling, encode_ruling, encode_snapshot
 
 Row = tuple[int, bool, bytes]
 SECOND = 1_000_000
@@ -339,3 +340,37 @@ def test_deep_and_huge_terms_replay_exactly() -> None:
         recorder.say(message, SECOND)
     found = replay_history(recorder.rows, law, recorded_law=law)
     assert (found.events, found.same) == (8, 8)
+
+
+def test_rulings_that_stop_while_they_are_carried_out_replay_exactly() -> None:
+    law = load(
+        "law(c). initialCS([left(much)]). R1. sent(X, M, Y) :- do(+seen(M)), do(incr(left(N), 1))."
+    )
+    recorder = Recorder(law)
+    recorder.say("more", SECOND)
+    found = replay_history(recorder.rows, law, recorded_law=law)
+    assert (found.events, found.same) == (3, 3)  # adopted, stopped, and the exception
+    assert list(recorder.member.state) == [t.left("much")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"operations": (t.deliver("ann@x", "hi", "ann@x"),)},
+        {"operations": ()},
+        {"delta": ()},
+        {"delta": (("+", 1, "a", None),)},
+        {"unmet": (0,)},
+        {"rule": "R2"},
+        {"due_at": 7},
+        {"stopped": "budget"},
+    ],
+)
+def test_a_record_that_says_anything_else_is_told_apart(other: dict[str, Any]) -> None:
+    recorder = Recorder(load(QUOTA))
+    recorder.say("hi", SECOND)
+    seq, _, body = recorder.rows.pop()
+    ruling = msgspec.structs.replace(decode_ruling(body), **other)
+    recorder.rows.append((seq, False, encode_ruling(ruling)))
+    found = replay_history(recorder.rows, load(QUOTA), recorded_law=load(QUOTA))
+    assert (found.events, found.same) == (2, 1)
