@@ -25,7 +25,7 @@ _FACE = {
     "ContactLost": ("nomospace.calls.problems", "ContactLost"),
     "Departed": ("nomospace.client", "Departed"),
     "Host": ("nomospace.node", "Host"),
-    "HostLost": ("nomospace.client.line", "HostLost"),
+    "HostLost": ("nomospace.client.session_driver", "HostLost"),
     "Law": ("nomospace.client.laws", "Law"),
     "LawError": ("nomospace.errors", "LawError"),
     "LeaseLapsed": ("nomospace.calls.problems", "LeaseLapsed"),
@@ -45,7 +45,7 @@ _FACE = {
     "ReadOnly": ("nomospace.calls.problems", "ReadOnly"),
     "Refused": ("nomospace.calls.problems", "Refused"),
     "Report": ("nomospace.client", "Report"),
-    "SessionLost": ("nomospace.client.line", "SessionLost"),
+    "SessionLost": ("nomospace.sessions.client_session", "SessionLost"),
     "Space": ("nomospace.client", "Space"),
     "TimedOut": ("nomospace.client", "TimedOut"),
     "Tuple": ("nomospace.client", "Tuple"),
@@ -93,10 +93,9 @@ if TYPE_CHECKING:
     from nomospace.client.controllers import find_controller as find_controller
     from nomospace.client.dialling import Unreachable as Unreachable
     from nomospace.client.laws import fetch_law as fetch_law
-    from nomospace.client.line import HostLost as HostLost
-    from nomospace.client.line import SessionLost as SessionLost
     from nomospace.client.ontologies import load_mapping as load_mapping
     from nomospace.client.remote import connect as connect
+    from nomospace.client.session_driver import HostLost as HostLost
     from nomospace.errors import Bug as Bug
     from nomospace.errors import CallerError as CallerError
     from nomospace.errors import LawError as LawError
@@ -110,6 +109,7 @@ if TYPE_CHECKING:
     from nomospace.node import Host as Host
     from nomospace.node import MemoryStore as MemoryStore
     from nomospace.node import Network as Network
+    from nomospace.sessions.client_session import SessionLost as SessionLost
     from nomospace.terms import Compound as Compound
     from nomospace.terms import show as show
     from nomospace.terms import t as t

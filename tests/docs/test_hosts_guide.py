@@ -8,7 +8,7 @@ from inspect import getmembers, isclass
 import msgspec
 import pytest
 
-from nomospace.client import dialling, line
+from nomospace.client import dialling, session_driver
 from nomospace.errors import NomospaceError
 from nomospace.extras import EXTRAS
 from nomospace.host.shares import Shares
@@ -81,7 +81,9 @@ def test_limits_are_all_checked() -> None:
 
 def test_figures_in_prose() -> None:
     assert f"the latest {journaling.KEEP_RECORDS:,} are kept" in SECTIONS["The journal"]
-    assert f"after {line.RECONNECT_S:g} s without the host" in SECTIONS["What is promised"]
+    assert (
+        f"after {session_driver.RECONNECT_S:g} s without the host" in SECTIONS["What is promised"]
+    )
     assert f"(UDP {GROUP}, port {PORT})" in SECTIONS["Joining hosts"]
     joining = " ".join(SECTIONS["Joining hosts"].split())
     beats = f"from {pace.HEARTBEAT_MIN // 1000:,} to {pace.HEARTBEAT_MAX // 1000:,} ms"

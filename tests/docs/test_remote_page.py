@@ -6,7 +6,7 @@ from inspect import getmembers, isclass
 
 import pytest
 
-from nomospace.client.line import RECONNECT_S
+from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.watching import WATCHED_MAX
 from nomospace.errors import NomospaceError
 from nomospace.host.shares import Shares
@@ -38,12 +38,12 @@ LIMITS = {
 }
 RAISING = (
     "client.dialling",
-    "client.line",
-    "client.session",
+    "client.session_driver",
     "client.watching",
     "node.clients",
     "node.entrance",
     "node.principals",
+    "sessions.client_session",
     "sessions.host_session",
     "sessions.host_sessions",
     "sessions.pushing",

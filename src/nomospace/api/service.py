@@ -37,7 +37,7 @@ from nomospace.wire.talk import CLIENT_PROGRAM
 if TYPE_CHECKING:
     from nomospace.client import Space
     from nomospace.meaning.ontology import Ontology
-    from nomospace.node.desk import Line
+    from nomospace.node.local_connection import LocalConnection
     from nomospace.node.principals import Door
     from nomospace.node.serve import Server
 
@@ -151,7 +151,7 @@ class Inbox:
 class Seat:
     """One agent, as the service acts for it."""
 
-    def __init__(self, service: Service, line: Line) -> None:
+    def __init__(self, service: Service, line: LocalConnection) -> None:
         self._service = service
         self._line = line
         self._agent = Agent(line)

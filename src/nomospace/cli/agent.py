@@ -167,7 +167,7 @@ def _say(remote: Remote, line: SuspensionLine, said: str) -> None:
 
 
 async def _move(remote: Remote, host: RemoteHost, agent: str, to: str) -> None:
-    from nomospace.client.line import MovedOn
+    from nomospace.client.session_driver import MovedOn
     from nomospace.wire.admin import Stats, Where
 
     # A slip in the name would make a new agent, and move that.

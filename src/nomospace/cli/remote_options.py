@@ -155,7 +155,7 @@ class Remote:
 
 def _report(report: Report) -> None:
     """Tell what went wrong beside a command, unless the command itself tells of it."""
-    from nomospace.client.line import MovedOn
+    from nomospace.client.session_driver import MovedOn
 
     if not isinstance(report.error, MovedOn):
         print(report, file=sys.stderr)

@@ -5,7 +5,8 @@ host in the same process they can do here, but for two things. A strong reaction
 host's step, so its listener cannot be elsewhere; and a program runs where it is launched. In
 return, a plain agent can `move`: its client follows it.
 
-Every agent has a connection of its own, which is made again when it breaks (see `line`).
+Every agent has a connection of its own, which is made again when it breaks
+(`remote_connection`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ import msgspec
 from nomospace.client.agent import Agent, check_name
 from nomospace.client.connection import Closed, Report
 from nomospace.client.dialling import AgentIdentity, Dialler, Talk, Unreachable, Url, trust_context
-from nomospace.client.line import RECONNECT_S
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
-from nomospace.client.session import Session
+from nomospace.client.remote_connection import RemoteConnection
+from nomospace.client.session_driver import RECONNECT_S
 from nomospace.client.tuples import seconds
 from nomospace.errors import NomospaceError
 from nomospace.wire.admin import Question, read_answer
@@ -59,7 +60,7 @@ class RemoteAgent(Agent):
 
     __slots__ = ("_over", "_session")
 
-    def __init__(self, session: Session, *, listener_timeout: float) -> None:
+    def __init__(self, session: RemoteConnection, *, listener_timeout: float) -> None:
         super().__init__(session, listener_timeout=listener_timeout)
         self._session = session
         self._over = asyncio.Event()
@@ -151,7 +152,7 @@ class RemoteHost:
         return agent
 
     async def _make(self, asked: str) -> RemoteAgent:
-        session = Session(
+        session = RemoteConnection(
             self._dialler,
             self.url,
             asked,

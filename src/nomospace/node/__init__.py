@@ -1,13 +1,14 @@
 """Hosts in the real world: this process, its event loop, its links.
 
 A driver tells a host's core what happens and carries out what the core orders; it decides nothing.
-`local` runs a host in the event loop of this process, `network` links such hosts, `desk` brings
-answers to the programs that asked, and `programs` runs the programs of agents that move.
+`local` runs a host in the event loop of this process, `network` links such hosts,
+`local_connection` brings answers to the programs that asked, and `programs` runs the programs of
+agents that move.
 """
 
-from nomospace.node.desk import Desk, Line
 from nomospace.node.grouped import NotInTime
 from nomospace.node.local import AgentAway, Host
+from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.node.network import BadLink, NameTaken, Network
 from nomospace.node.programs import NoSuchProgram, RunsAlready, Stage
 from nomospace.store.interface import Store
@@ -16,9 +17,9 @@ from nomospace.store.memory import MemoryStore
 __all__ = [
     "AgentAway",
     "BadLink",
-    "Desk",
     "Host",
-    "Line",
+    "LocalClients",
+    "LocalConnection",
     "MemoryStore",
     "NameTaken",
     "Network",

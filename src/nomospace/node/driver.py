@@ -42,9 +42,9 @@ from nomospace.host.moving import Coming, MayCome
 from nomospace.host.problems import Busy
 from nomospace.law.program import known, remember
 from nomospace.node.clock import Clock, Mark
-from nomospace.node.desk import Desk
 from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import Links
+from nomospace.node.local_connection import LocalClients
 from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import Account, Turns
 from nomospace.node.working import TooManyJobs, Work
@@ -110,7 +110,7 @@ class Driver(ABC):
         self._time: Callable[[], float]
         self._origin = 0
         """What the host's clock shows when the loop's shows 0."""
-        self._desk = Desk(
+        self._local = LocalClients(
             self._tell,
             connected=lambda _, who: self.connected(who),
             report=self._report,
@@ -228,7 +228,7 @@ class Driver(ABC):
     def _put_off(self, event: Event, keeper: Keeper) -> None:
         """The store can take nothing now: refuse calls, and let all else come again."""
         if isinstance(event, Call):
-            self._desk.answer(Answer(event.op, None, self._why_not(keeper)))
+            self._local.answer(Answer(event.op, None, self._why_not(keeper)))
         elif not isinstance(event, Heard | Tick):  # those come again by themselves
             raise self._why_not(keeper)
 
@@ -350,7 +350,7 @@ class Driver(ABC):
         self._end()
 
     def _do(self, effects: list[Effect | Outgoing]) -> None:
-        desk = self._desk
+        local = self._local
         for effect in effects:
             kind = effect.__class__
             if kind in _DONE:
@@ -359,7 +359,7 @@ class Driver(ABC):
                 assert self._sessions is not None
                 self._sessions.release(effect)  # type: ignore[arg-type]
             elif kind is Answer:
-                desk.answer(effect)  # type: ignore[arg-type]
+                local.answer(effect)  # type: ignore[arg-type]
             elif isinstance(effect, Transmit):
                 if self._network is not None:
                     self._network.transmit(self.name, effect.to, effect.frame)
@@ -373,7 +373,7 @@ class Driver(ABC):
                 for told in self.on_halted:
                     told(effect.agent, effect.error)
             else:
-                desk.take_in(cast("Effect", effect))
+                local.take_in(cast("Effect", effect))
 
     def _look(self) -> None:
         """After a turn with events: wake who waits for another view, and set the timer."""

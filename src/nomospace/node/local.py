@@ -25,12 +25,12 @@ from nomospace.host.effects import Came
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, Mark, draw_birth
-from nomospace.node.desk import Line
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate
 from nomospace.node.grouped import Grouped, NotInTime
 from nomospace.node.keeper import Keeper
 from nomospace.node.links import Links
+from nomospace.node.local_connection import LocalConnection
 from nomospace.node.programs import Stage
 from nomospace.protocols.births import era_of
 from nomospace.protocols.pace import USUAL, Pace
@@ -147,8 +147,8 @@ class Host(Grouped):
             failed=self._program_failed,
             report=self._report,
         )
-        self._agents: dict[str, tuple[Agent, Line]] = {}
-        self._beside: dict[str, list[Line]] = {}
+        self._agents: dict[str, tuple[Agent, LocalConnection]] = {}
+        self._beside: dict[str, list[LocalConnection]] = {}
         """Other lines of agents here, which `line` has given."""
         self._ended: asyncio.Future[None] | None = None
         self.life = 0
@@ -325,18 +325,18 @@ class Host(Grouped):
                 raise AgentAway(agent=agent_id, host=self.name)
             self._tell(Arrive(agent_id))
 
-    def _agent_of(self, agent_id: str) -> tuple[Agent, Line]:
+    def _agent_of(self, agent_id: str) -> tuple[Agent, LocalConnection]:
         self._running()
         held = self._agents.get(agent_id)
         if held is not None and not held[1].closed:
             return held
         self._seat(agent_id)
-        line = Line(self._desk, agent_id)
+        line = LocalConnection(self._local, agent_id)
         agent = Agent(line, listener_timeout=self._listener_timeout)
         self._agents[agent_id] = (agent, line)
         return agent, line
 
-    def line(self, agent_id: str) -> Line:
+    def line(self, agent_id: str) -> LocalConnection:
         """A connection of its own for an agent that is here, or is at home here and new.
 
         For those who serve programs elsewhere (`api`): it shares no inbox with the programs of this
@@ -344,7 +344,7 @@ class Host(Grouped):
         """
         self._running()
         self._seat(agent_id)
-        line = Line(self._desk, agent_id)
+        line = LocalConnection(self._local, agent_id)
         open_ones = [one for one in self._beside.get(agent_id, ()) if not one.closed]
         self._beside[agent_id] = [*open_ones, line]
         return line

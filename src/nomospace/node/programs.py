@@ -36,7 +36,7 @@ from nomospace.host.calls import Unread
 from nomospace.host.changes import ProgramKept
 from nomospace.host.problems import MoveRefused
 from nomospace.law import CompiledLaw
-from nomospace.node.desk import Line
+from nomospace.node.local_connection import LocalConnection
 from nomospace.trust import open_bundle
 
 BUNDLES_MAX: Final = 1_000
@@ -73,7 +73,7 @@ class Running:
 
     __slots__ = ("agent", "line", "over", "program", "task")
 
-    def __init__(self, agent: Agent, line: Line, program: Program[Any]) -> None:
+    def __init__(self, agent: Agent, line: LocalConnection, program: Program[Any]) -> None:
         self.agent = agent
         self.line = line
         self.program = program
@@ -94,7 +94,7 @@ class Stage:
         *,
         programs: Iterable[str] | None,
         trusted_publishers: Mapping[str, bytes] | None,
-        agent_of: Callable[[str], tuple[Agent, Line]],
+        agent_of: Callable[[str], tuple[Agent, LocalConnection]],
         laws_of: Callable[[str], Iterable[CompiledLaw]],
         spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
         failed: Callable[[str, BaseException], None],

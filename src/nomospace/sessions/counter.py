@@ -21,8 +21,9 @@ from nomospace.errors import NomospaceError
 from nomospace.host.calls import BULK, TAKING, WAYS
 from nomospace.host.effects import TAKEN, WRITTEN
 from nomospace.host.hand import Hand
-from nomospace.sessions.host_session import HostSession, Served, Taken
+from nomospace.sessions.host_session import HostSession, Served
 from nomospace.sessions.pushing import Pushing
+from nomospace.sessions.taken import TakenRows
 from nomospace.space import Slice, Unfinished
 from nomospace.store.interface import Kept
 from nomospace.terms import Term
@@ -148,7 +149,7 @@ def _write(served: Served, hand: Hand, frame: Frame, number: int) -> bytes:
     return pack_done(number, frame[1])
 
 
-def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes, Taken | None]:
+def _seek(served: Served, hand: Hand, frame: Frame, number: int) -> tuple[bytes, TakenRows | None]:
     """Read or take a tuple; the answer, as `_write` gives it, and what was taken."""
     way, space, now = frame[4], hand.space, served.now
     takes = _TAKES.get(way) if way.__class__ is int else None

@@ -14,9 +14,9 @@ import msgspec
 from nomospace.host.calls import Event, Request
 from nomospace.host.changes import Change
 from nomospace.host.hand import Hand
+from nomospace.sessions.taken import TakenRows
 from nomospace.space import Record, Slice
 from nomospace.store.interface import Kept
-from nomospace.terms import Term
 
 
 class SessionLink(Protocol):
@@ -87,9 +87,7 @@ class SessionKept(msgspec.Struct, frozen=True, array_like=True):
     away: bool = False
 
 
-Taken = tuple[str, str | None, tuple[tuple[Term, ...], ...]]
-"""What a call took: the space, the lease if there is one, and the fields of each tuple."""
-Push = tuple[int, bytes, int, Taken | None]
+Push = tuple[int, bytes, int, TakenRows | None]
 """A push: its number, its bytes, the call that it answers, and what that took."""
 
 

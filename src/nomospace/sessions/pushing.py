@@ -23,10 +23,11 @@ from nomospace.host.calls import (
     Seek,
     Settle,
 )
-from nomospace.host.effects import Answer, Came, Effect, Fire, Found, Left, Mail
+from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import USUAL_SHARES
-from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push, Taken
+from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push
+from nomospace.sessions.taken import TakenRows, giving_back, taken_by
 from nomospace.store.interface import Kept
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -143,10 +144,10 @@ class Pushing:
     ) -> None:
         session, seq, request = asked
         error = answer.error
-        taken: Taken | None = None
+        taken: TakenRows | None = None
         if request.__class__ is Seek:
             if error is None and answer.value and request.how in TAKING:
-                taken = _taken(request, answer.value)
+                taken = taken_by(request, answer.value)
         elif error is None and request.__class__ is React and not session.ended:
             session.reactions[answer.value] = request.mode
             self._reacting[session.agent, answer.value] = session
@@ -173,7 +174,7 @@ class Pushing:
         self,
         session: HostSession,
         request: Asked,
-        taken: Taken | None,
+        taken: TakenRows | None,
         answer: Answer,
     ) -> None:
         """A call is answered whose session is over, or that the session itself has made."""
@@ -358,21 +359,10 @@ class Pushing:
             facts = {"agent": session.agent, "request": type(request).__name__, "error": str(error)}
             self._gate.note("not-carried-out", facts)
 
-    def _undo(self, session: HostSession, taken: Taken) -> None:
+    def _undo(self, session: HostSession, taken: TakenRows) -> None:
         """Give back what was taken for a client that will never know."""
-        space, lease, rows = taken
-        if lease is not None:
-            self._inside(session, Settle(space, lease, False))
-        else:
-            for fields in rows:
-                self._inside(session, PutBack(space, fields))
-
-
-def _taken(request: Seek, value: Found | tuple[Found, ...]) -> Taken:
-    """What a call took, for whoever has to give it back."""
-    founds = value if isinstance(value, tuple) else (value,)
-    rows = tuple([fields for found in founds for fields in found.rows])
-    return request.space, founds[0].lease if request.lease_us else None, rows
+        for request in giving_back(taken):
+            self._inside(session, request)
 
 
 _OTHERS: Final = frozenset({Fire, Mail, Left, Came})

@@ -29,8 +29,8 @@ from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Answer, Came, Effect, Fire, Left, Mail, Note
 from nomospace.host.problems import AgentLeft
 from nomospace.law import CompiledLaw
-from nomospace.node.desk import Desk, Line
 from nomospace.node.local import AgentAway
+from nomospace.node.local_connection import LocalClients, LocalConnection
 from nomospace.node.programs import Stage
 from nomospace.protocols.messages import View
 from nomospace.protocols.policy import Policy
@@ -75,8 +75,10 @@ class AgentWorld(Sites):
         self.on_restart = self._came_back
         self._group = group
         self._listener_timeout = listener_timeout
-        self._desk = Desk(self._give, connected=self._connected, report=self.reports.append)
-        self._agents: dict[str, tuple[Agent, Line]] = {}
+        self._local = LocalClients(
+            self._give, connected=self._connected, report=self.reports.append
+        )
+        self._agents: dict[str, tuple[Agent, LocalConnection]] = {}
         self._numbers: dict[int, tuple[int, str]] = {}  # our number of a call: the world's, host
         self._stepping = False  # a strong listener runs inside a host's step
         self._watchers: list[asyncio.Future[None]] = []
@@ -109,10 +111,10 @@ class AgentWorld(Sites):
         assert agent in self.where, f"no agent {agent} in this world"
         return self._held(agent)[0]
 
-    def _held(self, agent: str) -> tuple[Agent, Line]:
+    def _held(self, agent: str) -> tuple[Agent, LocalConnection]:
         held = self._agents.get(agent)
         if held is None or held[1].closed:
-            line = Line(self._desk, agent)
+            line = LocalConnection(self._local, agent)
             held = (Agent(line, listener_timeout=self._listener_timeout), line)
             self._agents[agent] = held
         return held
@@ -155,11 +157,11 @@ class AgentWorld(Sites):
         def answered(answer: Answer) -> None:
             self._numbers.pop(op, None)
             # A copy: the history keeps the error, not the frames that it is raised through.
-            self._desk.answer(Answer(op, answer.value, copy(answer.error)))
+            self._local.answer(Answer(op, answer.value, copy(answer.error)))
 
         number = self.call(event.agent, request, answered)
         if number is None:
-            self._desk.answer(Answer(op, None, AgentLeft(agent=event.agent)))
+            self._local.answer(Answer(op, None, AgentLeft(agent=event.agent)))
         else:
             self._numbers[op] = (number, self.where[event.agent] or "")
 
@@ -171,7 +173,7 @@ class AgentWorld(Sites):
         super()._observe(site, effect)
         if isinstance(effect, Fire | Mail | Note):
             # Answers come in an act of their own; what was ordered after one comes after it.
-            self.clock.after(0, self._desk.take_in, effect)
+            self.clock.after(0, self._local.take_in, effect)
             if isinstance(effect, Note) and effect.what == "view":
                 self._stir()
         elif isinstance(effect, Left):
@@ -245,7 +247,7 @@ class AgentWorld(Sites):
             self._let_go(agent)
         for op in [op for op, (_, host) in self._numbers.items() if host == site.name]:
             del self._numbers[op]
-            self._desk.waiting.pop(op, None)  # it will never be answered
+            self._local.calls.pop(op, None)  # it will never be answered
         for agent in lost:
             held = self._agents.pop(agent, None)
             if held is not None:

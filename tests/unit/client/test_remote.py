@@ -11,14 +11,14 @@ import pytest
 
 import nomospace as ns
 from nomospace import ANY
-from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut
-from nomospace.client import line as line_module
+from nomospace.client import Closed, NotYetKnown, Report, Space, TimedOut, session_driver
 from nomospace.client.dialling import BadUrl, NoTrust, Unreachable
-from nomospace.client.line import HostLost, MovedOn, SessionLost
 from nomospace.client.remote import RemoteAgent, RemoteHost, connect
+from nomospace.client.session_driver import HostLost, MovedOn
 from nomospace.host.problems import InDoubt, NotOpen
 from nomospace.law import load
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, OpenDoor, Principal
+from nomospace.sessions.client_session import SessionLost
 from nomospace.store.memory import MemoryStore
 from nomospace.wire.admin import Where, WhereLine
 from nomospace.wire.calls import StaysAtHome
@@ -70,7 +70,7 @@ def in_scene(program: Callable[[Scene], Awaitable[None]], **options: Any) -> Non
                 proxy.calm()
             await until(lambda: not host.served.all)
             assert not host.served._ops
-            assert not host._desk.early
+            assert not host._local.early
 
     async def bounded() -> None:
         async with asyncio.timeout(30):
@@ -360,7 +360,7 @@ def test_what_its_taker_may_not_write_back_is_for_the_next_take(asked: str) -> N
             assert await mine.take("letter", str, int, timeout=5) == ("letter", clerk.id, 2)
         else:
             scene.proxy.closed = False
-            await until(lambda: bool(nurse._session._unreturned))  # type: ignore[attr-defined]
+            await until(lambda: bool(nurse._session._session.unreturned))  # type: ignore[attr-defined]
             with pytest.raises(TimedOut):
                 await mine.take("letter", str, float, timeout=0.05)
             assert await mine.take("letter", str, int) == ("letter", clerk.id, 1)
@@ -387,9 +387,9 @@ def test_time_runs_out_while_there_is_no_connection_too() -> None:
 
 
 def test_a_host_that_says_nothing_is_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_module, "TICK_S", 0.02)
-    monkeypatch.setattr(line_module, "ALIVE_S", 0.05)
-    monkeypatch.setattr(line_module, "DEAD_S", 0.3)
+    monkeypatch.setattr(session_driver, "TICK_S", 0.02)
+    monkeypatch.setattr(session_driver, "ALIVE_S", 0.05)
+    monkeypatch.setattr(session_driver, "DEAD_S", 0.3)
 
     async def program(scene: Scene) -> None:
         jobs = await scene.jobs()

@@ -173,8 +173,8 @@ def test_unread_mail_goes_along() -> None:
     on(rome, oslo, net=net, main=main)
 
 
-def test_the_desks_of_two_hosts_never_give_one_number() -> None:
-    firsts = {Host(f"h{n}")._desk.op for n in range(100)}
+def test_the_calls_of_two_hosts_never_have_one_number() -> None:
+    firsts = {Host(f"h{n}")._local.number for n in range(100)}
     assert len(firsts) == 100
     gaps = sorted(firsts)
     assert all(b - a >= 1 << 32 for a, b in pairwise(gaps))

@@ -15,8 +15,8 @@ from typing import ClassVar, Final, TypeVar
 import msgspec
 
 from nomospace.client.dialling import Unreachable
-from nomospace.client.line import HostLost
 from nomospace.client.remote import RemoteHost, connect
+from nomospace.client.session_driver import HostLost
 from nomospace.errors import CallerError
 
 T = TypeVar("T")

@@ -1,8 +1,10 @@
-"""What an agent asks of a host in another process: `Connection`, over a numbered line.
+"""What an agent asks of a host in another process: `Connection`, over a session's numbers.
 
-A call costs one future and one frame. The calls of an agent wait for room when `window` of them are
-under way, first come, first served. A take that is cancelled, or whose time is up, is called off at
-the host; while there is no host to ask, its time is up all the same.
+What the client remembers of its session, and what has to be asked again, is a core of its own
+(`sessions.client_session`), which `session_driver` drives. A call costs one future and one frame.
+The calls of an agent wait for room when `window` of them are under way, first come, first served. A
+take that is cancelled, or whose time is up, is called off at the host; while there is no host to
+ask, its time is up all the same.
 """
 
 from __future__ import annotations
@@ -13,8 +15,14 @@ from contextlib import suppress
 from typing import Any, Final
 
 from nomospace.client.connection import Closed, Ear, Mailbox, TimedOut
-from nomospace.client.line import LAPSED, Line, OutOfTime, Pending
+from nomospace.client.session_driver import SessionDriver
 from nomospace.errors import NomospaceError
+from nomospace.sessions.client_session import (
+    LAPSED,
+    OutOfTime,
+    nobody,
+)
+from nomospace.sessions.open_calls import OpenCall
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 from nomospace.wire.calls import LawUnknown
@@ -47,8 +55,8 @@ from nomospace.wire.talk import (
 _CANCELLED: Final = "host.cancelled"
 
 
-class Session(Line):
-    """One agent's connection to its host. Made by `connect`."""
+class RemoteConnection(SessionDriver):
+    """One agent's connection to a host in another process. Made by `connect`."""
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -63,32 +71,38 @@ class Session(Line):
         timeout_s: float | None,
         sets: Sets | None = None,
     ) -> Any:
-        if len(self._calls) >= self._window or self._error is not None:
+        session = self._session
+        if len(session.calls) >= self._window or self._error is not None:
             await self._room()
-        taking = (space, how, template, at, dest, lease_us, sets) if how in TAKING else None
-        if self._unreturned and taking is not None:
-            kept = self._kept_for(taking)
+        seek = Seek(space, how, template, at, dest, lease_us, sets)
+        taking = seek if how in TAKING else None
+        if taking is not None and session.unreturned:
+            kept = session.kept_for(seek)
             if kept:
                 return kept
-        seq = self._seq + 1
+        number = session.number + 1
         if sets is None:
-            body = pack_seek(seq, self._seen, space, how, template, at, dest, lease_us)
+            body = pack_seek(number, session.seen, space, how, template, at, dest, lease_us)
         else:
-            seek = Seek(space, how, template, at, dest, lease_us, sets)
-            body = pack_ask(seq, self._seen, seek)
+            body = pack_ask(number, session.seen, seek)
         future = self._loop.create_future()
-        call = Pending(body, future, taking)
-        self._send(seq, call)
+        call = OpenCall(number, future, taking, body)
+        alone = not (session.calls or self._crowd)
+        if session.begin(call):
+            assert self._talk is not None, "the session is connected"
+            if alone:
+                self._talk.send_now(body)
+            else:
+                self._talk.send(body)
         timer = None
         if timeout_s is not None:
-            timer = self._loop.call_later(timeout_s, self._time_up, seq)
+            timer = self._loop.call_later(timeout_s, self._time_up, number)
         try:
             return await future
         except (asyncio.CancelledError, GeneratorExit):
-            self._disown(seq, call, future)
+            self._give_up(call)
             raise
         except OutOfTime:
-            self._disown(seq, call, future)
             shown = repr(template)
         except NomospaceError as error:
             if timeout_s is None or error.code != _CANCELLED:
@@ -100,12 +114,19 @@ class Session(Line):
         raise TimedOut(space=space, template=shown, timeout_s=timeout_s or 0.0)
 
     async def out(self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int) -> None:
-        if len(self._calls) >= self._window or self._error is not None:
+        session = self._session
+        if len(session.calls) >= self._window or self._error is not None:
             await self._room()
-        seq = self._seq + 1
-        body = pack_out(seq, self._seen, space, fields, to, ttl_us)
+        number = session.number + 1
+        body = pack_out(number, session.seen, space, fields, to, ttl_us)
         future = self._loop.create_future()
-        self._send(seq, Pending(body, future))
+        alone = not (session.calls or self._crowd)
+        if session.begin(OpenCall(number, future, None, body)):
+            assert self._talk is not None, "the session is connected"
+            if alone:
+                self._talk.send_now(body)
+            else:
+                self._talk.send(body)
         await future
 
     def out_many(
@@ -157,7 +178,13 @@ class Session(Line):
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()
         self._mailboxes.setdefault(law, []).append(mailbox)
-        self._claim(law, mailbox)
+        letters = [one for one in self._unclaimed if one.law == law]
+        if letters:
+            kept = [one for one in self._unclaimed if one.law != law]
+            self._unclaimed.clear()
+            self._unclaimed.extend(kept)
+        for letter in letters:
+            mailbox.on_mail(letter.sender, letter.message)
 
     async def _ask_law(self, request: Open | Adopt) -> Any:
         """A request with a law: its text goes along only when the host does not know it."""
@@ -172,51 +199,45 @@ class Session(Line):
 
     async def _asked(
         self, request: Request, *, texts: bool = False
-    ) -> tuple[Pending, asyncio.Future[Any]]:
+    ) -> tuple[OpenCall, asyncio.Future[Any]]:
         """Make a call; its answer is still to come."""
-        if len(self._calls) >= self._window or self._error is not None:
+        session = self._session
+        if len(session.calls) >= self._window or self._error is not None:
             await self._room()
-        seq = self._seq + 1
-        body = pack_ask(seq, self._seen, request, texts=texts)
+        number = session.number + 1
+        body = pack_ask(number, session.seen, request, texts=texts)
         future = self._loop.create_future()
-        call = Pending(body, future)
-        self._send(seq, call)
+        call = OpenCall(number, future, None, body)
+        self._send(call)
         return call, future
 
     async def _room(self) -> None:
         """Wait until another call may be made: first come, first served."""
         self._check_open()
-        while len(self._calls) >= self._window:
+        while len(self._session.calls) >= self._window:
             future = self._loop.create_future()
             self._queue.append(future)
             try:
                 await future
             except asyncio.CancelledError:
                 if future.done() and not future.cancelled():
-                    self._let_on()  # its turn is for the next one
+                    self._let_in -= 1  # its turn is for the next one
+                    self._let_on()
                 raise
+            self._let_in -= 1
             self._check_open()
 
     # -- giving up -------------------------------------------------------------------------------
 
-    def _time_up(self, seq: int) -> None:
-        call = self._calls.get(seq)
-        if call is None or call.future is None or call.future.done():
-            return
-        if self._talk is None or self._bound_for is not None:
-            call.future.set_exception(OutOfTime())
-            return
-        call.late = True
-        self._post(Cancel(seq), _nobody)
+    def _time_up(self, number: int) -> None:
+        self._do(self._session.time_up(number))
+        self._let_on()
 
-    def _disown(self, seq: int, call: Pending, future: asyncio.Future[Any]) -> None:
+    def _give_up(self, call: OpenCall) -> None:
         """Nobody waits for this call any more; what it has brought, or may bring, goes back."""
-        if seq in self._calls and call.future is not None:
-            self._call_off(seq, call)
-        if call.taking is not None and future.done() and not future.cancelled():
-            value = None if future.exception() is not None else future.result()
-            if value:
-                self._undo(call.taking, value)
+        if self._error is None:
+            self._do(self._session.give_up(call))
+            self._let_on()
 
     # -- reactions -------------------------------------------------------------------------------
 
@@ -243,21 +264,22 @@ class Session(Line):
         """Have the agent go to another host, and follow it; raises `MoveRefused` when it stays."""
         if self._error is not None:
             self._check_open()
-        seq = self._seq + 1
+        session = self._session
+        number = session.number + 1
         future = self._loop.create_future()
-        self._moving = seq
-        self._send(seq, Pending(pack_ask(seq, self._seen, Move(to)), future))
+        session.moving = number
+        self._send(OpenCall(number, future, None, pack_ask(number, session.seen, Move(to))))
         try:
             await asyncio.shield(future)
         except asyncio.CancelledError:
-            if seq in self._calls:
-                self._post(Cancel(seq), _nobody)
+            if number in session.calls:
+                self._post(Cancel(number), nobody)
             raise
 
     # -- the rest --------------------------------------------------------------------------------
 
     def connected(self, agent: str) -> bool:
-        if agent in (self._agent, self.host):
+        if agent in (self.agent, self.host):
             return self._talk is not None
         self._check_open()
         return self._presence.connected(agent)
@@ -266,17 +288,15 @@ class Session(Line):
         """End the session; what waits raises `Closed`."""
         talk = self._talk
         if talk is not None:
-            talk.send(pack_seen(self._seen))  # so that what it has read is not for the next one
+            talk.send(
+                pack_seen(self._session.seen)
+            )  # so that what it has read is not for the next one
             talk.send(BYE_FRAME)
         dialling = self._dialling
-        self._end(Closed(what=f"agent {self._agent}"), quiet=True)
+        self._end(Closed(what=f"agent {self.agent}"), quiet=True)
         if dialling is not None:
             dialling.cancel()
             with suppress(asyncio.CancelledError):
                 await dialling
         if talk is not None:
             await talk.wait_gone()
-
-
-def _nobody(value: Any, error: NomospaceError | None) -> None:
-    """An answer that tells nothing new."""

@@ -1,12 +1,9 @@
-"""The desk of a host: gives agents' calls to its core and brings each answer to who asked.
+"""Programs in the process of their host: their calls, and what the host has for them.
 
-A `Line` is one agent's `client.Connection`. A call that the core answers at once returns at once,
-without a future and without the event loop; only what has to wait gets a future. The desk does
-not care who drives the core: `node.driver` does in real time, a simulated world in virtual time.
-
-A take that is cancelled must not swallow a tuple. Its call is called off; if the tuple was given
-in the same instant all the same, it goes back: a leased one by giving up the lease, another by
-writing it again, under a new id.
+A `LocalConnection` is one agent's `client.Connection`. A call that the core answers at once returns
+at once, without a future and without the event loop; only what has to wait gets a future. Numbers,
+and what becomes of a call that is cancelled, are those of `sessions.local_calls`. Who drives the
+core does not matter: `node.driver` does in real time, a simulated world in virtual time.
 """
 
 from __future__ import annotations
@@ -15,14 +12,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from nomospace.client import Closed, Connection, Departed, Ear, Mailbox, Report, TimedOut
+from nomospace.client import Closed, Departed, Ear, Mailbox, Report, TimedOut
 from nomospace.host.calls import (
-    TAKING,
     Adjust,
     Adopt,
-    Asked,
     Call,
-    Cancel,
     Event,
     Launch,
     Move,
@@ -30,7 +24,6 @@ from nomospace.host.calls import (
     Open,
     Out,
     OutMany,
-    PutBack,
     React,
     Request,
     Save,
@@ -43,8 +36,9 @@ from nomospace.host.calls import (
     Tell,
     Unread,
 )
-from nomospace.host.effects import Answer, Effect, Fire, Found, Mail, Note
-from nomospace.host.problems import BadReaction, Cancelled, LeaseLapsed
+from nomospace.host.effects import Answer, Effect, Fire, Mail, Note
+from nomospace.host.problems import BadReaction, Cancelled
+from nomospace.sessions.local_calls import LocalCall, LocalCalls
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -52,10 +46,8 @@ QUIET_NOTES: Final = frozenset({"expired", "listener-failed", "view"})
 """Notes that are no trouble, or that the handle of the reaction has reported already."""
 
 
-class Desk:
-    """Matches answers, firings and mail of one host's core to the programs they are for."""
-
-    __slots__ = ("connected", "early", "ears", "give", "mailboxes", "op", "report", "waiting")
+class LocalClients(LocalCalls):
+    """Brings answers, firings and mail of one host's core to the programs that they are for."""
 
     def __init__(
         self,
@@ -65,37 +57,16 @@ class Desk:
         report: Callable[[Report], None],
         first: int = 0,
     ) -> None:
-        self.give = give
+        super().__init__(give, first=first)
         self.connected = connected
-        """Whether an agent of the desk (the first) is connected with another, or with a host."""
+        """Whether an agent here (the first) is connected with another, or with a host."""
         self.report = report
-        self.op = first
-        """The number of the last call. Agents take calls along when they move, so no two desks may
-        give one number: each begins far from all others."""
-        self.early: dict[int, Answer] = {}
-        """Answers that came before anyone could wait for them: for the call under way."""
-        self.waiting: dict[int, Callable[[Answer], None]] = {}
-        """Who wants the answer of a call. The core bounds how many calls can wait."""
         self.ears: dict[tuple[str, str], Ear] = {}
         self.mailboxes: dict[tuple[str, str], list[Mailbox]] = {}
 
-    def line(self, agent: str) -> Connection:
-        """A connection for one agent."""
-        return Line(self, agent)
-
-    def post(self, agent: str, request: Asked, then: Callable[[Answer], None]) -> None:
-        """Make a call whose answer nobody awaits."""
-        self.op = op = self.op + 1
-        self.waiting[op] = then
-        self.give(Call(op, agent, request))
-
-    def answer(self, answer: Answer) -> None:
-        """A call is answered."""
-        then = self.waiting.pop(answer.op, None)
-        if then is None:
-            self.early[answer.op] = answer
-        else:
-            then(answer)
+    def not_put_back(self, agent: str, space: str, error: BaseException) -> None:
+        facts = {"agent": agent, "space": space}
+        self.report(Report("a tuple of a cancelled take could not be put back", facts, error))
 
     def take_in(self, effect: Effect) -> None:
         """Bring an answer, a firing, mail or a note to whom it is for; leave anything else."""
@@ -112,17 +83,18 @@ class Desk:
             self.report(Report(effect.what, effect.facts))
 
 
-class Line:
-    """One agent's connection to the host of a desk."""
+class LocalConnection:
+    """One agent's connection to the host of its process."""
 
-    __slots__ = ("_agent", "_desk", "_laws", "_pending", "_reactions", "closed")
+    __slots__ = ("_agent", "_clients", "_laws", "_moving", "_pending", "_reactions", "closed")
 
-    def __init__(self, desk: Desk, agent: str) -> None:
-        self._desk = desk
+    def __init__(self, clients: LocalClients, agent: str) -> None:
+        self._clients = clients
         self._agent = agent
         self.closed = False
-        self._pending: dict[int, tuple[asyncio.Future[Answer], Request]] = {}
-        # Its ears and mailboxes at the desk: to end costs no look at those of all others.
+        self._pending: dict[LocalCall, None] = {}
+        self._moving: tuple[int, asyncio.Future[Answer]] | None = None
+        # Its own ears and mailboxes: to end costs no look at those of all others.
         self._reactions: dict[str, None] = {}
         self._laws: dict[str, list[Mailbox]] = {}
 
@@ -177,7 +149,7 @@ class Line:
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
         # Mail may come in the very step of the adoption, so the mailbox is there before.
-        boxes = self._desk.mailboxes.setdefault((self._agent, law.hash), [])
+        boxes = self._clients.mailboxes.setdefault((self._agent, law.hash), [])
         boxes.append(mailbox)
         mine = self._laws.setdefault(law.hash, [])
         mine.append(mailbox)
@@ -195,32 +167,32 @@ class Line:
             if answer.error is not None:
                 ear.on_refused(answer.error)
             else:
-                self._desk.ears[self._agent, answer.value] = ear
+                self._clients.ears[self._agent, answer.value] = ear
                 self._reactions[answer.value] = None
                 ear.on_registered(answer.value)
 
         self._check_open()
         listener = ear.on_strong if strength == "strong" else None
         request = React(space, template, mode, strength, at, dest, listener)
-        self._desk.post(self._agent, request, registered)
+        self._clients.post(self._agent, request, registered)
 
     def adjust(self, reaction: str, what: str) -> None:
         def adjusted(answer: Answer) -> None:
             # A `once` reaction that has fired is gone by itself: then there is nothing to adjust.
             if answer.error is not None and not isinstance(answer.error, BadReaction):
                 facts = {"agent": self._agent, "reaction": reaction, "to": what}
-                self._desk.report(Report("a reaction was not adjusted", facts, answer.error))
+                self._clients.report(Report("a reaction was not adjusted", facts, answer.error))
 
         if self.closed:
             return
         if what == "remove":
-            self._desk.ears.pop((self._agent, reaction), None)
+            self._clients.ears.pop((self._agent, reaction), None)
             self._reactions.pop(reaction, None)
-        self._desk.post(self._agent, Adjust(reaction, what), adjusted)
+        self._clients.post(self._agent, Adjust(reaction, what), adjusted)
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
         self._check_open()
-        self._desk.mailboxes.setdefault((self._agent, law), []).append(mailbox)
+        self._clients.mailboxes.setdefault((self._agent, law), []).append(mailbox)
         self._laws.setdefault(law, []).append(mailbox)
 
     def launch(self, program: str, state: bytes, code: bytes | None) -> Coroutine[Any, Any, None]:
@@ -239,8 +211,6 @@ class Line:
         unread: tuple[tuple[str, str, Term], ...],
     ) -> None:
         self._check_open()
-        desk = self._desk
-        desk.op = op = desk.op + 1
         request = Move(to, program, state, code, tuple(Unread(*each) for each in unread))
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
@@ -248,10 +218,10 @@ class Line:
             if not future.done():
                 future.set_result(answer)
 
-        desk.waiting[op] = stayed
-        self._pending[op] = (future, request)
+        number = self._clients.number + 1
+        self._moving = (number, future)
         cancelled = False
-        desk.give(Call(op, self._agent, request))
+        self._clients.post(self._agent, request, stayed)
         try:
             # It is answered, or the agent is gone: giving up before would leave both possible.
             while not future.done():
@@ -259,12 +229,9 @@ class Line:
                     await asyncio.wait([future])
                 except asyncio.CancelledError:
                     cancelled = True
-                    if op in desk.waiting:
-                        self._call_off(op)
+                    self._clients.time_up(number)
         finally:
-            self._pending.pop(op, None)
-            if op in desk.waiting:
-                desk.waiting[op] = _nobody
+            self._moving = None
         error = future.exception() or future.result().error
         if isinstance(error, Departed):
             raise error
@@ -275,16 +242,15 @@ class Line:
 
     def leave(self) -> None:
         """The agent has left the host: its program here ends, and whoever waits for the move."""
-        for future, request in self._pending.values():
-            if isinstance(request, Move) and not future.done():
-                future.set_exception(Departed())
+        if self._moving is not None and not self._moving[1].done():
+            self._moving[1].set_exception(Departed())
         self.shut(f"agent {self._agent}", gone=True)
 
     def connected(self, agent: str) -> bool:
-        return self._desk.connected(self._agent, agent)
+        return self._clients.connected(self._agent, agent)
 
     def report(self, report: Report) -> None:
-        self._desk.report(report)
+        self._clients.report(report)
 
     async def close(self) -> None:
         self.shut(f"agent {self._agent}")
@@ -293,25 +259,30 @@ class Line:
         """End all that waits, with `Closed`; when the host is `gone`, it need not be told."""
         if self.closed:
             return
+        clients = self._clients
         pending, self._pending = self._pending, {}
-        for op, (future, request) in pending.items():
+        for call in pending:
+            asker = call.asker
             if gone:
-                self._desk.waiting.pop(op, None)
-            elif isinstance(request, Move):
-                pass  # it runs its course
+                clients.calls.pop(call.number, None)
             else:
-                self._disown(op, request)
+                clients.give_up(call)
+            if asker is not None and not asker.done():
+                asker.set_exception(Closed(what=what))
+        if self._moving is not None:  # if the host is there, it runs its course
+            number, future = self._moving
+            if gone:
+                clients.calls.pop(number, None)
             if not future.done():
                 future.set_exception(Closed(what=what))
         self.closed = True
-        desk = self._desk
         for reaction in self._reactions:
-            desk.ears.pop((self._agent, reaction), None)
-        for law, mine in self._laws.items():  # another line of the agent may read its mail too
-            boxes = desk.mailboxes.get((self._agent, law), [])
+            clients.ears.pop((self._agent, reaction), None)
+        for law, mine in self._laws.items():  # another connection may read its mail too
+            boxes = clients.mailboxes.get((self._agent, law), [])
             boxes[:] = [box for box in boxes if box not in mine]
             if not boxes:
-                desk.mailboxes.pop((self._agent, law), None)
+                clients.mailboxes.pop((self._agent, law), None)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -322,87 +293,40 @@ class Line:
     async def _ask(self, request: Request, timeout_s: float | None = None) -> Any:
         if self.closed:
             self._check_open()
-        desk = self._desk
-        desk.op = op = desk.op + 1
-        desk.give(Call(op, self._agent, request))
-        answer = desk.early.pop(op, None)
+        clients = self._clients
+        clients.number = number = clients.number + 1
+        clients.give(Call(number, self._agent, request))
+        answer = clients.early.pop(number, None)
         if answer is None:
-            answer = await self._wait(op, request, timeout_s)
+            return await self._wait(number, request, timeout_s)
         error = answer.error
         if error is None:
             return answer.value
         # The error will hold this frame. An answer is not seen by the collector, so a frame that
         # held on to it would never be freed.
         del answer
-        if timeout_s is not None and error.__class__ is Cancelled:
-            assert isinstance(request, Seek)
-            raise TimedOut(
-                space=request.space, template=repr(request.template), timeout_s=timeout_s
-            )
         raise error
 
-    async def _wait(self, op: int, request: Request, timeout_s: float | None) -> Answer:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
-        early = self._desk.early
-
-        def arrived(answer: Answer) -> None:
-            if future.done():  # cancelled, and its task has not run yet
-                early[op] = answer
-            else:
-                future.set_result(answer)
-
-        self._desk.waiting[op] = arrived
-        self._pending[op] = (future, request)
+    async def _wait(self, number: int, request: Request, timeout_s: float | None) -> Any:
+        loop, clients = asyncio.get_running_loop(), self._clients
+        future: asyncio.Future[Any] = loop.create_future()
+        call = clients.wait(number, self._agent, request, future)
+        self._pending[call] = None
         timer = None
         if timeout_s is not None:
-            timer = loop.call_later(timeout_s, self._call_off, op)
+            timer = loop.call_later(timeout_s, clients.time_up, number)
         try:
             return await future
         except (asyncio.CancelledError, GeneratorExit):
-            answer = early.pop(op, None)
-            if future.done() and not future.cancelled() and future.exception() is None:
-                answer = future.result()
-            if answer is None:
-                self._disown(op, request)
-            else:
-                self._undo(request, answer)
+            clients.give_up(call)
             raise
+        except Cancelled:
+            if timeout_s is None:
+                raise
+            assert isinstance(request, Seek)
+            space, template = request.space, repr(request.template)
         finally:
-            self._pending.pop(op, None)
+            self._pending.pop(call, None)
             if timer is not None:
                 timer.cancel()
-
-    def _call_off(self, op: int) -> None:
-        self._desk.post(self._agent, Cancel(op), _nobody)
-
-    def _disown(self, op: int, request: Request) -> None:
-        """Nobody waits for this call any more; what it may still bring goes back."""
-        waiting = self._desk.waiting
-        if op in waiting:
-            waiting[op] = lambda answer: self._undo(request, answer)
-            if isinstance(request, Seek):
-                self._call_off(op)
-
-    def _undo(self, request: Request, answer: Answer) -> None:
-        if not isinstance(request, Seek) or request.how not in TAKING or not answer.value:
-            return
-        value = answer.value
-        taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
-        if request.lease_us:
-            backs: list[Asked] = [Settle(request.space, taken[0].lease, False)]
-        else:
-            backs = [PutBack(request.space, row) for found in taken for row in found.rows]
-
-        def put_back(answer: Answer) -> None:
-            if answer.error is not None and answer.error.__class__ is not LeaseLapsed:
-                facts = {"agent": self._agent, "space": request.space}
-                what = "a tuple of a cancelled take could not be put back"
-                self._desk.report(Report(what, facts, answer.error))
-
-        for back in backs:
-            self._desk.post(self._agent, back, put_back)
-
-
-def _nobody(answer: Answer) -> None:
-    """An answer that tells nothing new."""
+        raise TimedOut(space=space, template=template, timeout_s=timeout_s)

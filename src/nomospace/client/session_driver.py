@@ -1,0 +1,398 @@
+"""Drives a client's session at a host: connections, and whatever the session orders.
+
+It makes a new connection when one breaks. What waits goes on waiting meanwhile; only after
+`reconnect_s` without a host it ends, with `HostLost`. What was seen of the host is told to it with
+the next call, or every `TICK_S`, which is also the sign of life. A host that is silent for `DEAD_S`
+is taken for gone, and the connection is made anew. When the agent moves, its client follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from nomospace.client.connection import Mailbox, Report
+from nomospace.client.dialling import Dialler, Talk, Url
+from nomospace.client.watching import Presence, Watching
+from nomospace.errors import NomospaceError, Unavailable
+from nomospace.sessions.client_session import (
+    ClientOrder,
+    ClientSession,
+    DropConnection,
+    EndSession,
+    FollowAgent,
+    LeaveHost,
+    LetterCame,
+    NotPutBack,
+    ReactionEnded,
+    ReactionFired,
+    RegisterAnew,
+    SendFrame,
+    StayHere,
+    Then,
+)
+from nomospace.sessions.open_calls import OpenCall
+from nomospace.wire.talk import (
+    BYE_FRAME,
+    VERSION,
+    WINDOW,
+    Hello,
+    Request,
+    Welcome,
+    read_found,
+)
+
+RECONNECT_S: Final = 60.0
+"""How long a client looks for a host that is gone, by default."""
+TICK_S: Final = 0.5
+"""How often a client looks whether something is to be said."""
+ALIVE_S: Final = 5.0
+"""A sign of life after so long without a frame."""
+DEAD_S: Final = 16.0
+"""A host that nothing came from for so long is gone."""
+PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+"""Pauses between attempts to reach a host; the last one is repeated. Chance shortens them all."""
+UNCLAIMED_MAX: Final = 10_000
+"""How many letters wait for their mailbox: those that were there when the session began."""
+
+_AWAY: Final = "node.agent-away"
+_NOT_LET_IN: Final = "node.not-let-in"
+"""A host without certificates that starts again has another token, and says so in a moment."""
+_CANCELLED: Final = "host.cancelled"
+
+
+@dataclass(eq=False, kw_only=True)
+class HostLost(Unavailable):
+    """A host was not reached again in time; what was under way there is in doubt."""
+
+    code: ClassVar[str] = "client.host-lost"
+    agent: str
+    url: str
+    after_s: float
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} lost its host {self.url} and did not reach it for {self.after_s:g} s "
+            f"({self.why}); this may have been done or not: connect again, and look"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class MovedOn(Unavailable):
+    """An agent is at a host whose address its client does not know."""
+
+    code: ClassVar[str] = "client.moved-on"
+    agent: str
+    to: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} is at host {self.to} now, and where that is to be reached is not known; "
+            f"connect there, or name it: connect(…, hosts={{{self.to!r}: 'nomos://…'}})"
+        )
+
+
+class SessionDriver:
+    """One agent's session at a host in another process: all but the calls that are made in it."""
+
+    def __init__(
+        self,
+        dialler: Dialler,
+        url: Url,
+        agent: str,
+        *,
+        alongside: bool = False,
+        reconnect_s: float = RECONNECT_S,
+        window: int = WINDOW,
+        hosts: dict[str, Url] | None = None,
+        on_report: Callable[[Report], None],
+    ) -> None:
+        self._dialler = dialler
+        self._url = url
+        self._alongside = alongside
+        self._reconnect_s = reconnect_s
+        self._window = window
+        self._hosts = hosts or {}
+        self._on_report = on_report
+        self._key = secrets.token_hex(16)
+        self._loop = asyncio.get_running_loop()
+        self._session = ClientSession(agent)
+        self._talk: Talk | None = None
+        self._crowd = False
+        """Whether the host answered several calls at once: those who asked will ask again."""
+        self._queue: deque[asyncio.Future[None]] = deque()
+        """Who waits for room for another call."""
+        self._let_in = 0
+        """How many of them were told that there is room, and have not made their calls yet."""
+        self._watching = Watching(self._post, on_report)
+        self._presence = Presence(self._watching, self._loop)
+        self._mailboxes: dict[str, list[Mailbox]] = {}
+        self._unclaimed: deque[LetterCame] = deque(maxlen=UNCLAIMED_MAX)
+        """Letters that came before anybody here asked for those of their law."""
+        self._ticker: asyncio.TimerHandle | None = None
+        self._dialling: asyncio.Task[None] | None = None
+        self._lost_at = 0.0
+        self._going_to: Url | None = None
+        """Where the agent has gone, while it has not been found there."""
+        self._error: NomospaceError | None = None
+        """Why there will be no connection any more."""
+        self.on_end: Callable[[], None] | None = None
+        """Told when the session ends by itself."""
+        self.reconnected = 0
+        """How often a connection was made after the first."""
+
+    @property
+    def agent(self) -> str:
+        return self._session.agent
+
+    @property
+    def host(self) -> str:
+        """The name of the host that the agent is at."""
+        return self._session.host
+
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no connection any more."""
+        return self._error is not None
+
+    @property
+    def error(self) -> NomospaceError | None:
+        """Why there will be no connection any more; `None` as long as there may be one."""
+        return self._error
+
+    @property
+    def laws(self) -> tuple[tuple[str, str], ...]:
+        """The laws that the agent was under when the session began: hashes and names."""
+        welcome = self._session.welcome
+        return () if welcome is None else welcome.laws
+
+    # -- connecting ------------------------------------------------------------------------------
+
+    async def start(self, *, timeout_s: float) -> None:
+        """Connect for the first time; raises why it cannot be."""
+        talk, welcome = await self._dial(self._url, timeout_s)
+        self._do(self._session.welcomed(welcome, now=self._now()))
+        self._attach(talk)
+
+    def _now(self) -> int:
+        return round(self._loop.time() * 1e6)
+
+    def _dial(self, url: Url, timeout_s: float) -> Coroutine[Any, Any, tuple[Talk, Welcome]]:
+        session = self._session
+        seen = session.seen_at(session.going_to if url is self._going_to else "")
+        hello = Hello(VERSION, self._key, session.agent, seen, self._alongside)
+        return self._dialler.dial(url, self._dialler.hello(hello), timeout_s=timeout_s)
+
+    def _attach(self, talk: Talk) -> None:
+        self._talk = talk
+        self._session.attached()
+        if self._going_to is None:
+            self._lost_at = 0.0
+        if self._ticker is None:
+            self._ticker = self._loop.call_later(TICK_S, self._tick)
+        talk.attach(self._heard, self._lost)
+
+    def _lost(self, talk: Talk) -> None:
+        """The connection is gone: make another."""
+        if talk is not self._talk:
+            return
+        self._talk = None
+        if self._ticker is not None:
+            self._ticker.cancel()
+            self._ticker = None
+        self._do(self._session.lost(now=self._now()))
+        self._redial()
+
+    def _redial(self) -> None:
+        if self._error is None and self._dialling is None:
+            if not self._lost_at:
+                self._lost_at = self._loop.time()
+            self._dialling = self._loop.create_task(self._reach(), name=f"{self.agent} reconnects")
+
+    async def _reach(self) -> None:
+        """Reach the host again, or the host that the agent has gone to."""
+        attempt, why = 0, "it has just gone"
+        while (left := self._lost_at + self._reconnect_s - self._loop.time()) > 0:
+            url = self._url
+            # The host that the agent has left may have it back; but first it is where it went.
+            if self._going_to is not None and (attempt % 2 == 0 or self._talk is not None):
+                url = self._going_to
+            try:
+                talk, welcome = await self._dial(url, left)
+            except NomospaceError as error:
+                why = str(error)
+                if not (_may_pass(error) or (error.code == _NOT_LET_IN and not url.secure)):
+                    self._end(error)
+                    return
+            else:
+                if self._arrived(talk, welcome, url):
+                    return
+            pause = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+            attempt += 1
+            await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 2000))
+        at = str(self._url)
+        self._end(HostLost(agent=self.agent, url=at, after_s=self._reconnect_s, why=why))
+
+    def _arrived(self, talk: Talk, welcome: Welcome, url: Url) -> bool:
+        """A connection is there again.
+
+        False when it is to the host that the agent has left: the agent has yet to be found.
+        """
+        session, before = self._session, self._session.host
+        self.reconnected += 1
+        self._do(session.welcomed(welcome, now=self._now()))
+        if session.going_to:
+            self._attach(talk)
+            return not session.going_to
+        if session.host != before:
+            self._url, self._going_to = url, None
+        self._dialling = None
+        self._attach(talk)
+        self._do(session.resend())
+        self._let_on()
+        return True
+
+    def _tick(self) -> None:
+        self._ticker = None
+        talk = self._talk
+        if talk is None:
+            return
+        now = self._loop.time()
+        if now - talk.heard_at > DEAD_S:
+            talk.abort()
+            return
+        self._do(self._session.acknowledge(idle=now - talk.sent_at > ALIVE_S))
+        self._ticker = self._loop.call_later(TICK_S, self._tick)
+
+    def _heard(self, frames: list[bytes]) -> None:
+        self._crowd = len(frames) > 1
+        orders = self._session.hear(frames)
+        if orders:
+            self._do(orders)
+        if self._queue:
+            self._let_on()
+
+    # -- what the session orders -----------------------------------------------------------------
+
+    def _do(self, orders: list[ClientOrder]) -> None:
+        for order in orders:
+            if isinstance(order, SendFrame):
+                if self._talk is not None:
+                    self._talk.send(order.body)
+            elif isinstance(order, ReactionFired):
+                self._watching.fired(order.reaction, partial(read_found, order.frame))
+            elif isinstance(order, LetterCame):
+                mailboxes = self._mailboxes.get(order.law)
+                if not mailboxes:
+                    self._unclaimed.append(order)
+                for mailbox in mailboxes or ():
+                    mailbox.on_mail(order.sender, order.message)
+            elif isinstance(order, RegisterAnew):
+                self._watching.register_anew()
+            elif isinstance(order, ReactionEnded):
+                self._watching.gone(order.reaction, order.error)
+            elif isinstance(order, NotPutBack):
+                facts = {
+                    "agent": self.agent,
+                    "space": order.taking.space,
+                    "tuple": order.found.fields,
+                }
+                what = "a tuple of a cancelled take could not be put back"
+                self.report(Report(what, facts, order.error))
+            elif isinstance(order, DropConnection):
+                if self._talk is not None:
+                    self._talk.abort()
+            elif isinstance(order, EndSession):
+                self._end(order.error)
+            else:
+                self._move(order)
+
+    def _move(self, order: FollowAgent | StayHere | LeaveHost) -> None:
+        """The agent is on its way to another host, has come there, or is back."""
+        if isinstance(order, FollowAgent):
+            url = self._hosts.get(order.to)
+            if url is None and order.address:
+                url = self._url.at(order.address)
+            if url is None:
+                self._end(MovedOn(agent=self.agent, to=order.to))
+                return
+            self._going_to = url
+            self._redial()
+        elif isinstance(order, StayHere):
+            self._going_to = None
+            if self._dialling is not None:
+                self._dialling.cancel()
+                self._dialling = None
+            self._lost_at = 0.0
+        else:
+            talk, self._talk = self._talk, None
+            if talk is not None:
+                talk.send(BYE_FRAME)
+                talk.close()
+
+    def _post(self, request: Request, then: Then) -> None:
+        """Make a call that nobody awaits, without waiting for room."""
+        if self._error is None:
+            self._do(self._session.post(request, then))
+
+    def _send(self, call: OpenCall) -> None:
+        session = self._session
+        alone = not (session.calls or self._crowd)
+        if session.begin(call):
+            talk = self._talk
+            assert talk is not None, "the session is connected"
+            if alone:  # waiting for the end of the turn would only cost time
+                talk.send_now(call.body)
+            else:  # others follow in this turn: one write is enough for all
+                talk.send(call.body)
+
+    def _let_on(self) -> None:
+        """Let as many go on as there is room for, those that have waited longest first."""
+        room = self._window - len(self._session.calls) - self._let_in
+        while self._queue and room > 0:
+            future = self._queue.popleft()
+            if not future.done():
+                future.set_result(None)
+                self._let_in += 1
+                room -= 1
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def report(self, report: Report) -> None:
+        self._on_report(report)
+
+    def _check_open(self) -> None:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def _end(self, error: NomospaceError, *, quiet: bool = False) -> None:
+        """There will be no connection any more."""
+        if self._error is not None:
+            return
+        self._error = error
+        if self._ticker is not None:
+            self._ticker.cancel()
+            self._ticker = None
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.close()
+        self._do(self._session.end(error, quiet=quiet))
+        queue, self._queue = self._queue, deque()
+        for future in queue:
+            if not future.done():
+                future.set_result(None)
+        if not quiet:
+            self.report(Report("a session ended", {"agent": self.agent}, error))
+            if self.on_end is not None:
+                self.on_end()
+
+
+def _may_pass(error: NomospaceError) -> bool:
+    """Whether trying again later may do. An agent on its way is not at its host yet."""
+    return isinstance(error, Unavailable) or error.code == _AWAY
