@@ -20,7 +20,7 @@ from nomospace import ANY, a, show, t
 from nomospace.control import Membership, Record, redo
 from nomospace.law import load
 from nomospace.law.budget import PRICES
-from nomospace.store import open_store
+from nomospace.store import open_store, sqlite
 from nomospace.store.backup import BadBackup, restore_backup
 from nomospace.store.interface import StoreTooNew
 from nomospace.store.journal import EventRecord
@@ -119,6 +119,29 @@ def test_a_store_has_all_that_was_in_it(hosts: Path) -> None:
 def _member(durable: Any, home: str, law: str) -> tuple[Any, Any]:
     member = durable.members[home, told()["laws"][law]]
     return member.base, member.log
+
+
+def test_a_store_is_converted_whole_or_left_as_it_was(
+    hosts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store_of(hosts, "ward")
+    before = dumped(path)
+
+    def cut_short(_: object) -> None:
+        raise RuntimeError("the power went out")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(sqlite._MIGRATIONS, VERSION - 1, cut_short)
+        store = open_store(path)
+        with pytest.raises(RuntimeError):
+            store.begin()
+        store.close()
+    assert dumped(path) == before
+    opened(path)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT version FROM state").fetchall() == [(VERSION,)]
+        names = [row[1] for row in db.execute("PRAGMA table_info(tuples)")]
+    assert names == ["n", "space", "writer", "count", "body"]
 
 
 def test_a_journal_replays_with_the_same_rulings(hosts: Path) -> None:

@@ -23,7 +23,7 @@ from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store.guarded import guard
 from nomospace.store.interface import Kept
-from nomospace.store.schema import Columns, Params, TupleKey
+from nomospace.store.schema import Params, TupleKey
 from nomospace.wire.changes import BadRecord, decode_row
 
 ROWS_MAX: Final = 2_000
@@ -102,7 +102,7 @@ class Backlog:
     >>> [put.row.fields for put in backlog.over([])]
     [('job', 17)]
     >>> backlog.add(decode_part(encode_part(went)))
-    >>> [name for name, rows in backlog.runs(columns=lambda fields: fields)]
+    >>> [name for name, rows in backlog.runs()]
     ['tuple gone']
     """
 
@@ -155,7 +155,7 @@ class Backlog:
         made.add(part)
         return made
 
-    def runs(self, columns: Columns) -> list[tuple[str, list[Params]]]:
+    def runs(self) -> list[tuple[str, list[Params]]]:
         """Statements by name with their rows, in the order in which they are carried out."""
         made: list[tuple[str, list[Params]]] = [
             ("trimmed", list(self._trims.items())),
@@ -170,10 +170,7 @@ class Backlog:
             ("tuple gone", list(self._gone)),
             (
                 "tuple put",
-                [
-                    (place, *key, len(row.fields), *columns(row.fields), guard(body))
-                    for key, (place, row, body) in self._puts.items()
-                ],
+                [(place, *key, guard(body)) for key, (place, _, body) in self._puts.items()],
             ),
         ]
         return [run for run in made if run[1]]

@@ -21,11 +21,9 @@ import msgspec
 from nomospace.errors import CallerError, Unavailable
 from nomospace.host.changes import Change, Durable, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.protocols.spaces import Row
-from nomospace.terms import Template
 
 ROWS_MAX: Final = 100_000
-"""The most tuples that one call of `rows` or `match` gives."""
+"""The most tuples that one call of `rows` gives."""
 
 TRANSFERS: Final = "transfers"
 PARCELS: Final = "parcels"
@@ -152,9 +150,6 @@ class Store(Protocol):
 
     def note_clock(self, clock: tuple[int, ...]) -> None:
         """Remember a reading of the machine's clocks; rides with the next commit."""
-
-    def match(self, space: str, template: Template, limit: int) -> list[Row]:
-        """Tuples of a space that a template asks for, oldest first, found by the database."""
 
     @property
     def last_record(self) -> int:

@@ -9,17 +9,16 @@ from typing import Final, TypeAlias
 from nomospace.store.backlog import decode_part
 from nomospace.store.interface import Finding, StoreDamaged
 from nomospace.store.loading import Reader
-from nomospace.store.schema import COLUMNS, Columns
 from nomospace.wire.changes import decode_change, decode_row, decode_ruling, decode_snapshot
 
 Faults: TypeAlias = Callable[[], Iterator[Finding]]
 
 
-def looks(reader: Reader, columns: Columns) -> Iterator[tuple[str, Faults]]:
+def looks(reader: Reader) -> Iterator[tuple[str, Faults]]:
     """Tables, and what finds the faults of each when it is called."""
     for table, sql, decode in _BODIES:
         yield table, partial(_faults, reader, table, sql, decode)
-    yield "tuples", partial(_tuple_faults, reader, columns)
+    yield "tuples", partial(_tuple_faults, reader)
     yield "rulings", partial(_lone_rulings, reader)
 
 
@@ -42,10 +41,9 @@ def _faults(
             yield Finding(table, words, error.why)
 
 
-def _tuple_faults(reader: Reader, columns: Columns) -> Iterator[Finding]:
-    names = ", ".join(f"f{i}" for i in range(COLUMNS))
-    for n, space, writer, count, arity, *keys, blob in reader.ask(
-        f"SELECT n, space, writer, count, arity, {names}, body FROM tuples ORDER BY n"
+def _tuple_faults(reader: Reader) -> Iterator[Finding]:
+    for n, space, writer, count, blob in reader.ask(
+        "SELECT n, space, writer, count, body FROM tuples ORDER BY n"
     ):
         words = f"{n} ({count} of {writer} in {space})"
         try:
@@ -53,9 +51,8 @@ def _tuple_faults(reader: Reader, columns: Columns) -> Iterator[Finding]:
         except StoreDamaged as error:
             yield Finding("tuples", words, error.why)
             continue
-        told = columns(row.fields)[:COLUMNS]
-        if (row.writer, row.count, len(row.fields), *told) != (writer, count, arity, *keys):
-            yield Finding("tuples", words, "its columns do not fit its fields")
+        if (row.writer, row.count) != (writer, count):
+            yield Finding("tuples", words, "its columns do not fit its body")
 
 
 _BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (

@@ -12,7 +12,6 @@ from itertools import islice
 
 from nomospace.host.changes import Durable, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.protocols.spaces import Row
 from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
     TRANSFERS,
@@ -25,7 +24,6 @@ from nomospace.store.interface import (
     StoreNotEmpty,
     check_limit,
 )
-from nomospace.terms import Template
 
 
 class MemoryStore:
@@ -125,12 +123,6 @@ class MemoryStore:
     def note_clock(self, clock: tuple[int, ...]) -> None:
         """Remember it."""
         self.clock = clock
-
-    def match(self, space: str, template: Template, limit: int) -> list[Row]:
-        """Here the database is a dictionary."""
-        rows = self.durable.tuples.get(space, {}).values()
-        found = (row for row in rows if template.matches(row.fields))
-        return list(islice(found, check_limit(limit)))
 
     @property
     def last_record(self) -> int:

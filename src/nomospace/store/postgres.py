@@ -28,7 +28,6 @@ import psycopg
 from psycopg import errors, pq, sql
 
 from nomospace.errors import NomospaceError
-from nomospace.store.asking_postgres import Question, columns
 from nomospace.store.interface import (
     BadStoreUrl,
     Finding,
@@ -48,11 +47,8 @@ from nomospace.store.schema import (
     TUPLES,
     VERSION,
     Params,
-    put_tuple,
 )
 from nomospace.store.sql import SqlStore, Staged
-from nomospace.terms import Template
-from nomospace.wire.changes import decode_row
 
 CONNECT_S: Final = 5
 """How long the server has to take a connection."""
@@ -68,22 +64,17 @@ SCHEMA: Final = "nomospace"
 _WORDS: Final = {
     "int": "BIGINT",
     "blob": "BYTEA",
-    "key": "BYTEA",
-    "extra": "doc JSONB,",
     "lean": "",
 }
-_SQL: Final = {
-    name: statement.replace("?", "%s")
-    for name, statement in {**STATEMENTS, "tuple put": put_tuple("doc")}.items()
-}
+_SQL: Final = {name: statement.replace("?", "%s") for name, statement in STATEMENTS.items()}
+_COLUMNS_4: Final = ("arity", "f0", "f1", "f2", "f3", "doc")
+"""What a tuple was found by in version 4; an index on them goes with them."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _CHUNK: Final = 5_000
 
 
 class PostgresStore(SqlStore):
     """A host's state in a schema of a PostgreSQL database."""
-
-    columns = staticmethod(columns)
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -150,7 +141,8 @@ class PostgresStore(SqlStore):
     def _bring_up_to_date(self, version: int) -> None:
         """Version 1, the first one here, had no backlog, and an index on the fields of tuples.
 
-        Version 2 knew nothing of births, version 3 of suspensions.
+        Version 2 knew nothing of births, version 3 of suspensions. Version 4 had columns to find
+        tuples by.
         """
         writer = self._write_with()
         with writer.transaction():
@@ -160,6 +152,9 @@ class PostgresStore(SqlStore):
             if version < 3:
                 writer.execute(BIRTH.format(**_WORDS).encode())
                 writer.execute(BIRTHS.format(**_WORDS).encode())
+            if version < 5:
+                drops = ", ".join([f"DROP COLUMN IF EXISTS {name}" for name in _COLUMNS_4])
+                writer.execute(f"ALTER TABLE tuples {drops}".encode())
             writer.execute(f"UPDATE state SET version = {VERSION} WHERE one = 1".encode())
 
     @property
@@ -354,28 +349,6 @@ class PostgresStore(SqlStore):
         ):
             return self._unavailable(why)
         raise error
-
-    # -- asking --------------------------------------------------------------------------------
-
-    def _question(self, space: str, template: Template, limit: int) -> Iterator[Any]:
-        asked = Question(template)
-        reader = self._reader
-        assert reader is not None
-        statement = (
-            f"SELECT body, doc IS NULL FROM tuples WHERE space = %s AND {asked.sql} ORDER BY n"
-        )
-        with reader.cursor(f"rows_{next(self._cursors)}") as cursor:
-            cursor.itersize = min(limit, _CHUNK)
-            cursor.execute(statement.encode(), (space, *asked.params), binary=True)
-            for blob, odd in cursor:
-                if odd or template.meant:
-                    row = self._tables.read("tuples", f"in {space}", decode_row, blob)
-                    if not template.matches(row.fields):
-                        continue
-                yield (blob,)
-                limit -= 1
-                if limit == 0:
-                    return
 
     def _inspect_engine(self) -> Iterator[Finding]:
         with self._reading():

@@ -9,7 +9,7 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 | --- | --- |
 | `state` | the host: birth, life, number and time of its last commit, the floor of views |
 | `agents`, `programs`, `spaces` | an agent, what it runs, an interface space of it |
-| `tuples` | a tuple; `n` is the order of writing, `f0` to `f3` what the first fields are found by |
+| `tuples` | a tuple; `n` is the order of writing |
 | `members`, `rulings` | a membership as it once was, and a ruling since |
 | `given`, `peers` | something under way to a peer; the last numbers given to it and got from it |
 | `births` | the birth of a peer that these numbers are for, and the one of this host |
@@ -22,34 +22,24 @@ the engine's own placeholder. A body is a record of `wire.changes` with a checks
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.protocols.births import BEFORE
-from nomospace.terms import Term
 
 Params: TypeAlias = tuple[Any, ...]
-Columns: TypeAlias = Callable[[tuple[Term, ...]], Params]
-"""What a tuple's fields give for the columns that an engine finds it by."""
 TupleKey: TypeAlias = tuple[str, str, int]
 """What a tuple is known by: its space, its writer, and its number there."""
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The version of the tables that this nomospace writes, and of what they hold."""
-
-COLUMNS: Final = 4
-"""So many fields of a tuple have a column of their own."""
 
 TUPLES: Final = """
 CREATE TABLE tuples (
     n {int} NOT NULL PRIMARY KEY, space TEXT NOT NULL, writer TEXT NOT NULL, count {int} NOT NULL,
-    arity {int} NOT NULL, f0 {key}, f1 {key}, f2 {key}, f3 {key}, {extra} body {blob} NOT NULL
+    body {blob} NOT NULL
 );
 CREATE UNIQUE INDEX tuples_id ON tuples (space, writer, count)
 """
-BY_FIELDS: Final = "CREATE INDEX IF NOT EXISTS tuples_fields ON tuples (space, arity, f0, f1)"
-"""The index to match by. Made when it is first asked for: a host itself never asks, and an index
-on what tuples show costs more than all else about them."""
 
 BIRTHS: Final = """
 CREATE TABLE births (
@@ -137,6 +127,10 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
         "spaces gone": "DELETE FROM spaces WHERE agent = ?",
     },
     "tuples": {
+        # A tuple that is replaced keeps its place.
+        "tuple put": _put("tuples", "n space writer count body", "space writer count").replace(
+            "n = excluded.n, ", "", 1
+        ),
         "tuple gone": "DELETE FROM tuples WHERE space = ? AND writer = ? AND count = ?",
     },
     "members": {
@@ -176,13 +170,6 @@ _BY_TABLE: Final[dict[str, dict[str, str]]] = {
 }
 
 STATEMENTS: Final = {name: sql for names in _BY_TABLE.values() for name, sql in names.items()}
-"""What a batch (`store.batch`) may ask for, by name; `tuple put` is the engine's own."""
+"""What a batch (`store.batch`) may ask for, by name."""
 TABLE_OF: Final = {name: table for table, names in _BY_TABLE.items() for name in names}
 """The table that a statement is about."""
-
-
-def put_tuple(extra: str = "") -> str:
-    """The statement `tuple put`, for an engine with further columns for matching."""
-    columns = f"n space writer count arity f0 f1 f2 f3 {extra} body"
-    put = _put("tuples", columns, "space writer count")
-    return put.replace("n = excluded.n, ", "", 1)  # a tuple that is replaced keeps its place

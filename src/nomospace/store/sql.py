@@ -13,7 +13,7 @@ another's housekeeping. Tuples and pushes are put off, and the tables catch up n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,6 @@ from typing import Any, Final, NamedTuple
 from nomospace.control import redo
 from nomospace.host.changes import COMPACT_FROM, TuplePut
 from nomospace.protocols.births import BEFORE
-from nomospace.protocols.spaces import Row
 from nomospace.store.backlog import BYTES_MAX, ROWS_MAX, Backlog, encode_part
 from nomospace.store.batch import Batch, Counters
 from nomospace.store.copying import changes_of, numbers_of
@@ -39,8 +38,7 @@ from nomospace.store.interface import (
 )
 from nomospace.store.loading import Reader
 from nomospace.store.looking import looks
-from nomospace.store.schema import BY_FIELDS, Params
-from nomospace.terms import Template, Term
+from nomospace.store.schema import Params
 from nomospace.wire.changes import (
     BadRecord,
     decode_row,
@@ -72,9 +70,6 @@ class Staged(NamedTuple):
 
 class SqlStore(ABC):
     """A host's state in the tables of `store.schema`."""
-
-    columns: Callable[[tuple[Term, ...]], Params]
-    """The values of a tuple's columns `f0` to `f3`, and of the engine's own."""
 
     def __init__(self) -> None:
         self._counters = Counters()
@@ -133,10 +128,6 @@ class SqlStore(ABC):
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         """The runs of a backlog, which are long; in `flush`, which nobody's event loop does."""
         self._carry_out(runs)
-
-    @abstractmethod
-    def _question(self, space: str, template: Template, limit: int) -> Iterable[Any]:
-        """The bodies of the tuples that a template asks for."""
 
     @abstractmethod
     def _inspect_engine(self) -> Iterator[Finding]:
@@ -282,7 +273,7 @@ class SqlStore(ABC):
 
     def _catch_up(self, late: Backlog) -> None:
         """Write into the tables all that was put off, and perhaps more."""
-        self._carry_out_many(late.runs(self.columns))
+        self._carry_out_many(late.runs())
         self._do("DELETE FROM backlog")
 
     def _catch_up_inside(self) -> None:
@@ -361,18 +352,6 @@ class SqlStore(ABC):
         self._clock = clock
 
     # -- asking --------------------------------------------------------------------------------
-
-    def match(self, space: str, template: Template, limit: int) -> list[Row]:
-        """Tuples of a space that a template asks for, oldest first."""
-        with self._transaction():
-            self._catch_up_inside()
-            self._do(BY_FIELDS)
-        read = self._tables.read
-        with self._reading():
-            return [
-                read("tuples", f"in {space}", decode_row, blob)
-                for (blob,) in self._question(space, template, check_limit(limit))
-            ]
 
     def holds(self, space: str) -> bool:
         """Whether there is a tuple in a space; one that was just taken may count."""
@@ -458,7 +437,7 @@ class SqlStore(ABC):
     def inspect(self) -> Iterator[Finding]:
         """Everything that cannot be read, and every tuple whose columns are not its fields'."""
         yield from self._inspect_engine()
-        for table, faults in looks(self._tables, self.columns):
+        for table, faults in looks(self._tables):
             found: list[Finding] = []
             try:
                 with self._reading():

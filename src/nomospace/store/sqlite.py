@@ -17,13 +17,11 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from nomospace.errors import NomospaceError
-from nomospace.store.asking_sqlite import columns, condition
-from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.interface import (
     Finding,
     Step,
@@ -43,17 +41,12 @@ from nomospace.store.schema import (
     TUPLES,
     VERSION,
     Params,
-    put_tuple,
 )
 from nomospace.store.sql import SqlStore
-from nomospace.terms import Template
-from nomospace.wire.changes import BadRecord, decode_row
 
 BUSY_S: Final = 5.0
 """How long one writer waits for another; the others' transactions are short."""
-_WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "key": "", "extra": "", "lean": "WITHOUT ROWID"}
-_SQL: Final = {**STATEMENTS, "tuple put": put_tuple()}
-_CHUNK: Final = 1_000
+_WORDS: Final = {"int": "INTEGER", "blob": "BLOB", "lean": "WITHOUT ROWID"}
 _SIZES: Final = (512, 64, 8, 1)
 """So many rows one statement has when the tables catch up; the largest that fits is next."""
 
@@ -75,16 +68,12 @@ class SqliteStore(SqlStore):
     2 {'ann@ward': 3}
     """
 
-    columns = staticmethod(columns)
-
     def __init__(self, path: Path | str) -> None:
         super().__init__()
         self.path = Path(path)
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._lock: int | None = None
-        self._asked: Template | None = None
-        self._fault: StoreDamaged | None = None
 
     @property
     def where(self) -> str:
@@ -107,8 +96,7 @@ class SqliteStore(SqlStore):
             self._writer = writer = self._connected()
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = FULL")
-            self._reader = reader = self._connected()
-            reader.create_function("fits", 1, self._fits, deterministic=True)
+            self._reader = self._connected()
             version = self._version()
         if version is None or version < VERSION:
             held = self._lock is not None
@@ -264,14 +252,14 @@ class SqliteStore(SqlStore):
     def _carry_out(self, runs: list[tuple[str, list[Params]]]) -> None:
         many = self._write_with.executemany
         for name, rows in runs:
-            many(_SQL[name], rows)
+            many(STATEMENTS[name], rows)
 
     def _carry_out_many(self, runs: list[tuple[str, list[Params]]]) -> None:
         write = self._write_with
         for name, rows in runs:
             widened = _WIDE.get(name)
             if widened is None:
-                write.executemany(_SQL[name], rows)
+                write.executemany(STATEMENTS[name], rows)
                 continue
             at = 0
             for size, statement in widened.items():
@@ -303,8 +291,7 @@ class SqliteStore(SqlStore):
         try:
             yield
         except sqlite3.Error as error:
-            fault, self._fault = self._fault, None
-            raise fault or self._translated(error) from error
+            raise self._translated(error) from error
 
     def _translated(self, error: sqlite3.Error) -> NomospaceError:
         """An error of SQLite as one of ours; what is neither disk nor file is a bug, and stays."""
@@ -321,25 +308,6 @@ class SqliteStore(SqlStore):
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return StoreFull(where=self.where, why=error.strerror or str(error))
         return self._unavailable(error.strerror or str(error))
-
-    # -- asking --------------------------------------------------------------------------------
-
-    def _question(self, space: str, template: Template, limit: int) -> Iterable[Any]:
-        asked = condition(space, template)
-        self._asked = template
-        return self._ask(
-            f"SELECT body FROM tuples WHERE {asked.sql} ORDER BY n LIMIT ?",
-            (*asked.params, limit),
-        )
-
-    def _fits(self, blob: bytes) -> bool:
-        """What SQL cannot say of a template, asked of one row by the database itself."""
-        assert self._asked is not None
-        try:
-            return self._asked.matches(guarded_row(blob).fields)
-        except (Altered, BadRecord) as error:
-            self._fault = self._tables.damaged("tuples", "", error)
-            raise
 
     def _inspect_engine(self) -> Iterator[Finding]:
         try:
@@ -363,7 +331,7 @@ _PASSING: Final = (
 
 def _wide(name: str) -> dict[int, str]:
     """A statement that puts a row, for many rows, by how many."""
-    head, _, rest = _SQL[name].partition(" VALUES (")
+    head, _, rest = STATEMENTS[name].partition(" VALUES (")
     row, _, tail = rest.partition(")")
     return {size: f"{head} VALUES {', '.join([f'({row})'] * size)}{tail}" for size in _SIZES}
 
@@ -382,19 +350,8 @@ _WIDE: Final = {
 
 
 def _from_0(store: SqliteStore) -> None:
-    """Version 0 had no columns to match by, and no note of clocks."""
+    """Version 0 had no note of clocks."""
     store._do("ALTER TABLE state ADD COLUMN clock TEXT NOT NULL DEFAULT ''")
-    store._do("ALTER TABLE tuples RENAME TO tuples_0")
-    store._do("DROP INDEX tuples_id")
-    store._script(TUPLES)
-    rows = iter(store._ask_inside("SELECT n, space, writer, count, body FROM tuples_0 ORDER BY n"))
-    while chunk := list(islice(rows, _CHUNK)):
-        made = []
-        for n, space, writer, count, blob in chunk:
-            fields = store._tables.read("tuples", str(n), decode_row, blob).fields
-            made.append((n, space, writer, count, len(fields), *columns(fields), blob))
-        store._carry_out([("tuple put", made)])
-    store._do("DROP TABLE tuples_0")
 
 
 def _from_1(store: SqliteStore) -> None:
@@ -412,10 +369,23 @@ def _from_3(store: SqliteStore) -> None:
     """Version 3 knew no suspensions, and would take them for damage."""
 
 
+def _from_4(store: SqliteStore) -> None:
+    """Version 4 had columns to find tuples by, which no command asked."""
+    store._do("ALTER TABLE tuples RENAME TO tuples_4")
+    store._do("DROP INDEX tuples_id")
+    store._script(TUPLES)
+    store._do(
+        "INSERT INTO tuples (n, space, writer, count, body)"
+        " SELECT n, space, writer, count, body FROM tuples_4 ORDER BY n"
+    )
+    store._do("DROP TABLE tuples_4")
+
+
 _MIGRATIONS: Final[dict[int, Callable[[SqliteStore], None]]] = {
     0: _from_0,
     1: _from_1,
     2: _from_2,
     3: _from_3,
+    4: _from_4,
 }
 """What brings a store from each older version to the next, inside one transaction."""

@@ -8,6 +8,8 @@ from nomospace.host.changes import (
     ParcelGiven,
     ParcelPlaced,
     TransferGiven,
+    TupleGone,
+    TuplePut,
 )
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE
@@ -91,16 +93,49 @@ def test_a_store_from_before_suspensions_goes_on(kind: str, engines: MakeEngine)
     store.close()
 
 
-def cut_short(engine: Engine) -> None:
+@pytest.mark.parametrize("kind", SQL)
+def test_a_store_with_columns_for_fields_gives_them_up(kind: str, engines: MakeEngine) -> None:
+    """Version 4 had them, and an index where they had been asked."""
+    engine = engines(kind)
+    store = engine.open()
+    store.begin()
+    rows = [Row(("job", n), "ann@x", n, "ann@x", "ann@x") for n in (1, 2, 3)]
+    store.commit([Step(tuple([TuplePut("jobs", row) for row in rows]))], at=1)
+    store.begin()  # the tables catch up
+    store.close()
+    extra = ("doc",) if kind == "postgres" else ()
+    with raw(engine) as run:
+        for name in ("arity", "f0", "f1", "f2", "f3", *extra):
+            run(f"ALTER TABLE tuples ADD COLUMN {name} TEXT")
+        run("CREATE INDEX tuples_fields ON tuples (space, arity, f0, f1)")
+        run("UPDATE state SET version = 4")
+    if kind == "sqlite":
+        cut_short(engine, 4)
+        with raw(engine) as run:
+            run("SELECT f3 FROM tuples")  # it is as it was
+    store = engine.open()
+    store.begin()
+    assert list(store.inspect()) == []
+    assert [put.row for put in store.rows(0, 9)[0]] == rows
+    store.commit([Step((TuplePut("jobs", rows[1]), TupleGone("jobs", ("ann@x", 1))))], at=2)
+    assert list(store.begin().durable.tuples["jobs"].values()) == rows[1:]
+    store.close()
+    with raw(engine) as run:
+        (found,) = run("SELECT * FROM tuples ORDER BY n LIMIT 1").fetchall()
+    assert found[:4] == (2, "jobs", "ann@x", 2)
+    assert len(found) == 5
+
+
+def cut_short(engine: Engine, version: int = 2) -> None:
     """Bring a store up to date, and fail when all is done but the note of its version."""
 
     def fail(store: sqlite.SqliteStore) -> None:
         whole(store)
         raise RuntimeError("the power went out")
 
-    whole = sqlite._MIGRATIONS[2]
+    whole = sqlite._MIGRATIONS[version]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sqlite._MIGRATIONS, 2, fail)
+        patch.setitem(sqlite._MIGRATIONS, version, fail)
         store = engine.open()
         with pytest.raises(RuntimeError):
             store.begin(birth=800)
