@@ -31,7 +31,7 @@ from typing import Final
 
 import pytest
 
-from nomospace.bench.peers.servers import postgres_programs
+from nomospace_lab.bench.peers.servers import postgres_programs
 from tests.nursery import end_with_parent
 from tests.ports import free_port
 

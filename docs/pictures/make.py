@@ -12,7 +12,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
-from nomospace.cli.up_text import _Run, screen
+from nomospace_lab.cli.up_text import _Run, screen
 
 HERE = Path(__file__).resolve().parent
 WIDTH, HEIGHT = 104, 34

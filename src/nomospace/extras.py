@@ -30,6 +30,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "spark": ("pyspark", "pandas", "PIL"),
     "telemetry": ("opentelemetry",),
     "fast": ("uvloop",),
+    "lab": ("nomospace_lab",),
 }
 """The modules that each extra brings."""
 BRINGS: Final = {module: extra for extra, modules in reversed(EXTRAS.items()) for module in modules}

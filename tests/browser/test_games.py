@@ -18,12 +18,12 @@ from tests.browser.site import Servers, Site, site
 
 async def begin(servers: Servers) -> Stages:
     """A small puzzle, a field, and people with assistants, each on hosts of their own."""
-    from nomospace.apps.assistants.live import SITES, Assistants
-    from nomospace.apps.jigsaw.live import Table
-    from nomospace.apps.jigsaw.puzzle import Puzzle
-    from nomospace.apps.redrover.live import Field
-    from nomospace.cli.venue import InProcess
     from nomospace.node.together import Together
+    from nomospace_lab.apps.assistants.live import SITES, Assistants
+    from nomospace_lab.apps.jigsaw.live import Table
+    from nomospace_lab.apps.jigsaw.puzzle import Puzzle
+    from nomospace_lab.apps.redrover.live import Field
+    from nomospace_lab.cli.venue import InProcess
 
     del servers  # the games have hosts of their own
     table, field = Table(InProcess(), puzzle=Puzzle(3, 2)), Field(InProcess(), seed=3)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from typer.main import get_command
 
 import nomospace
-from nomospace.cli import COMMANDS
+from nomospace.cli import commands as all_commands
 from nomospace.errors import NomospaceError
 from tests.repo.rooms import ROOT
 
@@ -37,7 +37,7 @@ def commands() -> str:
             "130 interrupted."
         ),
     ]
-    for name, command in COMMANDS.items():
+    for name, command in all_commands().items():
         app = getattr(import_module(command.module), command.attribute)
         parts.append(f"## {name}\n\n{command.help}")
         parts.extend(_command(f"nomospace {name}", get_command(app)))
@@ -177,7 +177,7 @@ class Kind(NamedTuple):
 def _kinds() -> list[Kind]:
     """The errors, read from the source: what a part needs to be imported may not be installed."""
     found: list[Kind] = []
-    for path in sorted((ROOT / "src" / "nomospace").rglob("*.py")):
+    for path in sorted((ROOT / "src").rglob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text("utf-8")))
         found += [_kind(node) for node in nodes if isinstance(node, ast.ClassDef)]
     bases = {kind.name: kind.bases for kind in found}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nomospace.cli import COMMANDS
+from nomospace.cli import commands
 from nomospace.cli.law import app
 from tests.docs.pages import PAGES
 from tests.repo.rooms import ROOT
@@ -19,7 +19,7 @@ PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 def test_every_command_is_in_its_table() -> None:
     rows = [row.split("|")[1] for row in README.split("\n") if row.startswith("| `nomospace ")]
     told = set(re.findall(r"`nomospace (\w+)", "".join(rows)))
-    assert told == set(COMMANDS)
+    assert told == set(commands())
 
 
 def test_every_tool_for_law_authors_is_in_its_table() -> None:

@@ -1,4 +1,4 @@
-"""A share of the garbage in every run; the rest by `python -m nomospace.testing.fuzz`."""
+"""A share of the garbage in every run; the rest by `python -m nomospace_lab.testing.fuzz`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.testing import fuzz
-from nomospace.testing.fuzz import (
+from nomospace_lab.testing import fuzz
+from nomospace_lab.testing.fuzz import (
     LAWS,
     PYTHON_LAWS,
     TARGETS,

@@ -23,7 +23,7 @@ import msgspec
 from nomospace.node import Host, Network
 from nomospace.protocols import Transmit
 from nomospace.protocols.messages import Relay
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 from tests.models.engaging import SECOND, World
 
 LINKS_EACH = 4

@@ -37,7 +37,7 @@ from nomospace.protocols.routing import (
     server_of,
 )
 from nomospace.protocols.routing.changes import SeatPut
-from nomospace.testing.explore import Cores, Exploration, explore
+from nomospace_lab.testing.explore import Cores, Exploration, explore
 
 RUNS, ASKED, AWAY, CAME = "runs", "has asked to leave", "is under way", "has come"
 

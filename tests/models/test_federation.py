@@ -27,10 +27,10 @@ from nomospace.host.calls import (
     Share,
 )
 from nomospace.host.effects import Answer, Found
-from nomospace.sim.faults import Crash
-from nomospace.sim.federation import Sites
-from nomospace.sim.network import Link
 from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.network import Link
 
 ALL = Template.of((ANY, ANY, ANY))
 SPACES = ("jobs", "news")

@@ -12,10 +12,10 @@ from nomospace.law.emit import Builder
 from nomospace.law.interpret import Outcome
 from nomospace.law.render import show_goal
 from nomospace.terms import Faulty, term
-from nomospace.testing import differential
-from nomospace.testing.differential import Tally, compare, differs, examine, run
-from nomospace.testing.generate import Case, make_cases, make_law
-from nomospace.testing.shrink import shrink
+from nomospace_lab.testing import differential
+from nomospace_lab.testing.differential import Tally, compare, differs, examine, run
+from nomospace_lab.testing.generate import Case, make_cases, make_law
+from nomospace_lab.testing.shrink import shrink
 
 PAIRS = 5_000
 

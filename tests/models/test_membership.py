@@ -10,8 +10,8 @@ import pytest
 from nomospace.control import Effect, Event, Membership, Record, Signal, adopt, sent
 from nomospace.law import load
 from nomospace.terms import term
-from nomospace.testing.differential import Tally, draw_law
-from nomospace.testing.plain import difference
+from nomospace_lab.testing.differential import Tally, draw_law
+from nomospace_lab.testing.plain import difference
 
 LAWS = 160
 

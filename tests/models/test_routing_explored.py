@@ -26,7 +26,7 @@ from nomospace.protocols.routing import (
 from nomospace.protocols.routing.changes import Got, Kept
 from nomospace.protocols.routing.frames import Busy, Seek
 from nomospace.protocols.routing.records import HERE, MOVING, Kind
-from nomospace.testing.explore import Exploration
+from nomospace_lab.testing.explore import Exploration
 from tests.models.routed import Plan, Routed, State
 
 ANN, BOB = "ann@lab", "bob@ward"

@@ -11,12 +11,14 @@ import pytest
 from nomospace import laws
 from nomospace.host.problems import LeaseLapsed, OtherLaw, Refused
 from nomospace.law import CompiledLaw, load
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.faults import Crash
-from nomospace.sim.federation import Sites
-from nomospace.sim.history import DELIVERED, RULED
-from nomospace.sim.observed import ANSWERED, FIRED, NOTED
-from nomospace.sim.requests import (
+from nomospace.terms import Compound, Term, show, t
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.history import DELIVERED, RULED
+from nomospace_lab.sim.observed import ANSWERED, FIRED, NOTED
+from nomospace_lab.sim.requests import (
     ONCE,
     READ,
     READ_ALL,
@@ -36,8 +38,6 @@ from nomospace.sim.requests import (
     Share,
     Tell,
 )
-from nomospace.terms import Compound, Term, show, t
-from nomospace.terms.templates import ANY, Template
 
 ANN, EVE = "ann@x", "eve@x"
 BOB, PAT = "bob@y", "pat@y"

@@ -18,7 +18,7 @@ from nomospace.host import Host as Core
 from nomospace.host.effects import Ruled
 from nomospace.node.services.mediators import SpaceMediator
 from nomospace.terms import show
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 from tests.paper import stories
 from tests.paper.hospital import WAIT_S, Ward
 

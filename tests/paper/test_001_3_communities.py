@@ -5,7 +5,7 @@ import pytest
 from nomospace import laws
 from nomospace.control import Event, adopt, certificate, certified, sent
 from nomospace.law import load
-from nomospace.sim.community import Community as Virtual
+from nomospace.scenarios.community import Community as Virtual
 from nomospace.terms import show, term
 from tests.paper.conftest import Found
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.apps.jigsaw import player as jigsaw
-from nomospace.apps.jigsaw.puzzle import Part, Piece, Puzzle
-from nomospace.apps.redrover import player as redrover
-from nomospace.apps.redrover.ground import Body, Ground
-from nomospace.testing.hosts import AgentWorld, play
+from nomospace_lab.apps.jigsaw import player as jigsaw
+from nomospace_lab.apps.jigsaw.puzzle import Part, Piece, Puzzle
+from nomospace_lab.apps.redrover import player as redrover
+from nomospace_lab.apps.redrover.ground import Body, Ground
+from nomospace_lab.testing.hosts import AgentWorld, play
 
 ROW = Puzzle(4, 1)
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from nomospace import apps
-from nomospace.apps.assistants.life import Assumptions, Go, ImpossibleLife, Life, Talk
-from nomospace.apps.assistants.world import LAW, Office
 from nomospace.protocols.policy import Announced
 from nomospace.protocols.routing import ALGORITHMS
-from nomospace.sim import find, play
-from nomospace.sim.checkers.mail import mail_arrives_once, mail_keeps_order
-from nomospace.sim.federation import Sites
-from nomospace.sim.history import DELIVERED
-from nomospace.sim.requests import Move
-from nomospace.sim.routes import Routes, mean_hops, share_direct
 from nomospace.terms import show
+from nomospace_lab import apps
+from nomospace_lab.apps.assistants.life import Assumptions, Go, ImpossibleLife, Life, Talk
+from nomospace_lab.apps.assistants.world import LAW, Office
+from nomospace_lab.sim import find, play
+from nomospace_lab.sim.checkers.mail import mail_arrives_once, mail_keeps_order
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.history import DELIVERED
+from nomospace_lab.sim.requests import Move
+from nomospace_lab.sim.routes import Routes, mean_hops, share_direct
 
 MESSAGES = 10_000
 

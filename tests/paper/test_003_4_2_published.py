@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nomospace.testing.explore import Exploration, explore
+from nomospace_lab.testing.explore import Exploration, explore
 from tests.paper.published_fqsc import (
     Create,
     Letter,

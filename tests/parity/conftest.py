@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 from tests.parity.processes import Real, Schemas
 from tests.parity.worlds import Simulated, World
 from tests.servers import shared_nats, shared_postgres

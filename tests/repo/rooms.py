@@ -13,6 +13,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "nomospace"
+LABORATORY = ROOT / "src" / "nomospace_lab"
 
 # Cores: told facts, answer with orders. No clock, chance, wire or thread of their own.
 PURE_ROOMS = (
@@ -23,6 +24,7 @@ PURE_ROOMS = (
     "meaning",
     "trust",
     "control",
+    "scenarios",
     "space",
     "protocols",
     "host",
@@ -88,12 +90,23 @@ class RoomsContract(Contract):
 
 
 def granted(importer: str, target: str, rows: list[str]) -> bool:
-    """Whether a row lets `importer` import `target`; names outside the package always pass."""
-    package, _, inner = importer.partition(".")
-    if package != "nomospace" or not inner or not f"{target}.".startswith("nomospace."):
-        return True  # the package itself is the face, and may import any room
-    room = inner.partition(".")[0]
+    """Whether a row lets `importer` import `target`; names outside the packages always pass."""
+    user, used = _short(importer), _short(target)
+    if used is None or user in (None, "", "lab"):
+        return True  # a package itself is its face, and may import any room
+    of_lab = user.startswith("lab.")
+    room = ".".join(user.split(".")[: 1 + of_lab])
     table = dict(row.split(":", 1) for row in rows)
     grants = table.get(room, "").split()
-    allowed = [f"nomospace.{name}." for name in ("errors", room, *grants)]
-    return "*" in grants or f"{target}.".startswith(tuple(allowed))
+    allowed = [f"{name}." for name in ("errors", room, *grants)]
+    if "*" in grants:
+        return of_lab or not f"{used}.".startswith("lab.")
+    return f"{used}.".startswith(tuple(allowed))
+
+
+def _short(module: str) -> str | None:
+    """A module as rows name it: without its package, or after `lab.`; `None` if it is not ours."""
+    package, _, inner = module.partition(".")
+    if package == "nomospace_lab":
+        return f"lab.{inner}".removesuffix(".")
+    return inner if package == "nomospace" else None

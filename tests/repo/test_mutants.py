@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import registry
+from nomospace_lab import apps
+from nomospace_lab.sim import registry
 from tests.mutants.mutant import Mutant, Worlds
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.run import applies, judges

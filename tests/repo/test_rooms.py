@@ -9,6 +9,7 @@ import pytest
 
 from tests.repo.rooms import (
     IMPURE_MODULES,
+    LABORATORY,
     PACKAGE,
     PURE_ROOMS,
     ROOT,
@@ -64,8 +65,13 @@ def test_the_guards_see_what_they_guard_against() -> None:
         ("nomospace.space.index", "nomospace.law.parse", False),
         ("nomospace.wire.frames", "nomospace.protocols.messages", True),
         ("nomospace.wire.frames", "nomospace.store", False),
-        ("nomospace.sim.world", "nomospace.store.memory", True),
-        ("nomospace.sim.world", "nomospace.store.sqlite", False),
+        ("nomospace_lab.sim.world", "nomospace.store.memory", True),
+        ("nomospace_lab.sim.world", "nomospace.store.sqlite", False),
+        ("nomospace_lab.apps.wall.world", "nomospace_lab.sim", True),
+        ("nomospace_lab.sim.world", "nomospace_lab.apps", False),
+        ("nomospace_lab.bench.run", "nomospace.node", True),
+        ("nomospace.cli.law", "nomospace_lab.sim", False),
+        ("nomospace.law.parse", "nomospace_lab.sim", False),
         ("nomospace.law.parse", "nomospace.lawless", False),
         ("nomospace.law.parse", "nomospace", False),
         ("nomospace.cli.law", "nomospace", True),
@@ -78,34 +84,32 @@ def test_a_room_imports_only_what_its_row_grants(importer: str, target: str, all
 
 
 def test_every_room_that_exists_has_a_row() -> None:
-    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or any(p.rglob("*.py"))}
-    assert rooms - {"__init__"} <= {row.partition(":")[0] for row in ROWS}
-
-
-LABORATORY = ("apps", "bench", "sim", "testing")
-"""Rooms that nobody needs who runs a host or a client."""
-SWEEP = {"pipeline.jobs.sweep", "pipeline.sweep"}
-"""The one part besides commands that uses it: a sweep through simulated worlds."""
+    rooms = {
+        f"{before}{p.stem}"
+        for before, package in (("", PACKAGE), ("lab.", LABORATORY))
+        for p in package.iterdir()
+        if p.suffix == ".py" or any(p.rglob("*.py"))
+    }
+    assert rooms - {"__init__", "lab.__init__"} <= {row.partition(":")[0] for row in ROWS}
 
 
 @cache
 def graph_of_imports() -> grimp.ImportGraph:
-    return grimp.build_graph("nomospace", cache_dir=None)
+    return grimp.build_graph("nomospace", "nomospace_lab", cache_dir=None)
 
 
-def test_only_commands_use_the_laboratory() -> None:
+def test_the_runtime_never_imports_the_laboratory() -> None:
     graph = graph_of_imports()
-    rooms = tuple(f"nomospace.{room}." for room in LABORATORY)
     users = {
-        importer.removeprefix("nomospace.")
+        importer
         for importer in graph.modules
-        if not f"{importer}.".startswith((*rooms, "nomospace.cli."))
+        if f"{importer}.".startswith("nomospace.")
         and any(
-            f"{target}.".startswith(rooms)
+            f"{target}.".startswith("nomospace_lab.")
             for target in graph.find_modules_directly_imported_by(importer)
         )
     }
-    assert users == SWEEP
+    assert not users
 
 
 def in_cycles(imports: dict[str, set[str]]) -> set[str]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import find
-from nomospace.sim.federation import Sites
+from nomospace_lab import apps
+from nomospace_lab.sim import find
+from nomospace_lab.sim.federation import Sites
 
 
 def played(workload: str, seed: int, *, encode: bool) -> tuple[str, int, int]:

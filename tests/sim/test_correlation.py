@@ -2,11 +2,11 @@
 
 import pytest
 
-from nomospace import apps
 from nomospace.host.collecting import Attempt, Collecting
 from nomospace.host.wide import Wide
-from nomospace.sim import find, play
 from nomospace.space import Gathering, correlating
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 SEEDS = range(10)
 

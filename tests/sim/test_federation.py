@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 SEEDS = range(100)
 
 TELL = """
-from nomospace import apps
-from nomospace.sim import find
+from nomospace_lab import apps
+from nomospace_lab.sim import find
 apps.load()
 for seed in (3, 4):
     world = find("federation").build(seed)

@@ -1,8 +1,8 @@
 """A few worlds of hosts that forget; `nomospace sim --workload forgetful` runs more."""
 
-from nomospace import apps
-from nomospace.sim import find, play
-from nomospace.sim.federation import Sites
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
+from nomospace_lab.sim.federation import Sites
 
 SEEDS = (0, 1, 2, 251)
 """251: posts that a server passed on were overtaken by those that needed none."""

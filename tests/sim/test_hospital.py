@@ -2,8 +2,8 @@
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 SEEDS = range(50)
 

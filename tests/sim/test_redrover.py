@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 
-from nomospace import apps
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 SEEDS = range(3)
 
 TELL = """
-from nomospace import apps
-from nomospace.sim import find
+from nomospace_lab import apps
+from nomospace_lab.sim import find
 apps.load()
 world = find("redrover").build(3)
 world.run()

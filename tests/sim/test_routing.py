@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from nomospace import apps
-from nomospace.apps.routing.world import SHORT
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.apps.routing.world import SHORT
+from nomospace_lab.sim import find, play
 
 SEEDS = range(100)
 
 TELL = """
-from nomospace import apps
-from nomospace.sim import find
+from nomospace_lab import apps
+from nomospace_lab.sim import find
 apps.load()
 world = find("routing").build(3)
 world.run()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nomospace import apps
 from nomospace.law import CompiledLaw
 from nomospace.law.budget import Units, spend
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 
 @pytest.mark.parametrize(("workload", "seed"), [("federation", 5), ("correlation", 1)])

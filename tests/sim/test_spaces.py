@@ -2,8 +2,8 @@
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 SEEDS = {"messages": range(6), "bidding": range(4), "congestion": range(2), "wall": range(4)}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from nomospace import apps
 from nomospace.pipeline.audit import tables
 from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit
-from nomospace.pipeline.jobs.sweep import SweepEngine, run_sweep
 from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
-from nomospace.sim import find
+from nomospace_lab import apps
+from nomospace_lab.sim import find
+from nomospace_lab.sweep.job import SweepEngine, run_sweep
 from tests.unit.pipeline.made import Journals, damage
 from tests.unit.pipeline.test_audit import write_duties
 

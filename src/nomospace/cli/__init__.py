@@ -2,8 +2,9 @@
 
 This room decides nothing. Each command lives in a module of its own that holds a `typer.Typer`;
 `COMMANDS` names them, and only the chosen one is imported, so that starting stays quick however
-many there are. A command is added by one line in that table. A row whose module is not part of
-this build is left out of the help and refused by name; the rest goes on working.
+many there are. A command is added by one line in that table; the laboratory, a package that may
+be missing, plugs its own in (`laboratory`). A row whose module is not part of this build is left
+out of the help and refused by name; the rest goes on working.
 
 Exit codes: 0 fine; 1 a check or a run said no, or a part is not available; 2 bad input or usage;
 70 a bug of ours, with its traceback; 130 interrupted; 141 the reader of our output went away.
@@ -27,7 +28,6 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "up": Command("nomospace.cli.up", "app", "Show a hospital at work, in the console."),
     "host": Command("nomospace.cli.host", "app", "Run a host for peers and clients."),
     "tuple": Command("nomospace.cli.tuple", "app", "Write, read, take and list tuples."),
     "space": Command("nomospace.cli.space", "app", "Show the spaces of a running host."),
@@ -41,14 +41,19 @@ COMMANDS = {
     "ontology": Command("nomospace.cli.ontology", "app", "Check, show and draw ontologies."),
     "trust": Command("nomospace.cli.trust", "app", "Make keys and certificates; take them back."),
     "pipeline": Command("nomospace.cli.pipeline", "app", "Replay whole journals, on Spark or not."),
-    "sim": Command("nomospace.cli.sim", "app", "Run simulated worlds and check what they promise."),
-    "bench": Command("nomospace.cli.bench", "app", "Measure, beside what one would use instead."),
     "doctor": Command("nomospace.cli.doctor", "app", "Say what is missing here and what mends it."),
     "test": Command(
         "nomospace.cli.repo", "pytest_app", "Run the tests of a clone; --quick for some."
     ),
     "check": Command("nomospace.cli.repo", "check_app", "Check format, lint, types and layers."),
 }
+
+
+def commands() -> dict[str, Command]:
+    """All commands that there are here: those of the runtime, then those of the laboratory."""
+    from nomospace.cli.laboratory import commands as plugged
+
+    return COMMANDS | plugged()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -84,7 +89,7 @@ def _run(arguments: list[str]) -> int:
     if name in {"--help", "-h", "help"}:
         print(_help())
         return OK
-    command = COMMANDS.get(name)
+    command = COMMANDS.get(name) or commands().get(name)
     if command is None:
         print(_unknown(name), file=sys.stderr)
         return BAD_INPUT
@@ -157,7 +162,12 @@ def _exists(command: Command) -> bool:
 
 
 def _help() -> str:
+    from nomospace.cli import laboratory
+
     rows = [f"  {name:<8} {c.help}" for name, c in COMMANDS.items() if _exists(c)]
+    plugged = [f"  {name:<8} {c.help}" for name, c in laboratory.commands().items()]
+    names = ", ".join(laboratory.COMMANDS)
+    brings = f"  {names} come with: pip install 'nomospace[lab]'"
     return "\n".join(
         [
             "Usage: nomospace COMMAND [ARGUMENTS]",
@@ -165,6 +175,9 @@ def _help() -> str:
             "A tuple space under law, for agents that move.",
             "",
             *rows,
+            "",
+            "The laboratory:",
+            *(plugged or [brings]),
             "",
             "`nomospace COMMAND --help` says more; `nomospace --version` names the version.",
         ]
@@ -174,6 +187,10 @@ def _help() -> str:
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [n for n, c in COMMANDS.items() if _exists(c)], n=1)
+    from nomospace.cli import laboratory
+
+    if name in laboratory.COMMANDS:
+        return str(laboratory.missing(f"nomospace {name}"))
+    near = get_close_matches(name, [n for n, c in commands().items() if _exists(c)], n=1)
     hint = f"did you mean `{near[0]}`?" if near else "`nomospace --help` lists the commands"
     return f"there is no command {name!r}; {hint}"

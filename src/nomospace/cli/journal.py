@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import typer
 
-from nomospace.cli.journal_make import make
+from nomospace.cli.laboratory import plug
 from nomospace.cli.remote_options import MARKUP, Remote, Unusable, on_host, print_json, print_table
 from nomospace.cli.stores import opened
 from nomospace.store.private import open_file
@@ -51,7 +51,7 @@ app = typer.Typer(
 )
 
 
-app.command()(make)
+plug(app, "journal")
 
 
 class Table(StrEnum):

@@ -20,9 +20,9 @@ from nomospace.cli.remote_options import Remote, Unusable, on_host
 
 if TYPE_CHECKING:
     from nomospace.law import CompiledLaw
-    from nomospace.sim.community import Explanation
+    from nomospace.scenarios.community import Explanation
+    from nomospace.scenarios.lawtest import Result
     from nomospace.terms import Diagnostic, Source
-    from nomospace.testing.lawtest import Result
 
 app = typer.Typer(
     add_completion=False,
@@ -266,8 +266,8 @@ def explain(
 def _explain_event(
     law: CompiledLaw, text: str, state: str | None, home: str, at: float
 ) -> Iterator[Explanation]:
-    from nomospace.sim.community import Community
-    from nomospace.testing.lawrun import read_event, read_state
+    from nomospace.scenarios.community import Community
+    from nomospace.scenarios.lawrun import read_event, read_state
 
     told = read_event(text, home=home, at=at)
     community = Community(law)
@@ -278,7 +278,7 @@ def _explain_event(
 
 
 def _explain_line(law: CompiledLaw, name: str, line: int) -> Iterator[Explanation]:
-    from nomospace.testing.lawrun import Run, Start, read_lines
+    from nomospace.scenarios.lawrun import Run, Start, read_lines
 
     run = Run(law)
     with _lines(name) as lines:
@@ -327,7 +327,7 @@ def run(
     end with 1; what was printed before stands.
     """
     del as_json
-    from nomospace.testing.lawrun import BadLine, Endless, Run
+    from nomospace.scenarios.lawrun import BadLine, Endless, Run
 
     compiled = _load(law)
     for found in compiled.warnings:
@@ -375,7 +375,7 @@ def run_scenarios(
 
     The scenarios of rate.law stand in rate.test and rate.ANYTHING.test.
     """
-    from nomospace.testing.lawtest import run_files
+    from nomospace.scenarios.lawtest import run_files
 
     results, covered = run_files(paths, None if as_json else _Reporter())
     failed = [result for result in results if not result.passed]
@@ -481,7 +481,7 @@ def _stdin() -> BinaryIO:
 @contextmanager
 def _lines(name: str) -> Iterator[Iterator[bytes]]:
     """The lines of a file or of stdin, none read further than a line may be long."""
-    from nomospace.testing.lawrun import LINE_BYTES_MAX
+    from nomospace.scenarios.lawrun import LINE_BYTES_MAX
 
     def lines(file: BinaryIO) -> Iterator[bytes]:
         while line := file.readline(LINE_BYTES_MAX + 1):

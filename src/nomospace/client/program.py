@@ -98,7 +98,7 @@ class Program(ABC, Generic[S]):
     ...         album = await (await oslo.agent("ann")).space("album", shared=True)
     ...         await rome.launch("tourist", name="bob", state=Trip(["oslo"]))
     ...         return await album.take("seen", str)
-    >>> from nomospace.testing.loop import run
+    >>> from nomospace_lab.testing.loop import run
     >>> run(main())
     ('seen', 'rome, oslo')
     """

@@ -56,7 +56,7 @@ class Network:
     ...         await jobs.out("job", 17)
     ...         jobs = await (await icu.agent("bob")).space("jobs", shared=True)
     ...         return await jobs.take("job", int, timeout=30)
-    >>> from nomospace.testing.loop import run
+    >>> from nomospace_lab.testing.loop import run
     >>> run(program())
     ('job', 17)
     """

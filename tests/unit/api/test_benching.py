@@ -19,8 +19,8 @@ from nomospace.api.benching import (
 from nomospace.cli import main
 from nomospace.law import load
 from nomospace.node.working import Work
+from nomospace.scenarios.lawrun import Run
 from nomospace.terms import Faulty
-from nomospace.testing.lawrun import Run
 from tests.unit.api.test_http import Web, on_the_web
 
 T = TypeVar("T")

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nomospace.apps.assistants.live import (
+from nomospace.node.loops import run_loop
+from nomospace.node.together import Together
+from nomospace_lab.apps.assistants.live import (
     SITES,
     Assistants,
     NoSuchPerson,
     NoSuchSite,
 )
-from nomospace.node.loops import run_loop
-from nomospace.node.together import Together
 
 WAIT_S = 20
 

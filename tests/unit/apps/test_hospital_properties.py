@@ -2,12 +2,12 @@
 
 import pytest
 
-from nomospace.apps.hospital import properties
-from nomospace.apps.hospital.hospital import Hospital
-from nomospace.apps.hospital.world import build, populate
-from nomospace.sim import START_US, Checker, Link
-from nomospace.sim.clock import HOUR_US
-from nomospace.sim.world import World
+from nomospace_lab.apps.hospital import properties
+from nomospace_lab.apps.hospital.hospital import Hospital
+from nomospace_lab.apps.hospital.world import build, populate
+from nomospace_lab.sim import START_US, Checker, Link
+from nomospace_lab.sim.clock import HOUR_US
+from nomospace_lab.sim.world import World
 from tests.unit.apps.spoil import spoilt
 
 SEEDS = 12

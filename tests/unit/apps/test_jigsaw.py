@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.apps.jigsaw import properties
-from nomospace.apps.jigsaw.player import Player
-from nomospace.apps.jigsaw.properties import LOOKED
-from nomospace.apps.jigsaw.puzzle import Part, Piece, Puzzle, Tray, merged
-from nomospace.apps.jigsaw.world import Table, build
-from nomospace.sim import Happening, History
-from nomospace.sim.observed import ANSWERED, ASKED, VIEW
-from nomospace.sim.requests import Found, Out
+from nomospace_lab.apps.jigsaw import properties
+from nomospace_lab.apps.jigsaw.player import Player
+from nomospace_lab.apps.jigsaw.properties import LOOKED
+from nomospace_lab.apps.jigsaw.puzzle import Part, Piece, Puzzle, Tray, merged
+from nomospace_lab.apps.jigsaw.world import Table, build
+from nomospace_lab.sim import Happening, History
+from nomospace_lab.sim.observed import ANSWERED, ASKED, VIEW
+from nomospace_lab.sim.requests import Found, Out
 
 Spoil = Callable[[list[Happening]], list[Happening]]
 
@@ -136,7 +136,7 @@ def test_a_player_who_does_not_put_back_is_caught(monkeypatch: pytest.MonkeyPatc
         return True
 
     monkeypatch.setattr(Player, "assemble", assemble)
-    monkeypatch.setattr("nomospace.apps.jigsaw.world.LIMIT_S", 80)
+    monkeypatch.setattr("nomospace_lab.apps.jigsaw.world.LIMIT_S", 80)
     world = game(6)
     assert properties.in_one_place(world).answer == "yes"  # it is in a hand for ever
     assert properties.assembled_once(world).answer == "no"

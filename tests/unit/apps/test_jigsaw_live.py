@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from nomospace.apps.jigsaw.live import SEATS_MAX, SeatTaken, Table, TableFull
-from nomospace.apps.jigsaw.puzzle import Puzzle
-from nomospace.cli.venue import InProcess
-from nomospace.testing.loop import run
+from nomospace_lab.apps.jigsaw.live import SEATS_MAX, SeatTaken, Table, TableFull
+from nomospace_lab.apps.jigsaw.puzzle import Puzzle
+from nomospace_lab.cli.venue import InProcess
+from nomospace_lab.testing.loop import run
 
 WAIT_S = 30
 

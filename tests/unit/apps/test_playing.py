@@ -6,12 +6,12 @@ from weakref import ref
 
 import pytest
 
-from nomospace.apps.jigsaw.world import build
-from nomospace.apps.playing import Game, us
 from nomospace.client import Tuple
-from nomospace.sim import play
-from nomospace.sim.workloads import Workload
-from nomospace.testing.hosts import AgentWorld
+from nomospace_lab.apps.jigsaw.world import build
+from nomospace_lab.apps.playing import Game, us
+from nomospace_lab.sim import play
+from nomospace_lab.sim.workloads import Workload
+from nomospace_lab.testing.hosts import AgentWorld
 
 
 class Broken(Game):

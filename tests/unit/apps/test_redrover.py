@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from nomospace.apps.redrover import properties, world
-from nomospace.apps.redrover.display import Display
-from nomospace.apps.redrover.ground import Body, Ground
-from nomospace.apps.redrover.player import FLAG
-from nomospace.apps.redrover.properties import SHOWN
-from nomospace.apps.redrover.world import Rovers, build
-from nomospace.sim import Happening, History
-from nomospace.sim.observed import FIRED, LINKED, UNLINKED, VIEW
+from nomospace_lab.apps.redrover import properties, world
+from nomospace_lab.apps.redrover.display import Display
+from nomospace_lab.apps.redrover.ground import Body, Ground
+from nomospace_lab.apps.redrover.player import FLAG
+from nomospace_lab.apps.redrover.properties import SHOWN
+from nomospace_lab.apps.redrover.world import Rovers, build
+from nomospace_lab.sim import Happening, History
+from nomospace_lab.sim.observed import FIRED, LINKED, UNLINKED, VIEW
 
 Spoil = Callable[[list[Happening]], list[Happening]]
 
@@ -125,7 +125,9 @@ def test_hosts_that_engage_by_reach_alone_lose_contact(monkeypatch: pytest.Monke
 
 
 def test_one_space_for_both_teams_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomospace.apps.redrover.player.team_space", lambda team: "redrover-all")
+    monkeypatch.setattr(
+        "nomospace_lab.apps.redrover.player.team_space", lambda team: "redrover-all"
+    )
     assert properties.team_matters_stay_in_the_team(game(1)).answer == "no"
 
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nomospace.apps.redrover.live import Field, NoSuchPlayer
-from nomospace.cli.venue import InProcess
-from nomospace.testing.loop import run
+from nomospace_lab.apps.redrover.live import Field, NoSuchPlayer
+from nomospace_lab.cli.venue import InProcess
+from nomospace_lab.testing.loop import run
 
 WAIT_S = 120
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from nomospace.apps.bidding import world as bidding
-from nomospace.apps.congestion import world as congestion
-from nomospace.apps.messages import world as messages
-from nomospace.apps.wall import world as wall
 from nomospace.host.governed import Governed
 from nomospace.host.lending import Lending
 from nomospace.host.seeking import Seeking
 from nomospace.host.serving import Serving
-from nomospace.sim import Checker
-from nomospace.sim.checkers.ruled import four_rulings
+from nomospace_lab.apps.bidding import world as bidding
+from nomospace_lab.apps.congestion import world as congestion
+from nomospace_lab.apps.messages import world as messages
+from nomospace_lab.apps.wall import world as wall
+from nomospace_lab.sim import Checker
+from nomospace_lab.sim.checkers.ruled import four_rulings
 from tests.unit.apps.spoil import spoilt
 
 SEEDS = 10

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from nomospace.apps.hospital import gauge, ward
-from nomospace.apps.hospital.alarms import META, carried
-from nomospace.apps.hospital.cast import (
+from nomospace.control import Ruling
+from nomospace.node.together import Together
+from nomospace.node.views import Views
+from nomospace_lab.apps.hospital import gauge, ward
+from nomospace_lab.apps.hospital.alarms import META, carried
+from nomospace_lab.apps.hospital.cast import (
     ASSISTANT,
     CAST,
     DUTIES,
@@ -24,10 +27,7 @@ from nomospace.apps.hospital.cast import (
     WARDS,
     Duty,
 )
-from nomospace.apps.hospital.ward import Hospital, NoSuchWard, StillComing
-from nomospace.control import Ruling
-from nomospace.node.together import Together
-from nomospace.node.views import Views
+from nomospace_lab.apps.hospital.ward import Hospital, NoSuchWard, StillComing
 
 HOME, OTHER, THIRD = WARDS
 PLAY_S = 30.0

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-import nomospace.bench as room
-from nomospace.bench import Row, Run, bench, benches
-from nomospace.bench.report import ahead_of_peers, at_most, information, times_floor
+import nomospace_lab.bench as room
 from nomospace.cli import main
 from nomospace.errors import Bug
+from nomospace_lab.bench import Row, Run, bench, benches
+from nomospace_lab.bench.report import ahead_of_peers, at_most, information, times_floor
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.bench.suites.hostile import _measured
-from nomospace.bench.suites.hostile_parts import ATTACKS
+from nomospace_lab.bench.suites.hostile import _measured
+from nomospace_lab.bench.suites.hostile_parts import ATTACKS
 
 
 @pytest.mark.parametrize("attack", ["ties", "strangers"])

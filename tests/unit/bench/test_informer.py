@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nomospace.bench import Run, find
-from nomospace.bench.run import BadScale
+from nomospace_lab.bench import Run, find
+from nomospace_lab.bench.run import BadScale
 
 
 @pytest.mark.slow

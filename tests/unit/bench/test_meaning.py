@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.bench.peers.meanings import OXIGRAPH, RDFLIB
-from nomospace.bench.report import Row
-from nomospace.bench.run import Run, UnknownPeer
-from nomospace.bench.suites import meaning, meaning_kept
+from nomospace_lab.bench.peers.meanings import OXIGRAPH, RDFLIB
+from nomospace_lab.bench.report import Row
+from nomospace_lab.bench.run import Run, UnknownPeer
+from nomospace_lab.bench.suites import meaning, meaning_kept
 
 
 def test_a_contest_has_those_of_its_peers_that_were_asked_for() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from nomospace.bench.measure import interleave, stopwatch
-from nomospace.bench.peers.decisions import CASES, floor
-from nomospace.bench.peers.harness import answers, decisions
-from nomospace.bench.run import BadRounds, Run
+from nomospace_lab.bench.measure import interleave, stopwatch
+from nomospace_lab.bench.peers.decisions import CASES, floor
+from nomospace_lab.bench.peers.harness import answers, decisions
+from nomospace_lab.bench.run import BadRounds, Run
 
 
 def test_contestants_take_turns_and_the_best_of_each_counts() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nomospace.bench.suites import overhead
-from nomospace.bench.suites.overhead import LOCAL, REMOTE, SHARED, Costs
+from nomospace_lab.bench.suites import overhead
+from nomospace_lab.bench.suites.overhead import LOCAL, REMOTE, SHARED, Costs
 
 
 def test_the_models_are_the_equations() -> None:

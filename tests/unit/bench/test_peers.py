@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.bench.peers import install as installing
-from nomospace.bench.peers.child import Child
-from nomospace.bench.peers.decisions import CASES, PEERS
-from nomospace.bench.peers.entrants import entrants
-from nomospace.bench.peers.install import Peer, PeerMissing, cache_folder, install
-from nomospace.bench.peers.servers import postgres_programs
-from nomospace.bench.run import Run, UnknownPeer
+from nomospace_lab.bench.peers import install as installing
+from nomospace_lab.bench.peers.child import Child
+from nomospace_lab.bench.peers.decisions import CASES, PEERS
+from nomospace_lab.bench.peers.entrants import entrants
+from nomospace_lab.bench.peers.install import Peer, PeerMissing, cache_folder, install
+from nomospace_lab.bench.peers.servers import postgres_programs
+from nomospace_lab.bench.run import Run, UnknownPeer
 
 RIGHT = [right for _, right in CASES]
 REQUESTS = [case for case, _ in CASES]
@@ -79,8 +79,8 @@ def test_a_child_that_fails_says_why(tmp_path: Path, driver: str, why: str) -> N
 def test_a_child_that_never_answers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomospace.bench.peers.child.REPLY_S_MAX", 0.2)
-    monkeypatch.setattr("nomospace.bench.peers.child.END_S_MAX", 0.1)
+    monkeypatch.setattr("nomospace_lab.bench.peers.child.REPLY_S_MAX", 0.2)
+    monkeypatch.setattr("nomospace_lab.bench.peers.child.END_S_MAX", 0.1)
     with (
         Child(peer(tmp_path, "import time\ntime.sleep(60)"), tmp_path) as child,
         pytest.raises(PeerMissing, match=r"did not answer within 0\.2 s"),
@@ -176,7 +176,7 @@ def test_only_those_that_answer_rightly_are_timed(
             return install(wanted, cache, say)
         return tmp_path / wanted.name
 
-    monkeypatch.setattr("nomospace.bench.peers.entrants.install", installed)
+    monkeypatch.setattr("nomospace_lab.bench.peers.entrants.install", installed)
     run = Run(rounds=2, quick=True, cache=tmp_path)
     with entrants(run, known, CASES) as field:
         best = run.interleave(field.samples)

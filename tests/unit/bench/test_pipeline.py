@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.bench.processes import PartFailed
-from nomospace.bench.report import Row
-from nomospace.bench.run import Run
-from nomospace.bench.suites import pipeline, pipeline_data
 from nomospace.cli import main
-from nomospace.cli.journal_make import write_journal
 from nomospace.client.ontologies import load_ontology
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.jobs.compact import run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
 from nomospace.pipeline.jobs.replay import Engine
 from nomospace.pipeline.jobs.session import NoSpark
+from nomospace_lab.bench.processes import PartFailed
+from nomospace_lab.bench.report import Row
+from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.suites import pipeline, pipeline_data
+from nomospace_lab.cli.journal_make import write_journal
 from tests.unit.pipeline.made import AP, Journals
 
 

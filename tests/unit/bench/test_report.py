@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.bench.report import (
+from nomospace_lab.bench.report import (
     Goal,
     Report,
     Row,

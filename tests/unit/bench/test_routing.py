@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nomospace.bench import Run, find
-from nomospace.bench.plots import lines
-from nomospace.bench.suites import routing
+from nomospace_lab.bench import Run, find
+from nomospace_lab.bench.plots import lines
+from nomospace_lab.bench.suites import routing
 
 COUNTED = ("take more than one network message", "takes in the mean")
 """Goals that no busy machine can spoil."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.bench import find
-from nomospace.bench.run import Run
-from nomospace.bench.suites import stream
 from nomospace.errors import Bug
+from nomospace_lab.bench import find
+from nomospace_lab.bench.run import Run
+from nomospace_lab.bench.suites import stream
 
 
 def test_rows_of_a_quick_look(monkeypatch: pytest.MonkeyPatch) -> None:

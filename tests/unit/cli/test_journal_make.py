@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nomospace.cli import main
-from nomospace.cli.journal_make import write_journal
 from nomospace.pipeline.jobs.replay import Engine, run_replay
+from nomospace_lab.cli.journal_make import write_journal
 from tests.unit.pipeline.made import AP
 
 MEASURED = "took_ns"

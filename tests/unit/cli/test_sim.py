@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from nomospace import apps
 from nomospace.cli import main
 from nomospace.law import load
-from nomospace.sim import Verdict, World, no, workload
+from nomospace_lab import apps
+from nomospace_lab.sim import Verdict, World, no, workload
 
 OPEN = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 

@@ -19,8 +19,8 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_o
 import pytest
 
 from nomospace.cli import BAD_INPUT, main
-from nomospace.cli.demos import DEMOS
-from nomospace.cli.up import PORT, _free_port, _held
+from nomospace_lab.cli.demos import DEMOS
+from nomospace_lab.cli.up import PORT, _free_port, _held
 from tests.ports import free_port
 
 START = [sys.executable, "-m", "nomospace.cli", "up", "--no-browser"]
@@ -147,7 +147,7 @@ def test_data_belongs_to_one_at_a_time(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_fresh_forgets_what_hosts_kept_and_nothing_else(tmp_path: Path) -> None:
-    from nomospace.cli.up import _forget
+    from nomospace_lab.cli.up import _forget
 
     folder = tmp_path / "hospital"
     folder.mkdir()

@@ -11,9 +11,9 @@ from time import monotonic, sleep
 import pytest
 from rich.console import Console
 
-from nomospace.apps.hospital.live import LiveHospital
 from nomospace.cli import main
-from nomospace.cli.up_text import _Run, screen
+from nomospace_lab.apps.hospital.live import LiveHospital
+from nomospace_lab.cli.up_text import _Run, screen
 
 START = [sys.executable, "-m", "nomospace.cli", "up", "--text"]
 

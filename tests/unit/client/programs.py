@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nomospace.client import Report, Space
 from nomospace.node import Host
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ import nomospace as ns
 from nomospace.control import Standing
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import t
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 
 RULES = "R1. sent(_, wait, _) :- do(+seen(1)), do(imposeObligation(wake, 60)), do(forward)."
 

@@ -7,8 +7,8 @@ import pytest
 
 import nomospace as ns
 from nomospace.law import CompiledLaw, load
-from nomospace.testing.loop import run
 from nomospace.trust.seals import NotAuthentic
+from nomospace_lab.testing.loop import run
 
 LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(deliver).")
 GOOD = b"good papers"

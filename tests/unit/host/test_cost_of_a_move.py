@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from nomospace.bench.pair import JOB, Pair
 from nomospace.host.calls import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
 from nomospace.law import load
 from nomospace.protocols.spaces import Announced, Sharing
 from nomospace.protocols.streams import Streams
+from nomospace_lab.bench.pair import JOB, Pair
 
 FEW, MANY = 10, 500
 MORE = 1.1

@@ -15,10 +15,10 @@ from nomospace.host.calls import (
     Share,
 )
 from nomospace.host.effects import Answer
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.federation import Inside, Sites
-from nomospace.sim.network import Link
 from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.federation import Inside, Sites
+from nomospace_lab.sim.network import Link
 
 JOB = Template.of(("job", ANY))
 LEASE = 5 * SECOND_US

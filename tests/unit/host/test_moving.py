@@ -26,21 +26,21 @@ from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.policy import Announced
-from nomospace.sim import SECOND_US, START_US
-from nomospace.sim.checkers.mail import (
+from nomospace.terms import Compound, show
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim import SECOND_US, START_US
+from nomospace_lab.sim.checkers.mail import (
     NOTE,
     mail_arrives_once,
     mail_keeps_order,
     obligations_keep_time,
     one_place,
 )
-from nomospace.sim.faults import Crash
-from nomospace.sim.federation import Sites
-from nomospace.sim.history import DELIVERED, RULED
-from nomospace.sim.network import Link
-from nomospace.sim.observed import CAME, FIRED, LEFT
-from nomospace.terms import Compound, show
-from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.history import DELIVERED, RULED
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.observed import CAME, FIRED, LEFT
 
 PERIOD_S = 7
 LAW = load(

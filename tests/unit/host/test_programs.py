@@ -26,12 +26,12 @@ from nomospace.host.effects import Answer, Came, Effect, Left, Mail
 from nomospace.host.moving import MAIL_MAX
 from nomospace.host.problems import AgentLeft, Cancelled, MoveRefused, NoProgram
 from nomospace.law import load
-from nomospace.sim.faults import Crash
-from nomospace.sim.federation import Site, Sites
-from nomospace.sim.network import Link
-from nomospace.sim.observed import NOTED
 from nomospace.terms import t
 from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.federation import Site, Sites
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.observed import NOTED
 
 LAW = load(
     "law(post). R1. sent(_, _, _) :- do(forward). R2. arrived(_, _, _) :- do(deliver). "

@@ -16,7 +16,7 @@ from nomospace.law.bag import Bag
 from nomospace.law.emit import Builder
 from nomospace.law.program import sound
 from nomospace.terms import Compound, Source, term
-from nomospace.testing.runaways import RUNAWAYS, law_text
+from nomospace_lab.testing.runaways import RUNAWAYS, law_text
 
 HOME = "ann@x"
 

@@ -1,7 +1,7 @@
 """Prices are charged before the work, in all operands, and are one price for both evaluators.
 
-Time is not measured here: `python -m nomospace.testing.costly law` does that. What an evaluation
-costs is counted in units, and one that would take for ever shows by not ending.
+Time is not measured here: `python -m nomospace_lab.testing.costly law` does that. What an
+evaluation costs is counted in units, and one that would take for ever shows by not ending.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nomospace.law import load
 from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, Stop
 from nomospace.terms import Compound, Term, term
-from nomospace.testing.generate.shapes import doubled
+from nomospace_lab.testing.generate.shapes import doubled
 
 HOME = "ann@x"
 

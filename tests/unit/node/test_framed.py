@@ -8,8 +8,8 @@ from typing import Any
 
 from nomospace.errors import PeerError
 from nomospace.node.framed import BUFFER_BYTES_MAX, FRAME_S, Framed
-from nomospace.testing.loop import run
 from nomospace.wire.framing import join
+from nomospace_lab.testing.loop import run
 
 
 class FakeTransport(asyncio.Transport):

@@ -15,7 +15,7 @@ from nomospace.node import BadLink, Host, MemoryStore, NameTaken, Network, NotIn
 from nomospace.node import driver as driver_module
 from nomospace.protocols.policy import Announced
 from nomospace.store.interface import Step
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 
 
 def test_a_host_has_a_life() -> None:

@@ -27,8 +27,8 @@ from nomospace.node import (
 )
 from nomospace.node.local import LEAVE_S
 from nomospace.terms import t
-from nomospace.testing.loop import run
 from nomospace.trust import PublisherKey, UnknownPublisher, make_bundle
+from nomospace_lab.testing.loop import run
 
 POST = load(
     "law(post). initialCS([]). R1. sent(_, _, _) :- do(forward). "

@@ -21,7 +21,7 @@ from nomospace.node.turns import (
     Rate,
     Turns,
 )
-from nomospace.testing.loop import run
+from nomospace_lab.testing.loop import run
 
 MS = 0.001
 

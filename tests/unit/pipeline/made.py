@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from nomospace import laws
-from nomospace.cli.journal_make import write_journal
 from nomospace.law import CompiledLaw, load
+from nomospace_lab.cli.journal_make import write_journal
 
 AP = load(laws.text("ap"), "ap.law")
 

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from nomospace import laws
-from nomospace.apps.traffic import Traffic, make_traffic
-from nomospace.apps.traffic.chatter import Chatter
 from nomospace.control import TICK, Event, Membership, Record, Ruling, adopt, sent
 from nomospace.law import CompiledLaw, load
 from nomospace.pipeline.history import GAPS_MAX, Verdict, replay_history
 from nomospace.terms import Compound, Faulty, t
-from nomospace.testing.generate import make_law
 from nomospace.wire.changes import decode_ruling, encode_ruling, encode_snapshot
+from nomospace_lab.apps.traffic import Traffic, make_traffic
+from nomospace_lab.apps.traffic.chatter import Chatter
+from nomospace_lab.testing.generate import make_law
 
 Row = tuple[int, bool, bytes]
 SECOND = 1_000_000

@@ -9,12 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from nomospace import apps
 from nomospace.cli import main
 from nomospace.control import Ruling, arrived
-from nomospace.pipeline.jobs.sweep import SweepEngine, render_sweep, run_sweep
-from nomospace.pipeline.sweep import WORLDS, waits_in, world_row
-from nomospace.sim import (
+from nomospace_lab import apps
+from nomospace_lab.sim import (
     Happening,
     Packet,
     Simulation,
@@ -27,7 +25,9 @@ from nomospace.sim import (
     workload,
     yes,
 )
-from nomospace.sim.history import LOST, RULED, SENT
+from nomospace_lab.sim.history import LOST, RULED, SENT
+from nomospace_lab.sweep.job import SweepEngine, render_sweep, run_sweep
+from nomospace_lab.sweep.rows import WORLDS, waits_in, world_row
 
 apps.load()
 PROCESS = SweepEngine.PROCESS

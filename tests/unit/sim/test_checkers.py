@@ -8,20 +8,20 @@ import pytest
 
 from nomospace.control import Membership, arrived, sent
 from nomospace.law import load
-from nomospace.sim import START_US, Agent, Checker, Crash, Happening, Verdict, World
-from nomospace.sim.checkers.messages import (
+from nomospace.terms import t
+from nomospace_lab.sim import START_US, Agent, Checker, Crash, Happening, Verdict, World
+from nomospace_lab.sim.checkers.messages import (
     arrivals_were_sent,
     orders_are_carried_out,
     strangers_are_barred,
 )
-from nomospace.sim.checkers.obligations import fire_once
-from nomospace.sim.checkers.quiet import comes_to_rest, was_hard
-from nomospace.sim.checkers.replay import rulings_replay
-from nomospace.sim.checkers.state import survives_crashes
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.history import BARRED, CRASHED, DELIVERED, RESTARTED, RULED, SENT
-from nomospace.sim.workloads import EVERYWHERE
-from nomospace.terms import t
+from nomospace_lab.sim.checkers.obligations import fire_once
+from nomospace_lab.sim.checkers.quiet import comes_to_rest, was_hard
+from nomospace_lab.sim.checkers.replay import rulings_replay
+from nomospace_lab.sim.checkers.state import survives_crashes
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.history import BARRED, CRASHED, DELIVERED, RESTARTED, RULED, SENT
+from nomospace_lab.sim.workloads import EVERYWHERE
 
 LAW = load(
     """

@@ -1,4 +1,4 @@
-from nomospace.sim import Clock
+from nomospace_lab.sim import Clock
 
 
 def test_time_jumps_to_what_is_due_next() -> None:

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from nomospace import apps
-from nomospace.sim import find, play
+from nomospace_lab import apps
+from nomospace_lab.sim import find, play
 
 TELL = """
-from nomospace import apps
-from nomospace.sim import find
+from nomospace_lab import apps
+from nomospace_lab.sim import find
 apps.load()
 for name in apps.WORKLOADS:
     world = find(name).build(11)

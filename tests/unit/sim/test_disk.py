@@ -1,7 +1,7 @@
 from nomospace.control import Membership, Record, Ruling, sent
 from nomospace.law import load
-from nomospace.sim.disk import COMPACT_FROM, RECEIVED_MAX, Disk
 from nomospace.terms import t
+from nomospace_lab.sim.disk import COMPACT_FROM, RECEIVED_MAX, Disk
 
 LAW = load(
     """

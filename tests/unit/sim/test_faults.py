@@ -3,9 +3,9 @@ from random import Random
 import pytest
 
 from nomospace.law import load
-from nomospace.sim import START_US, Agent, Crash, Cut, Link, Storm, World, schedule
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.history import CRASHED, CUT, HEALED, RESTARTED
+from nomospace_lab.sim import START_US, Agent, Crash, Cut, Link, Storm, World, schedule
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.history import CRASHED, CUT, HEALED, RESTARTED
 
 OPEN = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 HOSTS = ("a", "b", "c")

@@ -8,8 +8,10 @@ from nomospace.control import Event, Ruling, arrived, sent
 from nomospace.host.calls import TAKE, Move, Out, Seek
 from nomospace.host.effects import Found
 from nomospace.host.problems import MoveRefused
-from nomospace.sim.checkers import Checker
-from nomospace.sim.checkers.mail import (
+from nomospace.terms import Compound
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.checkers import Checker
+from nomospace_lab.sim.checkers.mail import (
     mail_arrives_once,
     mail_keeps_order,
     obligations_keep_time,
@@ -18,11 +20,9 @@ from nomospace.sim.checkers.mail import (
     takes_survive_moves,
     was_hard,
 )
-from nomospace.sim.federation import Sites
-from nomospace.sim.history import CRASHED, RESTARTED, RULED
-from nomospace.sim.observed import ANSWERED, ASKED, CAME, FROZE, LEFT, THAWED, Answered, Asked
-from nomospace.terms import Compound
-from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.history import CRASHED, RESTARTED, RULED
+from nomospace_lab.sim.observed import ANSWERED, ASKED, CAME, FROZE, LEFT, THAWED, Answered, Asked
 
 ANN, BOB = "ann@a", "bob@b"
 JOB = Seek("jobs", TAKE, Template.of(("job", ANY)))

@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from nomospace.sim import Link, Network
+from nomospace_lab.sim import Link, Network
 
 
 def test_delay_stays_in_its_range_and_packets_overtake_each_other() -> None:

@@ -8,11 +8,13 @@ import pytest
 
 from nomospace import laws
 from nomospace.law import load
-from nomospace.sim.checkers.ruled import four_rulings, rulings_replay, sights, writes_are_ruled
-from nomospace.sim.federation import Sites
-from nomospace.sim.history import RULED, Happening, History
-from nomospace.sim.observed import ANSWERED, FIRED
-from nomospace.sim.requests import (
+from nomospace.terms import Compound, show, t
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.checkers.ruled import four_rulings, rulings_replay, sights, writes_are_ruled
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.history import RULED, Happening, History
+from nomospace_lab.sim.observed import ANSWERED, FIRED
+from nomospace_lab.sim.requests import (
     READ_ALL,
     STRONG,
     TAKE,
@@ -24,8 +26,6 @@ from nomospace.sim.requests import (
     Seek,
     Share,
 )
-from nomospace.terms import Compound, show, t
-from nomospace.terms.templates import ANY, Template
 
 ANN, BOB = "ann@x", "bob@y"
 MP = load(laws.text("mp"), "mp.law")

@@ -1,6 +1,6 @@
-from nomospace import apps
 from nomospace.law import load
-from nomospace.sim import Verdict, World, find, no, play, registry, run, unknown, workload, yes
+from nomospace_lab import apps
+from nomospace_lab.sim import Verdict, World, find, no, play, registry, run, unknown, workload, yes
 
 OPEN = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 

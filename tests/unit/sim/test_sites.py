@@ -19,14 +19,14 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Answer
 from nomospace.protocols.policy import Announced
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.faults import Crash, Cut
-from nomospace.sim.federation import LOOK, Inside, Sites
-from nomospace.sim.history import CRASHED, RESTARTED
-from nomospace.sim.network import Link
-from nomospace.sim.observed import ANSWERED, CAME, FIRED, LEFT, UNTOLD, VIEW
-from nomospace.sim.simulation import START_US
 from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.faults import Crash, Cut
+from nomospace_lab.sim.federation import LOOK, Inside, Sites
+from nomospace_lab.sim.history import CRASHED, RESTARTED
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.observed import ANSWERED, CAME, FIRED, LEFT, UNTOLD, VIEW
+from nomospace_lab.sim.simulation import START_US
 
 JOB = Template.of(("job", ANY))
 CALM = Link(delay_min_us=1_000, delay_max_us=5_000)

@@ -24,34 +24,35 @@ from nomospace.host.calls import (
 )
 from nomospace.host.effects import Found
 from nomospace.host.system import SYSTEM
-from nomospace.sim.checkers import Checker, yes
-from nomospace.sim.checkers.engaging import (
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.checkers import Checker, yes
+from nomospace_lab.sim.checkers.engaging import (
     hosts_stand_still,
     system_lists_everything,
     tuples_come_with_the_view,
 )
-from nomospace.sim.checkers.progress import (
+from nomospace_lab.sim.checkers.progress import (
     misplaced_come_home,
     reactions_fire_once,
     waiters_are_served,
 )
-from nomospace.sim.checkers.spaces import (
+from nomospace_lab.sim.checkers.spaces import (
     answered_once,
     none_is_lost,
     one_taker,
     takes_are_linearizable,
     tuples_keep_their_names,
 )
-from nomospace.sim.checkers.views import (
+from nomospace_lab.sim.checkers.views import (
     comes_to_rest,
     system_shows_the_view,
     views_agree,
     was_hard,
 )
-from nomospace.sim.clock import SECOND_US
-from nomospace.sim.federation import AGENTS, LOOK, SHARES, Sites
-from nomospace.sim.history import CRASHED, RESTARTED
-from nomospace.sim.observed import (
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.federation import AGENTS, LOOK, SHARES, Sites
+from nomospace_lab.sim.history import CRASHED, RESTARTED
+from nomospace_lab.sim.observed import (
     ANSWERED,
     ASKED,
     CAME,
@@ -66,8 +67,7 @@ from nomospace.sim.observed import (
     Fired,
     Viewed,
 )
-from nomospace.sim.simulation import START_US
-from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.simulation import START_US
 
 ALL = Template.of((ANY, ANY))
 ANN, BOB = "ann@x", "bob@y"

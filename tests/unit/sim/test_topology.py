@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from nomospace.sim.topology import SHAPES, Topology, shape
+from nomospace_lab.sim.topology import SHAPES, Topology, shape
 
 
 def test_a_link_goes_both_ways_and_is_made_and_broken_once() -> None:

@@ -1,12 +1,12 @@
 import pytest
 
 from nomospace.law import load
-from nomospace.sim import START_US, Agent, Certificate, Crash, Link, Me, World
-from nomospace.sim.clock import MINUTE_US, SECOND_US
-from nomospace.sim.faults import Fault
-from nomospace.sim.history import BARRED, CRASHED, DELIVERED, LOST, REPEATED, RULED, SENT
-from nomospace.sim.workloads import EVERYWHERE
 from nomospace.terms import Compound, Term, t
+from nomospace_lab.sim import START_US, Agent, Certificate, Crash, Link, Me, World
+from nomospace_lab.sim.clock import MINUTE_US, SECOND_US
+from nomospace_lab.sim.faults import Fault
+from nomospace_lab.sim.history import BARRED, CRASHED, DELIVERED, LOST, REPEATED, RULED, SENT
+from nomospace_lab.sim.workloads import EVERYWHERE
 
 OPEN = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
 OTHER = load("law(other). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")

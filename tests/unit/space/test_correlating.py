@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-from nomospace.apps.correlation.papers import CARS, WANTED, papers_of
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Ask, Gathered, Record, Space, Woken
@@ -14,6 +13,7 @@ from nomospace.space.searching import SetSearch, Unfinished
 from nomospace.terms import Term, a, obj, same_as
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
+from nomospace_lab.apps.correlation.papers import CARS, WANTED, papers_of
 
 TEMPLATE = Template.of(WANTED)
 ASK = Ask(TEMPLATE)

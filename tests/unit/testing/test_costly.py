@@ -6,8 +6,17 @@ from random import Random
 
 import pytest
 
-from nomospace.testing.costly import Case, Search, Spent, cases, climb, cross, measure, offspring
-from nomospace.testing.costly.__main__ import main, picture, table
+from nomospace_lab.testing.costly import (
+    Case,
+    Search,
+    Spent,
+    cases,
+    climb,
+    cross,
+    measure,
+    offspring,
+)
+from nomospace_lab.testing.costly.__main__ import main, picture, table
 
 
 def _work(size: int) -> Spent:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from nomospace.testing.explore import FINDINGS_MAX, Cores, explore, fingerprint
+from nomospace_lab.testing.explore import FINDINGS_MAX, Cores, explore, fingerprint
 
 
 def grid(state: tuple[int, int]) -> Iterator[tuple[str, tuple[int, int]]]:

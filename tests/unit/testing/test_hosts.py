@@ -9,11 +9,11 @@ import pytest
 
 from nomospace.client import Closed, ReactionHandle, Tuple
 from nomospace.host.problems import AgentLeft
-from nomospace.sim.network import Link
-from nomospace.sim.observed import FIRED
-from nomospace.testing.clock import LoopClock
-from nomospace.testing.hosts import AgentWorld, SimHost, play
-from nomospace.testing.loop import run
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.observed import FIRED
+from nomospace_lab.testing.clock import LoopClock
+from nomospace_lab.testing.hosts import AgentWorld, SimHost, play
+from nomospace_lab.testing.loop import run
 
 
 def test_the_clock_goes_with_the_loop() -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nomospace.testing.loop import NotVirtual, Stuck, VirtualLoop, run
+from nomospace_lab.testing.loop import NotVirtual, Stuck, VirtualLoop, run
 
 
 def test_a_year_passes_at_once() -> None:

@@ -16,9 +16,9 @@ from nomospace.client import Closed, Departed, Program, TimedOut, program
 from nomospace.host.problems import MoveRefused
 from nomospace.law import load
 from nomospace.node.local import AgentAway
-from nomospace.sim.network import Link
 from nomospace.terms import t
-from nomospace.testing.hosts import AgentWorld, play
+from nomospace_lab.sim.network import Link
+from nomospace_lab.testing.hosts import AgentWorld, play
 
 POST = load(
     "law(post). initialCS([]). R1. sent(_, _, _) :- do(forward). "

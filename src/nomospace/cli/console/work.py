@@ -86,8 +86,8 @@ def _done(work: Work) -> Any:
 
 
 def _run(work: RunEvents) -> dict[str, Any]:
-    from nomospace.testing.lawrun import BadLine, Endless
-    from nomospace.testing.steps import Steps
+    from nomospace.scenarios.lawrun import BadLine, Endless
+    from nomospace.scenarios.steps import Steps
 
     steps = Steps(work.law.load(), isolated=work.isolated, until=work.until)
     found: list[dict[str, Any]] = []

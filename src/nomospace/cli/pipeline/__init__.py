@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typer
 
+from nomospace.cli.laboratory import plug
 from nomospace.cli.pipeline.audit import audit
 from nomospace.cli.pipeline.compact import compact
 from nomospace.cli.pipeline.match import match
 from nomospace.cli.pipeline.replay import replay
 from nomospace.cli.pipeline.stream import stream
-from nomospace.cli.pipeline.sweep import sweep
 from nomospace.cli.remote_options import MARKUP
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ app.command()(compact)
 app.command()(match)
 app.command()(replay)
 app.command()(stream)
-app.command()(sweep)
+plug(app, "pipeline")
 
 
 @app.command()

@@ -1,1 +1,0 @@
-"""One module per bench; `nomospace.bench.benches` imports them all."""

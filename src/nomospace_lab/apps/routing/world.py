@@ -1,0 +1,308 @@
+"""Worlds in which agents of several domains send each other numbered notes while they move.
+
+All is real: controllers rule on every note, the hosts' daemons and servers find the way, the
+handover moves the agents. Hosts crash in the middle of work, partitions and storms come and go,
+doors are closed by chance (some only when the agent stands before them), and in some worlds queues
+are so short that mail must go back. Then all is healed, and everything that was sent must have
+come.
+
+In some worlds a few hosts engage, and their agents take jobs from a governed space that they
+share: they move while a take waits, and still get their job, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final
+
+from nomospace.law import load
+from nomospace.terms import Compound
+from nomospace.terms.templates import ANY, Template
+from nomospace_lab.sim.checkers.mail import (
+    NOTE,
+    mail_arrives_once,
+    mail_keeps_order,
+    obligations_keep_time,
+    one_place,
+    refused_stay,
+    takes_survive_moves,
+    was_hard,
+)
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.faults import Crash, Cut, Fault, Storm
+from nomospace_lab.sim.federation import Sites
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.requests import (
+    DEFAULT_LIMITS,
+    TAKE,
+    Adopt,
+    Announced,
+    Answer,
+    Limits,
+    Move,
+    Open,
+    Out,
+    Seek,
+    Share,
+    Tell,
+)
+from nomospace_lab.sim.simulation import START_US
+from nomospace_lab.sim.workloads import workload
+
+PERIOD_S: Final = 4
+LAW: Final = load(
+    f"""\
+law(mail).
+R1. sent(_, _, _) :- do(forward).
+R2. arrived(_, _, _) :- do(deliver).
+R3. adopted(_) :- not(tupleSpace@CS), do(imposeObligation(beat, {PERIOD_S})).
+R4. obligationDue(beat) :- do(imposeObligation(beat, {PERIOD_S})).
+R5. moved(From, To) :- do(deliver(Self, moved(From, To), Self)).
+""",
+    "mail.law",
+)
+SHORT: Final = Limits(
+    queue_max=2, early_max=2, held_max=40, guesses_max=3, passed_max=12, pause_max=2 * SECOND_US
+)
+"""Limits that are met all the time."""
+JOBS: Final = "jobs"
+JOB: Final = Template.of(("job", ANY))
+NOBODY: Final = "nobody"
+NOWHERE: Final = "nowhere"
+
+NOTES: Final = 310
+NOTES_MIN: Final = 300
+MOVES: Final = 90
+MOVES_MIN: Final = 20
+CALM_MOVES: Final = 3
+"""What each agent moves after the healing."""
+CRASHES_MIN: Final = 2
+
+BEGIN_S: Final = 0.5
+HEAL_S: Final = 24
+REST_S: Final = HEAL_S + 12
+"""A move that was begun before the healing has ended, and nobody pauses any more."""
+END_S: Final = REST_S + 8
+
+
+def _us(at_s: float) -> int:
+    return START_US + int(at_s * SECOND_US)
+
+
+class People:
+    """The agents of a world, and what they do next."""
+
+    def __init__(self, world: Sites, rng: Random, homes: dict[str, str]) -> None:
+        self.world = world
+        self.rng = rng
+        self.hosts = list(homes)
+        self.agents: list[str] = []
+        self.workers: list[str] = []
+        self.halls: Sequence[str] = ()
+        self._serial = 0
+        self._jobs = 0
+        self._taking: dict[str, int | None] = {}
+        for number, (host, domain) in enumerate(homes.items()):
+            for which in range(2):
+                agent = f"{'ab'[which]}{number}@{domain}"
+                self.agents.append(agent)
+                world.arrive(agent, host)
+                world.call(agent, Adopt(LAW))
+
+    # -- notes -----------------------------------------------------------------------------
+
+    def write(self, sender: str, to: str) -> None:
+        """One note, if the sender can act now."""
+        self._serial += 1
+        note = Compound(NOTE, (self._serial,))
+        self.world.call(sender, Tell(LAW.hash, note, to))
+
+    def write_somebody(self) -> None:
+        """A note from anybody who can act now to anybody, at times to nobody."""
+        ready = self.world.agents()
+        if not ready:
+            return
+        sender, to = self.rng.choice(ready), self.rng.choice(self.agents)
+        if self.rng.random() < 0.02:
+            to = f"{NOBODY}@{to.partition('@')[2]}"
+        self.write(sender, to)
+
+    def write_on(self, sender: str, to: str, count: int) -> None:
+        """A stream of notes, one soon after the other."""
+        self.write(sender, to)
+        if count > 1:
+            gap_us = self.rng.randrange(1_000, 150_000)
+            self.world.clock.after(gap_us, self.write_on, sender, to, count - 1)
+
+    # -- moves -----------------------------------------------------------------------------
+
+    def move(self, agent: str) -> None:
+        """An agent would be elsewhere; somebody writes to it, and it to somebody, meanwhile."""
+        world, rng = self.world, self.rng
+        here = world.where[agent]
+        there = [host for host in self._reach(agent) if host != here]
+        if here is None or not there:
+            return
+        to = NOWHERE if rng.random() < 0.02 else rng.choice(there)
+        world.call(agent, Move(to))
+        if rng.random() < 0.3:
+            other = rng.choice([one for one in self.agents if one != agent])
+            pair = (agent, other) if rng.random() < 0.4 else (other, agent)
+            self.write_on(*pair, rng.randint(2, 6))
+
+    def move_somebody(self) -> None:
+        """Any agent would be elsewhere."""
+        self.move(self.rng.choice(self.agents))
+
+    def _reach(self, agent: str) -> Sequence[str]:
+        return self.halls if agent in self.workers else self.hosts
+
+    # -- jobs ------------------------------------------------------------------------------
+
+    def engage(self, halls: Sequence[str]) -> None:
+        """Agents of these hosts share a governed space of jobs."""
+        self.halls = halls
+        self.workers = [agent for agent in self.agents if self.world.where[agent] in halls]
+        for agent in self.workers:
+            self._taking[agent] = None
+            self.world.call(agent, Open(JOBS, LAW))
+            self.world.call(agent, Share((JOBS,)))
+
+    def put(self) -> None:
+        """Somebody has a job to give."""
+        self._jobs += 1
+        self.world.call(self.rng.choice(self.workers), Out(JOBS, ("job", self._jobs)))
+
+    def take(self, worker: str) -> None:
+        """A worker that waits for none would have a job."""
+        if self._taking[worker] is None:
+            self._taking[worker] = self.world.call(
+                worker, Seek(JOBS, TAKE, JOB), self._took(worker)
+            )
+
+    def _took(self, worker: str) -> Callable[[Answer], None]:
+        def took(answer: Answer) -> None:
+            self._taking[worker] = None
+
+        return took
+
+    def work(self) -> None:
+        """A worker would have a job, and perhaps goes elsewhere before there is one."""
+        clock, rng = self.world.clock, self.rng
+        worker = rng.choice(self.workers)
+        self.take(worker)
+        go_us = rng.randrange(1, SECOND_US)
+        clock.after(go_us, self.move, worker)
+        clock.after(go_us + rng.randrange(SECOND_US), self.put)
+
+    def begin_again(self, _host: str, agents: Sequence[str]) -> None:
+        """What an agent waited for ended with its host."""
+        for agent in agents:
+            if agent in self._taking:
+                self._taking[agent] = None
+
+
+def _faults(rng: Random, hosts: list[str]) -> list[Fault]:
+    """At least two crashes that find their host up, a partition, and bad weather."""
+    found: list[Fault] = []
+    window = (HEAL_S - 4) / CRASHES_MIN
+    for number in range(CRASHES_MIN + rng.randrange(4)):
+        sure = number < CRASHES_MIN
+        at_s = 2 + number * window + rng.uniform(0, window / 3) if sure else rng.uniform(2, HEAL_S)
+        steps = rng.randrange(1, 30) if rng.random() < 0.8 else 0
+        down_us = int(rng.uniform(0.2, 5) * SECOND_US)
+        found.append(Crash(_us(at_s), rng.choice(hosts), down_us, steps))
+    for _ in range(1 + rng.randrange(2)):
+        side = tuple(sorted(rng.sample(hosts, rng.randrange(1, len(hosts)))))
+        for_us = int(rng.uniform(1, 8) * SECOND_US)
+        found.append(Cut(_us(rng.uniform(2, HEAL_S - 9)), side, for_us))
+    link = Link(
+        delay_max_us=rng.choice((200_000, 1_500_000)),
+        loss=rng.uniform(0.05, 0.3),
+        repeats=rng.uniform(0, 0.2),
+    )
+    found.append(Storm(_us(rng.uniform(2, HEAL_S - 9)), link, int(rng.uniform(2, 8) * SECOND_US)))
+    return sorted(found, key=lambda fault: fault.at)
+
+
+def _wear(world: Sites) -> None:
+    """From now on links are never perfect. Before, all agents became known at their homes."""
+    world.network.fair = world.network.usual = Link(loss=0.02, repeats=0.02)
+
+
+@workload(
+    "routing",
+    "agents that move between domains while they write to each other",
+    checkers=(
+        was_hard(messages=NOTES_MIN, moves=MOVES_MIN, crashes=CRASHES_MIN),
+        mail_arrives_once,
+        mail_keeps_order,
+        one_place,
+        refused_stay,
+        obligations_keep_time(PERIOD_S * SECOND_US),
+        takes_survive_moves,
+    ),
+    everywhere=(),
+)
+def build(seed: int) -> Sites:
+    """Domains of a few hosts with their agents, a script of notes and moves, faults, healing."""
+    rng = Random(f"{seed}/domains")
+    domains = {
+        domain: [f"{domain}{number}" for number in range(1, rng.randint(least, most) + 1)]
+        for domain, least, most in (("lab", 2, 3), ("ward", 1, 2), ("shop", 1, 1))[
+            : rng.randint(2, 3)
+        ]
+    }
+    homes = {host: domain for domain, hosts in domains.items() for host in hosts}
+    world = Sites(
+        seed,
+        laws=(LAW,),
+        observe=False,
+        servers={domain: (hosts[0],) for domain, hosts in domains.items()},
+        limits=SHORT if rng.random() < 0.4 else DEFAULT_LIMITS,
+    )
+    halls = sorted(rng.sample(list(homes), 2)) if rng.random() < 0.25 else []
+    doors = world.rng("doors")
+
+    def admits(_agent: str, _program: str, _code: object) -> str:
+        closed = world.healed_at is None and doors.random() < 0.08
+        return "the door is closed" if closed else ""
+
+    for host, domain in homes.items():
+        world.site(
+            host,
+            skew_us=rng.randint(-SECOND_US // 2, SECOND_US // 2),
+            policy=None if host in halls else Announced(),
+            domain=domain,
+            admits=admits,
+        )
+    for a in homes:
+        for b in homes:
+            if a < b:
+                world.connect(a, b)
+
+    world.at(_us(BEGIN_S), _wear, world)
+
+    people = People(world, world.rng("people"), homes)
+    world.on_restart = people.begin_again
+    if halls:
+        people.engage(halls)
+        for _ in range(24):
+            world.at(_us(rng.uniform(4, HEAL_S + 6)), people.work)
+    for _ in range(NOTES):
+        world.at(_us(rng.uniform(BEGIN_S, HEAL_S)), people.write_somebody)
+    for _ in range(MOVES):
+        world.at(_us(rng.uniform(1, HEAL_S)), people.move_somebody)
+    world.plan(_faults(world.rng("faults"), list(homes)), heal_at_us=_us(HEAL_S))
+
+    for agent in people.agents:
+        for number in range(CALM_MOVES):
+            at_s = HEAL_S + 1 + number * (REST_S - HEAL_S - 1) / CALM_MOVES
+            world.at(_us(at_s + rng.random()), people.move, agent)
+        world.at(_us(REST_S), people.write_on, agent, rng.choice(people.agents), 2)
+    for _ in people.workers:
+        for _ in range(2):  # one that was lent to a take that ended may still be on its way back
+            world.at(_us(REST_S + 2), people.put)
+    world.end_us = _us(END_S)
+    return world

@@ -1,0 +1,1 @@
+"""One module per bench; `nomospace_lab.bench.benches` imports them all."""

@@ -1,0 +1,107 @@
+"""`nomospace bench hostile`: what a well-behaved client notices of tenants who misbehave.
+
+A host with a store runs in a process of its own. Ann writes a tuple and takes it, again and again,
+first alone, then beside each kind of attacker, one of them and sixteen. Attackers are let in like
+everybody; their own processes run at the lowest priority, so that what ann notices is the host's.
+Each kind has a fresh host, and ann is measured alone on it first.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from nomospace_lab.bench import Row, Run, bench
+from nomospace_lab.bench.processes import Part, cores
+from nomospace_lab.bench.report import at_most, times_floor
+from nomospace_lab.bench.suites.hostile_parts import ATTACKS, Options
+
+SECONDS: Final = 4.0
+"""How long ann is measured, each time."""
+CROWD: Final = 16
+PARTS: Final = "nomospace_lab.bench.suites.hostile_parts"
+PER_MS: Final = 1e3
+MEGA: Final = 1 << 20
+TRIPLE: Final = 3.0
+P99_MS_MAX: Final = 50.0
+MORE_MB_MAX: Final = 200.0
+
+
+@bench("hostile", "a well-behaved client beside each kind of tenant who misbehaves")
+def hostile(run: Run) -> Iterator[Row]:
+    """Two rows for each attack and number of attackers: ann's p99, and the host's memory."""
+    seconds = max(1.0, SECONDS * run.scale * (0.5 if run.quick else 1.0))
+    for attack in ATTACKS:
+        for attackers in (1, CROWD):
+            run.say(f"{attack}, {attackers} of them: {2 * seconds:.0f} s")
+            yield from _measured(attack, attackers, seconds)
+    run.notes.append("attackers are processes at the lowest priority, beside ann's on one core")
+
+
+def _measured(attack: str, attackers: int, seconds: float) -> Iterator[Row]:
+    near, far = (0, 1) if cores() > 1 else (-1, -1)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
+        flags = ["--json", "--insecure", "--listen", "127.0.0.1:0"]
+        flags += ["--store", str(folder / "ward.db")]
+        host = Part("host", "nomospace.cli", "host", "run", "ward", *flags)
+        stack.callback(host.end)
+        url = host.hear()["url"]
+        os.sched_setaffinity(host.pid, {near}) if near >= 0 else None
+
+        def start(name: str, **more: object) -> Part:
+            told = Options(url, seconds, far, **more)  # type: ignore[arg-type]
+            part = Part(name, PARTS, name, msgspec.json.encode(told).decode())
+            stack.callback(part.end)
+            return part
+
+        alone = sorted(start("ann").hear())
+        before = _memory(host.pid)
+        rogue = start("attackers", attack=attack, attackers=attackers)
+        rogue.hear()
+        ann = start("ann")
+        rogue.say("go")
+        beside = sorted(ann.hear())
+        most = _memory(host.pid, peak=True)
+        tried = rogue.hear()
+    words = ", ".join(f"{what} {n:,}" for what, n in sorted(tried.items())) or "nothing"
+    who = "one attacker" if attackers == 1 else f"{attackers} attackers"
+    yield Row(
+        what=f"ann's p99 beside {who}: {attack}",
+        unit="ms",
+        ours=_share(beside, 0.99) * PER_MS,
+        floor=_share(alone, 0.99) * PER_MS,
+        goal=times_floor(TRIPLE) & at_most(P99_MS_MAX, "ms"),
+        how=(
+            f"the floor: ann alone; medians {_share(beside, 0.5) * PER_MS:.2f} and "
+            f"{_share(alone, 0.5) * PER_MS:.2f} ms, longest {beside[-1] * PER_MS:,.0f} ms, "
+            f"{len(beside):,} and {len(alone):,} round trips; they were answered: {words}"
+        ),
+    )
+    yield Row(
+        what=f"memory of the host beside {who}: {attack}",
+        unit="MB more",
+        ours=max(0.0, most - before) / MEGA,
+        goal=at_most(MORE_MB_MAX, "MB more"),
+        how=f"the most it had, over the {before / MEGA:.0f} MB beside ann alone",
+    )
+
+
+def _memory(pid: int, *, peak: bool = False) -> float:
+    """What a process has in memory, or the most it has had, in bytes."""
+    name = "VmHWM:" if peak else "VmRSS:"
+    for line in Path(f"/proc/{pid}/status").read_text("ascii").splitlines():
+        if line.startswith(name):
+            return float(line.split()[1]) * 1024
+    return 0.0
+
+
+def _share(sorted_trips: list[float], share: float) -> float:
+    """A quantile of sorted figures."""
+    return sorted_trips[min(len(sorted_trips) - 1, int(len(sorted_trips) * share))]

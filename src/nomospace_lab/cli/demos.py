@@ -1,0 +1,123 @@
+"""What `nomospace up` can show: each demonstration with its hosts and what it is on them.
+
+A demonstration is a line in `DEMOS`; its room is imported only when it is chosen. Those of the
+console's stages (`console.stage`) are handed to it under their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from nomospace.node.together import Together
+
+
+class Act(Protocol):
+    """Something that goes on by itself between its start and its stop."""
+
+    async def start(self) -> None:
+        """Begin."""
+
+    async def stop(self) -> None:
+        """End."""
+
+
+@dataclass(frozen=True)
+class Show:
+    """A demonstration, chosen: the hosts that it wants, and what it is once they run.
+
+    `stages` are the arguments of the console's stages that the act is. Those that have no hosts
+    here bring their own along (`apps.venue`).
+    """
+
+    put_on: Callable[[Together], Act]
+    hosts: tuple[str, ...] = ()
+    stages: Callable[[Act], dict[str, Any]] = field(default=lambda _: {})
+
+
+class Demo(NamedTuple):
+    """What a demonstration shows, in words, and how it is made from a seed."""
+
+    words: str
+    show: Callable[[int], Show]
+
+
+class _Open:
+    """A hospital, and two games that cost nothing before somebody plays them."""
+
+    def __init__(self, hospital: Act, seed: int) -> None:
+        from nomospace_lab.apps.jigsaw.live import Table
+        from nomospace_lab.apps.redrover.live import Field
+        from nomospace_lab.cli.venue import InProcess
+
+        self.hospital = hospital
+        self.games: dict[str, Act] = {
+            "jigsaw": Table(InProcess(), seed=seed),
+            "redrover": Field(InProcess(), seed=seed),
+        }
+
+    async def start(self) -> None:
+        """Open the hospital."""
+        await self.hospital.start()
+
+    async def stop(self) -> None:
+        """Close it, and end the games."""
+        for game in self.games.values():
+            await game.stop()
+        await self.hospital.stop()
+
+
+def _hospital(seed: int) -> Show:
+    # All of it now: a host that starts looks for the program of an assistant that it has kept.
+    from nomospace_lab.apps.hospital.cast import WARDS
+    from nomospace_lab.apps.hospital.ward import Hospital
+
+    return Show(lambda hosts: _Open(Hospital(hosts, seed=seed), seed), tuple(WARDS), _opened)
+
+
+def _opened(act: Act) -> dict[str, Any]:
+    assert isinstance(act, _Open)
+    return {"hospital": act.hospital, "games": act.games}
+
+
+def _bidding(seed: int) -> Show:
+    from nomospace_lab.apps.bidding.market import HOSTS, Market
+
+    return Show(lambda hosts: Market(hosts, seed=seed), tuple(HOSTS))
+
+
+def _jigsaw(seed: int) -> Show:
+    from nomospace_lab.apps.jigsaw.live import Table
+    from nomospace_lab.cli.venue import InProcess
+
+    return Show(lambda _: Table(InProcess(), seed=seed), stages=_game("jigsaw"))
+
+
+def _redrover(seed: int) -> Show:
+    from nomospace_lab.apps.redrover.live import Field
+    from nomospace_lab.cli.venue import InProcess
+
+    return Show(lambda _: Field(InProcess(), seed=seed), stages=_game("redrover"))
+
+
+def _assistants(seed: int) -> Show:
+    from nomospace_lab.apps.assistants.live import SITES, Assistants
+
+    del seed  # people decide what happens
+    return Show(Assistants, tuple(SITES), _game("assistants"))
+
+
+def _game(name: str) -> Callable[[Act], dict[str, Any]]:
+    return lambda act: {"games": {name: act}}
+
+
+DEMOS: dict[str, Demo] = {
+    "hospital": Demo("a hospital under law AP: three wards, each a host", _hospital),
+    "bidding": Demo("a market under law SB: clients, providers and a snoop", _bidding),
+    "jigsaw": Demo("RoamingJigsaw: a table where every window is a player", _jigsaw),
+    "redrover": Demo("RedRover: two teams on a field, each device a host", _redrover),
+    "assistants": Demo("personal assistants that go where their people send them", _assistants),
+}
+"""The demonstrations by name; the first is what a newcomer sees."""

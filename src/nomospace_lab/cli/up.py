@@ -1,0 +1,378 @@
+"""`nomospace up`: a demonstration on real hosts of this process, with the console to look at it.
+
+It prints four lines: what is running, where to look (with a token that is good for one login), how
+to stop, and where the data lies. Everything else goes to a log beside the data. The hosts keep
+what they know, so a second start goes on where the first ended; `--fresh` begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+
+import typer
+
+from nomospace.errors import CallerError
+from nomospace.extras import need
+from nomospace.store.private import make_folder
+from nomospace_lab.cli.demos import DEMOS
+
+if TYPE_CHECKING:
+    from nomospace.api.http import Serving
+    from nomospace.api.service import Service
+    from nomospace.node.together import Together
+    from nomospace_lab.cli.demos import Act, Show
+
+app = typer.Typer(add_completion=False)
+
+PORT: Final = 8765
+"""Where the console is, if nobody else is there."""
+HOME: Final = "home"
+"""The host of the console, where a demonstration has none of its own."""
+LOG_BYTES: Final = 1_000_000
+SPEED: Final = 30.0
+TOKEN: Final = "token"
+"""The file beside the data with the token of this run, for whoever logs in a second time."""
+KEPT: Final = ("*.db", "*.db-wal", "*.db-shm", "*.db.lock", "authority.*")
+"""What hosts keep in their folder, and `--fresh` removes."""
+
+
+@dataclass(eq=False, kw_only=True)
+class AlreadyUp(CallerError):
+    """The data is that of a demonstration which runs."""
+
+    code: ClassVar[str] = "up.already"
+    folder: str
+    holder: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.holder} shows what lies in {self.folder} already; look at it there, stop it, "
+            "or name another folder with --data"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class PortTaken(CallerError):
+    """The port that was asked for is not free."""
+
+    code: ClassVar[str] = "up.port-taken"
+    port: int
+
+    def __str__(self) -> str:
+        return (
+            f"port {self.port} is taken; name another with --port, or leave it out for a free one"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class ForTextOnly(CallerError):
+    """An option of the simulated hospital was given to the real one."""
+
+    code: ClassVar[str] = "up.for-text-only"
+    option: str
+
+    def __str__(self) -> str:
+        return f"{self.option} is for the simulated hospital; give it together with --text"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoSuchDemo(CallerError):
+    """A demonstration was named that there is none of."""
+
+    code: ClassVar[str] = "up.no-such-demo"
+    demo: str
+
+    def __str__(self) -> str:
+        return f"there is no demonstration {self.demo[:60]!r}; choose one of {', '.join(DEMOS)}"
+
+
+@dataclass(eq=False, kw_only=True)
+class NoDataFolder(CallerError):
+    """The folder for the data cannot be used."""
+
+    code: ClassVar[str] = "up.no-data-folder"
+    folder: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.folder} cannot hold the data: {self.why}; name another with --data"
+
+
+@app.command()
+def up(
+    *,
+    demo: Annotated[
+        list[str] | None,
+        typer.Option(help=f"What to show: {', '.join(DEMOS)}; may be repeated."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Where hosts keep what they know.", show_default=False)
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what they knew before.")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65_535, help=f"Where the console is; {PORT} or any free one."),
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser, if there is one.")] = True,
+    for_s: Annotated[
+        float | None, typer.Option("--for", min=0, metavar="SECONDS", help="End after so long.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another day.")] = 1,
+    text: Annotated[
+        bool, typer.Option("--text", help="A simulated hospital in the terminal instead.")
+    ] = False,
+    speed: Annotated[
+        float | None,
+        typer.Option(min=0.1, max=10_000, help="With --text: times faster than real time."),
+    ] = None,
+) -> None:
+    """Show a hospital at work on three hosts of this process, and the console to look at it.
+
+    Ctrl-C ends it; a second start goes on where it was. The address that it prints logs in once;
+    the file `token` beside the data has what later logins need.
+    """
+    if text:
+        from nomospace_lab.cli.up_text import show_text
+
+        show_text(SPEED if speed is None else speed, for_s, seed)
+        return
+    if speed is not None:
+        raise ForTextOnly(option="--speed")
+    names = list(dict.fromkeys(demo or [next(iter(DEMOS))]))
+    for name in names:
+        if name not in DEMOS:
+            raise NoSuchDemo(demo=name)
+    need("console", "the console of nomospace up (--text does without)")
+    address = f"127.0.0.1:{_free_port(port)}"
+    place = (data or _data_home() / "nomospace" / "up").absolute()
+    with _held(place):
+        if fresh:
+            _forget(place, names)
+        with _logged(place):
+            from nomospace.node.loops import run_loop
+
+            run_loop(_run(names, seed, place, address, browser=browser, for_s=for_s))
+
+
+# -- what runs -----------------------------------------------------------------------------------
+
+
+async def _run(
+    names: list[str], seed: int, place: Path, address: str, *, browser: bool, for_s: float | None
+) -> None:
+    """Show demonstrations until the process is told to end, or the time is up."""
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, over.set)
+    try:
+        async with AsyncExitStack() as stack:
+            running = [
+                await _open(stack, name, seed, place, "" if turn else address)
+                for turn, name in enumerate(names)
+            ]
+            served = await _serve(stack, running)
+            _tell(names, served, place, browser=browser)
+            for _, _, act in running:
+                stack.push_async_callback(act.stop)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(for_s):
+                    await _go_on([act for _, _, act in running], over)
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _go_on(acts: list[Act], over: asyncio.Event) -> None:
+    """Let everything begin and go on until it is over, which may be before all has begun."""
+
+    async def begin() -> None:
+        for act in acts:
+            await act.start()
+
+    beginning, told = asyncio.create_task(begin()), asyncio.create_task(over.wait())
+    try:
+        await asyncio.wait([beginning, told], return_when=asyncio.FIRST_COMPLETED)
+        if beginning.done():
+            await beginning  # it may have failed
+            await told
+    finally:
+        for task in (beginning, told):
+            task.cancel()
+        await asyncio.wait([beginning, told])
+
+
+Running = tuple["Show", "Together", "Act"]
+
+
+async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: str) -> Running:
+    """Start the hosts of a demonstration; the first of all has the `api`."""
+    from nomospace.node.together import Together
+
+    show = DEMOS[name].show(seed)
+    names = show.hosts or ((HOME,) if api else ())
+    hosts = await stack.enter_async_context(Together(names, place / name, api=api))
+    return show, hosts, show.put_on(hosts)
+
+
+async def _serve(stack: AsyncExitStack, running: list[Running]) -> Serving:
+    """Serve the console at the first host; it shows the journals of all."""
+    from nomospace.api.http import serving
+    from nomospace.api.service import Service
+    from nomospace.cli.console import Workshop
+    from nomospace.console import Console
+    from nomospace.console.stage import Stages
+    from nomospace.laws import path
+
+    first = next(iter(running[0][1].servers.values()))
+    workshop = Workshop()
+    stack.callback(workshop.close)
+    beside: dict[str, Service] = {}
+    stages: dict[str, Any] = {"bench": workshop.bench, "pipeline": workshop.pipeline}
+    games: dict[str, Any] = {}
+    for show, hosts, act in running:
+        own = show.stages(act)
+        games |= own.pop("games", {})
+        stages |= own
+        for name, server in hosts.servers.items():
+            workshop.add(server)
+            if server is not first:
+                service = beside[name] = Service(server, server.door())
+                stack.callback(service.close)
+    console = Console(stages=Stages(**stages, games=games), beside=beside, laws=path("ap").parent)
+    stack.callback(Console.detach)
+    return await stack.enter_async_context(serving(first, pages=console.attach))
+
+
+def _tell(names: list[str], served: Serving, place: Path, *, browser: bool) -> None:
+    """The four lines; and a browser, if there is one."""
+    service = served.service
+    url = f"{served.url}/?token={service.logins.token_for(service.own_token)}"
+    _keep_token(place, service.own_token)
+    print(f"Running  {'; '.join(DEMOS[name].words for name in names)}")
+    print(f"Open     {url}")
+    print("Stop     Ctrl-C")
+    print(f"Data     {place}", flush=True)
+    if browser and _can_show():
+        _spawn_browser(url)
+
+
+# -- a browser -----------------------------------------------------------------------------------
+
+
+def _can_show() -> bool:
+    """Whether a person looks on who has a screen: a browser in a terminal would be in the way."""
+    screen = sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    return sys.stdout.isatty() and screen
+
+
+def _spawn_browser(url: str) -> None:
+    import threading
+    import webbrowser
+
+    # A thread of its own that nothing waits for: some browsers return only when they are closed.
+    threading.Thread(target=partial(webbrowser.open, url), daemon=True).start()
+
+
+# -- ports and files -----------------------------------------------------------------------------
+
+
+def _free_port(asked: int | None) -> int:
+    """The port that was asked for, or the usual one, or (0) any; raises `PortTaken`."""
+    port = PORT if asked is None else asked
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+            trial.listen(1)
+        except OSError:
+            if asked is not None:
+                raise PortTaken(port=asked) from None
+            return 0
+    return port
+
+
+def _data_home() -> Path:
+    """Where programs keep the data of a person, as the XDG rules have it."""
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if home.is_absolute():
+        return home
+    try:
+        return Path.home() / ".local" / "share"
+    except RuntimeError:  # as in a container whose user nobody has named
+        raise NoDataFolder(folder="~", why="this user has no home") from None
+
+
+@contextmanager
+def _held(place: Path) -> Iterator[None]:
+    """Hold the data for this process alone; raises `AlreadyUp`, `NoDataFolder`."""
+    try:
+        make_folder(place)
+        lock = os.open(place / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise NoDataFolder(folder=str(place), why=error.strerror or str(error)) from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            raise AlreadyUp(
+                folder=str(place), holder=f"process {holder}" if holder else "a process"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        try:
+            yield
+        finally:
+            (place / TOKEN).unlink(missing_ok=True)
+            os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
+
+
+def _forget(place: Path, names: list[str]) -> None:
+    """Remove what the hosts of demonstrations have kept, and nothing else."""
+    for name in names:
+        for pattern in KEPT:
+            for file in (place / name).glob(pattern):
+                file.unlink(missing_ok=True)
+
+
+def _keep_token(place: Path, token: str) -> None:
+    file = place / TOKEN
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(f"{token}\n")
+
+
+@contextmanager
+def _logged(place: Path) -> Iterator[None]:
+    """Log beside the data what is worth a warning: the terminal is for four lines."""
+    from nomospace.node.logs import TextForm
+
+    handler = RotatingFileHandler(
+        place / "up.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(TextForm())
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()

@@ -1,0 +1,723 @@
+"""A world of hosts whose spaces join and part: `Sites`.
+
+Each site runs the very core that a real host runs. The world carries its effects out one by one,
+in order, and a crash may come between any two: what a `Persist` says is on disk whole or not at
+all, and what stands behind it is then never seen by anyone. After a crash a new core starts from
+the disk, one life later. A host that `forgets` has no disk: it starts with nothing, under its old
+name, and its agents are in the world no more until the script brings others of their names.
+
+Frames go over the links that there are just then (`topology`), and through the weather of the
+network: late, twice, out of order or not at all. Agents are known by their calls alone: a script
+says who asks for what and when, and what to do with the answer. A call of an agent whose host is
+down, or that is on its way between hosts, is not made.
+
+Agents move in two ways. One that asks its host to (`Move`) is handed over by the hosts themselves;
+what the disks say is where it is. Or the script carries it (`move`): packing and unpacking is then
+one step that no crash splits, and until its new host has an agent on disk, the script holds on to
+what it carries.
+
+Heartbeats never end, so a world runs up to a moment (`end_us`) instead of to silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from nomospace.control import Ruling
+from nomospace.host import Durable, Host
+from nomospace.host.calls import (
+    READ_ALL,
+    STRONG,
+    Arrive,
+    Bundle,
+    Call,
+    Certified,
+    Depart,
+    Disengage,
+    Engage,
+    Event,
+    Heard,
+    Moved,
+    PutBack,
+    React,
+    Request,
+    Revoked,
+    Seek,
+    Speak,
+    Tick,
+)
+from nomospace.host.changes import AgentCame, AgentWent, MemberRuled
+from nomospace.host.effects import (
+    Answer,
+    Came,
+    Effect,
+    Fire,
+    Halted,
+    Left,
+    Mail,
+    Note,
+    Packed,
+    Persist,
+    Ruled,
+    Transmit,
+)
+from nomospace.host.holding import DEAD
+from nomospace.host.system import SYSTEM
+from nomospace.law import CompiledLaw
+from nomospace.protocols.births import BEFORE, ERA_US, ERAS_FROM, era_of
+from nomospace.protocols.policy import Policy
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.terms import Term
+from nomospace.terms.templates import ANY, Template
+from nomospace.wire import decode_change, decode_frame, encode_change, encode_frame
+from nomospace_lab.sim.clock import SECOND_US
+from nomospace_lab.sim.faults import Crash
+from nomospace_lab.sim.history import CRASHED, DELIVERED, RESTARTED, RULED
+from nomospace_lab.sim.network import Link
+from nomospace_lab.sim.observed import (
+    ANSWERED,
+    ASKED,
+    CAME,
+    DISENGAGED,
+    ENGAGED,
+    FIRED,
+    FROZE,
+    LEFT,
+    LINKED,
+    NOTED,
+    THAWED,
+    UNLINKED,
+    UNTOLD,
+    VIEW,
+    Answered,
+    Asked,
+    Fired,
+    TupleKey,
+    Viewed,
+)
+from nomospace_lab.sim.simulation import Simulation
+from nomospace_lab.sim.topology import Place, Topology
+
+ACTS_MAX: Final = 5_000_000
+"""The most acts of a world's clock in one run; more in a few minutes is a storm of frames."""
+TRAP_US: Final = 3 * SECOND_US
+"""A host that was to crash in the middle of work, and has had none for so long, crashes now."""
+KNOCK_US: Final = SECOND_US
+"""How often a traveller tries a host that is down."""
+GLIMPSE: Final = -1
+AGENTS: Final = Template.of(("agent", ANY, ANY, ANY))
+SHARES: Final = Template.of(("space", ANY, ANY, ANY, ANY))
+LOOK: Final = Seek(SYSTEM, READ_ALL, Template.of(("host", ANY, ANY)))
+TICK: Final = Tick()
+
+Then: TypeAlias = Callable[[Answer], None]
+Admits: TypeAlias = Callable[[str, str, Any], str]
+Listener: TypeAlias = Callable[["Inside"], None]
+
+
+class Site:
+    """A host of the world: its clock, its disk and, while it is up, its core."""
+
+    __slots__ = (
+        "admits", "birth", "coming", "core", "disk", "domain", "down_us", "forgets", "frozen",
+        "life", "name", "policy", "skew_us", "steps_left", "up", "wake_at",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        skew_us: int,
+        policy: Policy | None,
+        domain: str | None,
+        admits: Admits | None,
+        birth: int = BEFORE,
+        *,
+        forgets: bool = False,
+    ) -> None:
+        self.birth = birth
+        self.forgets = forgets
+        self.name = name
+        self.skew_us = skew_us
+        self.policy = policy
+        self.domain = domain
+        self.admits = admits
+        self.disk = Durable()
+        self.life = 0
+        self.up = False
+        self.core: Host | None = None
+        self.frozen = False  # as the history has it
+        self.steps_left: int | None = None  # until a crash in the middle of work
+        self.down_us = 0
+        self.wake_at: int | None = None
+        self.coming: dict[str, Bundle | None] = {}  # told to come here, not on disk yet
+
+
+class Inside:
+    """What a strong reaction's listener may do in its step; the world writes down what it does."""
+
+    __slots__ = ("_firing", "took", "tuple", "wrote")
+
+    def __init__(self, firing: Any) -> None:
+        self._firing = firing
+        self.tuple = firing.tuple
+        self.wrote: list[TupleKey] = []
+        self.took: list[TupleKey] = []
+
+    def out(self, space: str, fields: tuple[Any, ...]) -> None:
+        """Write a tuple in the same step."""
+        self._firing.out(fields, space=space)
+        self.wrote.append((space, fields))
+
+    def take_nowait(self, space: str, template: Template) -> None:
+        """Take a tuple of the own host in the same step, if there is one."""
+        found = self._firing.take_nowait(template, space=space)
+        if found is not None:
+            self.took.append((space, found.fields))
+
+
+class Sites(Simulation):
+    """Hosts, their links, their agents' calls, and chance from one seed.
+
+    >>> world = Sites(1)
+    >>> for name in ("x", "y"):
+    ...     _ = world.site(name)
+    >>> world.arrive("ann@x", "x"); world.arrive("bob@y", "y")
+    >>> from nomospace.host.calls import TAKE, Open, Out, Seek, Share
+    >>> for agent in ("ann@x", "bob@y"):
+    ...     _ = world.call(agent, Open("jobs")), world.call(agent, Share(("jobs",)))
+    >>> world.connect("x", "y")
+    >>> world.pass_s(10)
+    >>> _ = world.call("ann@x", Out("jobs", ("job", 17)))
+    >>> world.ask("bob@y", Seek("jobs", TAKE, Template.of(("job", int)))).value.fields
+    ('job', 17)
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        link: Link | None = None,
+        laws: Iterable[CompiledLaw] = (),
+        observe: bool = True,
+        encode: bool = False,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(seed, link=link)
+        self.sites: dict[str, Site] = {}
+        self.topology = Topology()
+        self.where: dict[str, str | None] = {}
+        self.end_us = self.clock.now
+        self.frames = 0
+        self.observe = observe
+        """Whether an agent of each host looks at `LimeSystem` when a view is installed."""
+        self.encode = encode
+        """Whether frames travel as bytes, and hosts write down bytes, as real ones do."""
+        self.on_restart: Callable[[str, Sequence[str]], None] | None = None
+        """Told the host and its agents when a host has started again."""
+        self.laws = {law.hash: law for law in laws}
+        """What every host knows from its start, by hash; an agent that moves is at home there."""
+        self.servers = servers or {}
+        """Which hosts serve which domains."""
+        self.limits = limits
+        """How much mail may wait at a host."""
+        self.glimpsed: Mapping[str, Sequence[str]] = {}
+        """The spaces of each agent that it looks into when a view is installed."""
+        self.glimpse = Template.of((ANY, ANY, ANY))
+        """What it looks for there."""
+        self._ops = 0
+        # By the number of a call: who made it, at which host it waits (`None`: on its way with its
+        # agent), and what the script does with the answer.
+        self._asked: dict[int, tuple[str, str | None, Then | None]] = {}
+        self._leaving: dict[str, tuple[str, int]] = {}
+        # Strong firings of the step that is under way: facts once the step is on disk.
+        self._unseen: list[tuple[str, str, Inside]] = []
+
+    @property
+    def messages(self) -> int:
+        """How many frames were handed to the network, each receiver counted."""
+        return self.frames
+
+    # -- hosts and links -------------------------------------------------------------------
+
+    def site(
+        self,
+        name: str,
+        *,
+        skew_us: int = 0,
+        policy: Policy | None = None,
+        domain: str | None = None,
+        admits: Admits | None = None,
+        birth: int = BEFORE,
+        forgets: bool = False,
+    ) -> Site:
+        """A new host, up from now on; its clock may be off by a little.
+
+        Its `birth` is on its disk; one that `forgets` has no disk, and draws another at each start.
+        """
+        assert name not in self.sites, f"there is a host {name} already"
+        site = Site(name, skew_us, policy, domain, admits, birth, forgets=forgets)
+        self.sites[name] = site
+        self._start(site)
+        return site
+
+    def connect(self, a: str, b: str, link: Link | None = None) -> None:
+        """Let two hosts hear each other from now on; `link` gives the link a nature of its own."""
+        for source, target in ((a, b), (b, a)):
+            self.network.set_link(source, target, link)
+        if self.topology.connect(a, b):
+            self.history.add(
+                self.clock.now, LINKED, f"{a} {b}", None if link is None else str(link)
+            )
+
+    def part(self, a: str, b: str) -> None:
+        """Let two hosts hear each other no more; what is under way between them is lost."""
+        if self.topology.part(a, b):
+            self.history.add(self.clock.now, UNLINKED, f"{a} {b}")
+
+    def place(self, host: str, at: Place, *, range_m: float) -> None:
+        """Put a host somewhere: links follow from the range, and the host is told."""
+        made, broken = self.topology.place(host, at, range_m=range_m)
+        for kind, pairs in ((LINKED, made), (UNLINKED, broken)):
+            for a, b in pairs:
+                self.history.add(self.clock.now, kind, f"{a} {b}")
+        self._tell(self.sites[host], Moved(at))
+
+    def engage(self, host: str) -> None:
+        """A host announces that it would engage."""
+        self.history.add(self.clock.now, ENGAGED, host)
+        self._tell(self.sites[host], Engage())
+
+    def disengage(self, host: str) -> None:
+        """A host announces that it leaves."""
+        self.history.add(self.clock.now, DISENGAGED, host)
+        self._tell(self.sites[host], Disengage())
+
+    # -- agents ----------------------------------------------------------------------------
+
+    def arrive(self, agent: str, host: str) -> None:
+        """A new agent comes to a host."""
+        assert agent not in self.where, f"{agent} is in the world already"
+        self._come(agent, host, None)
+
+    def move(self, agent: str, to: str, *, travel_us: int = 0) -> bool:
+        """Send an agent to another host; false when it cannot leave now."""
+        home = self.where.get(agent)
+        if home is None or agent in self._leaving or not self.sites[home].up:
+            return False
+        self._leaving[agent] = (to, travel_us)
+        self._tell(self.sites[home], Depart(agent))
+        return True
+
+    def _packed(self, bundle: Bundle) -> None:
+        agent = bundle.agent
+        to, travel_us = self._leaving.pop(agent)
+        self.history.add(self.clock.now, LEFT, agent, self.where[agent])
+        self.where[agent] = None
+        self.clock.after(travel_us, self._come, agent, to, bundle)
+
+    def _come(self, agent: str, host: str, bundle: Bundle | None) -> None:
+        site = self.sites[host]
+        self.where[agent] = None
+        if not site.up:
+            self.clock.after(KNOCK_US, self._come, agent, host, bundle)
+            return
+        site.coming[agent] = bundle
+        self._tell(site, Arrive(agent, bundle))
+
+    def _settle_in(self, site: Site) -> None:
+        """Agents that are on the disk now are here."""
+        for agent in [agent for agent in site.coming if agent in site.disk.agents]:
+            del site.coming[agent]
+            self.where[agent] = site.name
+            self.history.add(self.clock.now, CAME, agent, site.name)
+
+    def agents(self) -> list[str]:
+        """Who can be asked to act now: agents on hosts that are up."""
+        return [a for a, host in self.where.items() if host is not None and self.sites[host].up]
+
+    # -- laws ------------------------------------------------------------------------------
+
+    def speak(self, host: str, space: str, law: CompiledLaw, message: Term, to: str) -> None:
+        """The operator of a host lets a governed space say something."""
+        self._tell(self.sites[host], Speak(space, law.hash, message, to))
+
+    def certify(
+        self, agent: str, law: CompiledLaw, issuer: str, *attributes: Term, held: bool = True
+    ) -> bool:
+        """Tell an agent's host of a certificate that checks out, or (not `held`) of one revoked.
+
+        False when the agent's host cannot be told now.
+        """
+        host = self.where.get(agent)
+        if host is None or not self.sites[host].up or agent in self._leaving:
+            return False
+        kind = Certified if held else Revoked
+        self._tell(self.sites[host], kind(agent, law.hash, issuer, attributes))
+        return True
+
+    # -- calls -----------------------------------------------------------------------------
+
+    def call(
+        self, agent: str, request: Request | PutBack, then: Then | None = None, *, round: int = 0
+    ) -> int | None:
+        """An agent asks its host for something; `then` is told the answer, if one comes.
+
+        Gives the number of the call, or `None` when the agent cannot act now.
+        """
+        host = self.where.get(agent)
+        if host is None or not self.sites[host].up or agent in self._leaving:
+            return None
+        self._ops += 1
+        op = self._ops
+        self._asked[op] = (agent, host, then)
+        known = request
+        if isinstance(request, React) and request.listener is not None:
+            # A history must not hold on to the world: happenings are not known to the collector.
+            known = msgspec.structs.replace(request, listener=None)
+        self.history.add(self.clock.now, ASKED, agent, Asked(op, host, known, round))
+        if isinstance(request, React) and request.strength == STRONG:
+            request = self._watched(agent, request)
+        self._tell(self.sites[host], Call(op, agent, request))
+        return op
+
+    def ask(self, agent: str, request: Request, *, within_s: float = 10) -> Answer:
+        """Call, let time pass until the answer is there, and give it."""
+        found: list[Answer] = []
+        assert self.call(agent, request, found.append) is not None, f"{agent} cannot act now"
+        until_us = self.clock.now + int(within_s * SECOND_US)
+        while not found:
+            due = self.clock.next_at()
+            assert due is not None, "hosts have deadlines for ever"
+            assert due <= until_us, f"{agent} had no answer within {within_s:g} s: {request}"
+            self.clock.step()
+        return found[0]
+
+    def waiting(self) -> list[int]:
+        """The calls that have no answer yet and may still get one."""
+        return list(self._asked)
+
+    def asker(self, op: int) -> str:
+        """Who made a call that has no answer yet."""
+        return self._asked[op][0]
+
+    def census(self, round: int, spaces: Mapping[str, Sequence[str]], width: int) -> None:
+        """Ask every agent what it holds, dead letters included, and every host who is there."""
+        whole = Template.of((ANY,) * width)
+        for agent, names in spaces.items():
+            for name in names:
+                for one in (name, name + DEAD):
+                    self.call(agent, Seek(one, READ_ALL, whole, at=agent), round=round)
+        asked: dict[str, None] = {}
+        for agent, host in self.where.items():
+            if host is not None and host not in asked:
+                asked[host] = None
+                for template in (AGENTS, SHARES):
+                    self.call(agent, Seek(SYSTEM, READ_ALL, template), round=round)
+
+    def _watched(self, agent: str, request: React) -> React:
+        """A strong reaction whose firings the history will know once they are on disk."""
+        act: Listener | None = request.listener
+
+        def listener(firing: Any) -> None:
+            inside = Inside(firing)
+            if act is not None:
+                act(inside)
+            self._unseen.append((agent, firing.reaction, inside))
+
+        return msgspec.structs.replace(request, listener=listener)
+
+    # -- running ---------------------------------------------------------------------------
+
+    def run(self, *, until_us: int | None = None) -> None:
+        """Go on to `end_us`, or up to a moment before."""
+        until_us = self.end_us if until_us is None else until_us
+        clock = self.clock
+        for _ in range(ACTS_MAX):
+            due = clock.next_at()
+            if due is None or due > until_us:
+                clock.now = max(clock.now, until_us)
+                self.quiet = until_us >= self.end_us
+                return
+            clock.step()
+
+    def pass_s(self, seconds: float) -> None:
+        """Let some time pass."""
+        self.run(until_us=self.clock.now + int(seconds * SECOND_US))
+
+    def at(self, at_us: int, act: Callable[..., None], *args: Any) -> None:
+        """Arrange for the script to do something."""
+        self.clock.at(at_us, act, *args)
+
+    def _tell(self, site: Site, event: Event) -> None:
+        """Tell a host an event and carry out what it orders; one that is down hears nothing."""
+        core = site.core
+        if core is None:
+            return
+        effects = core.handle(event, now=self.clock.now + site.skew_us)
+        if core.frozen is not site.frozen:
+            site.frozen = core.frozen
+            self.history.add(self.clock.now, FROZE if site.frozen else THAWED, site.name)
+        if effects:
+            self._carry_out(site, effects)
+            if site.coming:
+                self._settle_in(site)
+        if site.core is core:
+            due = core.next_deadline()
+            if due is not None:
+                due -= site.skew_us
+                if site.wake_at is None or due < site.wake_at:
+                    site.wake_at = due = max(due, self.clock.now)
+                    self.clock.at(due, self._wake, site, site.life, due)
+
+    def _wake(self, site: Site, life: int, due: int) -> None:
+        if site.life == life and site.wake_at == due:
+            site.wake_at = None
+            self._tell(site, TICK)
+
+    def _carry_out(self, site: Site, effects: Sequence[Effect]) -> None:
+        """Do what a host orders, in order; stop where a crash comes."""
+        # What a step did is seen once the step is on disk: with its last `Persist`.
+        last = -1
+        for place, effect in enumerate(effects):
+            if effect.__class__ is Persist:
+                last = place
+            elif effect.__class__ is Packed:
+                return self._pack(site, effects)
+        if last < 0 and self._unseen:
+            self._show(site)
+        for place, effect in enumerate(effects):
+            if site.steps_left is not None and self._trapped(site, effects, place):
+                return None
+            self._do(site, effect)
+            if place == last and self._unseen:
+                self._show(site)
+        return None
+
+    def _pack(self, site: Site, effects: Sequence[Effect]) -> None:
+        """An agent leaves: no crash splits this."""
+        for effect in effects:
+            self._do(site, effect)
+            if effect.__class__ is Persist:
+                self._show(site)
+
+    def _do(self, site: Site, effect: Effect) -> None:
+        kind = effect.__class__
+        if kind is Transmit:
+            self._transmit(site.name, effect)  # type: ignore[arg-type]
+        elif kind is Persist:
+            apply = site.disk.apply
+            for change in effect.changes:  # type: ignore[union-attr]
+                apply(decode_change(encode_change(change)) if self.encode else change)
+                if change.__class__ is MemberRuled:
+                    self._ruled(site, change.ruling)
+                elif change.__class__ is AgentWent and change.agent not in self._leaving:
+                    self._moved(change.agent, None)
+                elif change.__class__ is AgentCame:
+                    who = change.agent  # one who is here already has only counted on
+                    if who not in site.coming and self.where[who] != site.name:
+                        self._moved(who, site.name)
+        else:
+            self._observe(site, effect)
+
+    def _observe(self, site: Site, effect: Effect) -> None:
+        """Orders that somebody outside can see."""
+        now = self.clock.now
+        if isinstance(effect, Answer):
+            agent, _, then = self._asked.pop(effect.op, ("", site.name, None))
+            answered = Answered(effect.op, site.name, effect.value, effect.error)
+            self.history.add(now, ANSWERED, agent, answered)
+            if then is not None:
+                self.clock.after(0, self._then, site, site.life, then, effect)
+        elif isinstance(effect, Fire):
+            fired = Fired(site.name, effect.reaction, effect.tuple, "weak")
+            self.history.add(now, FIRED, effect.agent, fired)
+        elif isinstance(effect, Note):
+            if effect.what == "view":
+                viewed = Viewed(effect.facts["id"], tuple(effect.facts["members"]))
+                self.history.add(now, VIEW, site.name, viewed)
+                if self.observe:
+                    self.clock.after(0, self._look, site)
+            else:
+                facts = [
+                    (name, repr(fact) if isinstance(fact, Exception) else fact)
+                    for name, fact in effect.facts.items()
+                ]
+                self.history.add(now, NOTED, site.name, (effect.what, *facts))
+        elif isinstance(effect, Packed):
+            self._packed(effect.bundle)
+        elif isinstance(effect, Mail):
+            self.history.add(now, DELIVERED, effect.agent, effect)
+        elif isinstance(effect, Ruled):  # the ruling itself the disk has told already
+            if effect.ruling.event.kind == "arrived":
+                self.hops[effect.hops] = self.hops.get(effect.hops, 0) + 1
+        else:
+            assert isinstance(effect, Left | Came | Halted), effect  # told by the disk, too
+
+    def _moved(self, agent: str, host: str | None) -> None:
+        """A disk says that an agent left by itself, or came; what it waits for goes with it."""
+        if host is None:
+            self.history.add(self.clock.now, LEFT, agent, self.where[agent])
+        else:
+            self.history.add(self.clock.now, CAME, agent, host)
+        self.where[agent] = host
+        for op, (who, _, then) in self._asked.items():
+            if who == agent:
+                self._asked[op] = (who, host, then)
+
+    def _ruled(self, site: Site, ruling: Ruling) -> None:
+        """A ruling is on disk. Each host has a manager of its own for a governed space."""
+        who = ruling.home if "@" in ruling.home else f"{ruling.home} at {site.name}"
+        self.history.add(self.clock.now, RULED, who, ruling)
+
+    def _then(self, site: Site, life: int, then: Then, answer: Answer) -> None:
+        if site.life == life:  # a program dies with its host
+            then(answer)
+
+    def _show(self, site: Site) -> None:
+        """Strong firings are facts now."""
+        for agent, reaction, inside in self._unseen:
+            did = (tuple(inside.wrote), tuple(inside.took))
+            fired = Fired(site.name, reaction, inside.tuple, STRONG, *did)
+            self.history.add(self.clock.now, FIRED, agent, fired)
+        self._unseen.clear()
+
+    def _look(self, site: Site) -> None:
+        """The agents of a host look at the group, and at what they hold, as a view is installed."""
+        here = [agent for agent, host in self.where.items() if host == site.name]
+        if here:
+            self.call(here[0], LOOK, round=GLIMPSE)
+        for agent in here:
+            for space in self.glimpsed.get(agent, ()):
+                self.call(agent, Seek(space, READ_ALL, self.glimpse, at=agent), round=GLIMPSE)
+
+    # -- frames ----------------------------------------------------------------------------
+
+    def _transmit(self, source: str, order: Transmit) -> None:
+        to, frame = order.to, order.frame
+        if self.encode:
+            frame = decode_frame(encode_frame(frame))
+        now, clock, arrivals = self.clock.now, self.clock, self.network.arrivals
+        for target in self.topology.neighbours(source) if to is None else (to,):
+            if to is not None and not self.topology.linked(source, to):
+                continue
+            self.frames += 1
+            for when in arrivals(source, target, now=now):
+                clock.at(when, self._frame, source, target, frame)
+
+    def _frame(self, source: str, target: str, frame: Any) -> None:
+        site = self.sites[target]
+        if (
+            site.up
+            and self.topology.linked(source, target)
+            and not self.network.parted(source, target)
+        ):
+            self._tell(site, Heard(source, frame))
+
+    # -- crashes ---------------------------------------------------------------------------
+
+    def crash(self, fault: Crash) -> None:
+        """Crash a host, at once or so many orders into its next work."""
+        site = self.sites[fault.host]
+        if not site.up or site.steps_left is not None:
+            return
+        site.down_us = fault.down_us
+        if fault.steps:
+            site.steps_left = fault.steps
+            self.clock.after(TRAP_US, self._crash_at_last, site, site.life)
+        else:
+            self._crash(site)
+
+    def _trapped(self, site: Site, effects: Sequence[Effect], place: int) -> bool:
+        """Count a step; true when the host crashes before this order."""
+        assert site.steps_left is not None
+        site.steps_left -= 1
+        if site.steps_left > 0:
+            return False
+        # Up to the next write everything is as good as done, only nobody is told.
+        for effect in effects[place:]:
+            if isinstance(effect, Persist):
+                break
+            if isinstance(effect, Answer):
+                agent, _, _ = self._asked.pop(effect.op, ("", site.name, None))
+                untold = Answered(effect.op, site.name, effect.value, effect.error)
+                self.history.add(self.clock.now, UNTOLD, agent, untold)
+        self._crash(site)
+        return True
+
+    def _crash_at_last(self, site: Site, life: int) -> None:
+        if site.life == life and site.steps_left is not None:
+            self._crash(site)
+
+    def _crash(self, site: Site) -> None:
+        self._settle_in(site)  # who came in this very step, and is on disk, is here
+        self.history.add(self.clock.now, CRASHED, site.name)
+        site.up = False
+        site.core = None
+        site.frozen = False
+        site.steps_left = None
+        site.wake_at = None
+        self._unseen.clear()
+        for op in [op for op, (_, host, _) in self._asked.items() if host == site.name]:
+            del self._asked[op]
+        for agent in [a for a in self._leaving if self.where[a] == site.name]:
+            del self._leaving[agent]
+        if site.forgets:
+            here = [agent for agent, host in self.where.items() if host == site.name]
+            for agent in (*here, *site.coming):
+                del self.where[agent]
+        else:
+            for agent, bundle in site.coming.items():
+                self.clock.after(KNOCK_US, self._come, agent, site.name, bundle)
+        site.coming.clear()
+        self.clock.after(site.down_us, self._restart, site, site.life)
+
+    def _restart(self, site: Site, life: int) -> None:
+        if site.up or site.life != life:
+            return
+        self.history.add(self.clock.now, RESTARTED, site.name)
+        self._start(site)
+        if self.on_restart is not None:
+            here = [agent for agent, host in self.where.items() if host == site.name]
+            self.on_restart(site.name, here)
+
+    def _start(self, site: Site) -> None:
+        site.life += 1
+        site.up = True
+        now = self.clock.now + site.skew_us
+        era = 0
+        if site.forgets:
+            site.disk = Durable()
+            site.birth = max(ERAS_FROM + now, site.birth + ERA_US)
+            era = era_of(site.birth)
+        site.core = Host(
+            site.name,
+            life=era + site.life,
+            birth=site.birth,
+            era=era,
+            now=now,
+            policy=site.policy,
+            durable=site.disk,
+            laws=self.laws,
+            domain=site.domain,
+            servers=self.servers,
+            admits=site.admits,
+            limits=self.limits,
+        )
+        self._tell(site, TICK)
+
+    def bring_back(self) -> None:
+        """Start every host that is down; traps that were not sprung are gone."""
+        for site in self.sites.values():
+            site.steps_left = None
+            self._restart(site, site.life)
+
+    def power_cycle(self) -> None:
+        """All hosts lose their memory at one instant and start again from their disks."""
+        for site in self.sites.values():
+            if site.up:
+                self._crash(site)
+        self.bring_back()
