@@ -1,4 +1,4 @@
-"""The wheel builds, installs and runs, without a network."""
+"""The wheels build, install and run, without a network: the runtime alone, then the laboratory."""
 
 import subprocess
 import sys
@@ -18,11 +18,18 @@ def _run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.Complet
     return done
 
 
+def _built(project: str, folder: Path) -> Path:
+    # --no-isolation takes hatchling from the lock; nothing is fetched.
+    before = {*folder.glob("*.whl")}
+    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", folder, project)
+    _run(*build, cwd=ROOT)
+    (wheel,) = {*folder.glob("*.whl")} - before
+    return wheel
+
+
 @pytest.mark.slow
 def test_the_wheel_installs_and_runs(tmp_path: Path) -> None:
-    # --no-isolation takes hatchling from the lock; nothing is fetched.
-    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, ".", cwd=ROOT)
-    wheel = next(tmp_path.glob("nomospace-*.whl"))
+    wheel = _built(".", tmp_path)
     _run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
     python = tmp_path / "venv" / "bin" / "python"
     _run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel, cwd=tmp_path)
@@ -39,3 +46,14 @@ def test_the_wheel_installs_and_runs(tmp_path: Path) -> None:
     _run(nomospace, "doctor", cwd=tmp_path)
     refused = _run(nomospace, "check", cwd=tmp_path, expect=2)
     assert f"nomospace is installed at {site}" in refused.stderr
+
+    assert not (site / "nomospace_lab").exists()
+    lacking = (
+        "needs nomospace_lab, which is not installed; bring it with: pip install 'nomospace[lab]'"
+    )
+    assert lacking in _run(nomospace, "sim", "--seeds", "1", cwd=tmp_path, expect=2).stderr
+    laboratory = _built("src/nomospace_lab", tmp_path)
+    _run(python, "-m", "pip", "install", "--no-index", "--no-deps", laboratory, cwd=tmp_path)
+    assert (site / "nomospace_lab" / "py.typed").is_file()
+    assert not (site / "nomospace_lab" / "pyproject.toml").exists()
+    assert "no world failed" in _run(nomospace, "sim", "--seeds", "1", cwd=tmp_path).stdout

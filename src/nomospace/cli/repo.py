@@ -27,6 +27,7 @@ QUICK: Final = (
     "meaning",
     "trust",
     "control",
+    "scenarios",
     "space",
     "protocols",
     "host",
