@@ -122,7 +122,7 @@ def quick_arguments(root: Path, arguments: list[str]) -> list[str]:
     >>> quick_arguments(checkout(), ["tests/unit/law", "-x"])
     ['-m', 'not slow', 'tests/unit/law', '-x']
     >>> quick_arguments(checkout(), ["-x"])[-4:]
-    ['src/nomospace/services', 'tests/unit/wire', 'src/nomospace/wire', '-x']
+    ['src/nomospace/sessions', 'tests/unit/wire', 'src/nomospace/wire', '-x']
     """
     if any((root / word.partition("::")[0]).exists() for word in arguments if word):
         return ["-m", "not slow", *arguments]

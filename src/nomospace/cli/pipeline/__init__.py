@@ -1,7 +1,7 @@
 """`nomospace pipeline`: jobs over journals. Each job has a file of its own beside this one.
 
-A job's options that others have too are in `options`. What was asked for is looked at before Spark
-is started; progress goes to stderr, the result to stdout.
+A job's options that others have too are in `cli.pipeline_options`. What was asked for is looked at
+before Spark is started; progress goes to stderr, the result to stdout.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from nomospace.cli.pipeline.options import (
+from nomospace.cli.pipeline_options import (
     JournalArgument,
     JsonOption,
     MasterOption,

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from nomospace.cli.pipeline.options import EngineOption, JournalArgument, JsonOption, MasterOption
+from nomospace.cli.pipeline_options import EngineOption, JournalArgument, JsonOption, MasterOption
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.audit.words import many

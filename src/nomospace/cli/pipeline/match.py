@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nomospace.cli.match import show_answers
-from nomospace.cli.pipeline.options import MasterOption, SkipBadOption, moment
+from nomospace.cli.pipeline_options import MasterOption, SkipBadOption, moment
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import ANSWERS_MAX, SET_MAX, parse_template

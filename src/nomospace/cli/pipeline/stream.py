@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from nomospace.cli.pipeline.options import JsonOption, MasterOption
+from nomospace.cli.pipeline_options import JsonOption, MasterOption
 from nomospace.cli.remote_options import URLS, IdentityOption, TokenOption, TrustOption, Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import SET_MAX, parse_template
