@@ -20,11 +20,9 @@ Tuplespace", 2.2, with its `key` of Definition 5.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Ontology
@@ -32,6 +30,7 @@ from nomospace.terms.encoding import encode
 from nomospace.terms.formals import ANY, KINDS, formals_in, has_holes, is_formal, read_formal
 from nomospace.terms.objects import MISSING, is_object
 from nomospace.terms.predicate import FaultyPredicate, Test, compiled, parse
+from nomospace.terms.scanner import VALUES, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
 from nomospace.terms.templates import WIDTH_MAX, Template
 from nomospace.terms.text import show
@@ -293,23 +292,6 @@ def _field_of(term: Term) -> Field:
 
 # From text.
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+)
-      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
-      | (?P<word>[^\W\d][\w-]*)
-      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-      | (?P<sign><=|>=|!=|[=<>])
-      | (?P<mark>[()\[\],.])""",
-    re.VERBOSE | re.DOTALL,
-)
-_VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    span: Span
-
 
 def parse_template(
     text: str,
@@ -336,61 +318,20 @@ should stand a property or a value, not the end
     return checked(Question(fields, key, correlate, max_set, limit))
 
 
-class _Parser:
+class _Parser(Scanner):
+    language = "a template"
+    chars_max = TEMPLATE_CHARS_MAX
+    too_long = "ask for less"
+    advice = "write (Class = id where predicate, value, type) key Class"
+    hyphens = True
+
     def __init__(self, text: str, ontology: Ontology | None) -> None:
-        self.source = Source(text, "<template>")
         self.ontology = ontology
-        self.at = 0
-        if len(text) > TEMPLATE_CHARS_MAX:
-            raise self.fault(
-                "size",
-                f"a template of {len(text):,} characters is over {TEMPLATE_CHARS_MAX:,}",
-                Span(TEMPLATE_CHARS_MAX, len(text)),
-                "ask for less",
-            )
-        self.tokens = list(self.scan(text))
+        super().__init__(text)
 
     def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyTemplate:
         found = Diagnostic(code=f"template.{code}", message=message, span=span, help=help)
-        return FaultyTemplate(source=self.source, diagnostic=found)
-
-    def scan(self, text: str) -> Iterable[_Token]:
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                if text[at] in "'\"":
-                    raise self.fault("string", "this string has no end", Span(at, len(text)))
-                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
-                raise self.fault(
-                    "character",
-                    f"`{shown}` has no meaning in a template",
-                    Span(at, at + 1),
-                    "write (Class = id where predicate, value, type) key Class",
-                )
-            kind = found.lastgroup
-            assert kind is not None
-            if kind != "space":
-                yield _Token(kind, found.group(), Span(at, found.end()))
-            at = found.end()
-        yield _Token("end", "", Span(len(text), len(text) + 1))
-
-    @property
-    def here(self) -> _Token:
-        return self.tokens[self.at]
-
-    def sees(self, text: str) -> bool:
-        return self.here.text == text and self.here.kind not in ("string", "end")
-
-    def skip(self, text: str) -> None:
-        if not self.sees(text):
-            raise self.unexpected(f"`{text}`")
-        self.at += 1
-
-    def unexpected(self, wanted: str, help: str = "") -> FaultyTemplate:
-        token = self.here
-        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
-        return self.fault("syntax", f"here should stand {wanted}, not {found}", token.span, help)
+        return FaultyTemplate(source=Source(self.text, "<template>"), diagnostic=found)
 
     def whole(self) -> tuple[tuple[Field, ...], str | None]:
         self.skip("(")
@@ -402,7 +343,7 @@ class _Parser:
             raise self.fault(
                 "size",
                 f"{len(fields)} fields are over {WIDTH_MAX}",
-                Span(0, len(self.source.text)),
+                Span(0, len(self.text)),
                 "ask for less",
             )
         if not self.sees(")"):
@@ -425,7 +366,7 @@ class _Parser:
 
     def class_name(self) -> str:
         token = self.here
-        if token.kind != "word" or token.text in KINDS or token.text in _VALUES:
+        if token.kind != "word" or token.text in KINDS or token.text in VALUES:
             raise self.unexpected("the name of a class")
         self.at += 1
         if self.ontology is not None and self.ontology.canonical(token.text) is None:
@@ -438,8 +379,8 @@ class _Parser:
         if token.kind == "word" and token.text in KINDS:
             self.at += 1
             return TypeField(token.text)
-        if token.kind in ("number", "string") or token.text in _VALUES:
-            return LiteralField(self.value())
+        if token.kind in ("number", "string") or token.text in VALUES:
+            return LiteralField(self.literal("a value"))
         if token.kind != "word":
             raise self.unexpected("a class, a value or a type")
         name = self.class_name()
@@ -455,24 +396,12 @@ class _Parser:
 
     def identity(self) -> Term:
         token = self.here
-        if token.kind == "word" and token.text not in _VALUES:
+        if token.kind == "word" and token.text not in VALUES:
             self.at += 1
             return token.text
         if token.kind not in ("number", "string"):
             raise self.unexpected("an id", "write a name, a number or a 'string'")
-        return self.value()
-
-    def value(self) -> Term:
-        token = self.here
-        self.at += 1
-        if token.kind == "word":
-            return _VALUES[token.text]
-        try:  # values are written as predicates write them
-            tree: Any = parse(f"= {token.text}", field=True)
-        except FaultyPredicate as error:
-            raise self.moved(error, token.span.start - 2) from None
-        value: Term = tree.right.value
-        return value
+        return self.literal("an id")
 
     def predicate(self) -> str:
         start = self.here.span.start
@@ -484,7 +413,7 @@ class _Parser:
                 depth += (self.here.text in "([") - (self.here.text in ")]")
             self.at += 1
         end = self.here.span.start
-        text = self.source.text[start:end]
+        text = self.text[start:end]
         try:
             parse(text.strip(), field=False)
         except FaultyPredicate as error:
@@ -495,4 +424,6 @@ class _Parser:
         """A fault in a part of the text, shown in the whole."""
         span = error.diagnostic.span
         there = Span(span.start + offset, span.end + offset)
-        return FaultyTemplate(source=self.source, diagnostic=replace(error.diagnostic, span=there))
+        return FaultyTemplate(
+            source=Source(self.text, "<template>"), diagnostic=replace(error.diagnostic, span=there)
+        )

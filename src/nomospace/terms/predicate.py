@@ -27,9 +27,7 @@ and the properties of a large object are looked through once.
 
 from __future__ import annotations
 
-import math
 import operator
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,8 +36,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 from nomospace.errors import CallerError
 from nomospace.terms.budget import COMPARED_FREE, Budget, TestTooDear, same_within
 from nomospace.terms.objects import MISSING
+from nomospace.terms.scanner import VALUES, Plain, Scanner
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.values import INT_BITS_MAX, OBJECT, Compound, Term
+from nomospace.terms.values import OBJECT, Compound, Term
 
 PREDICATE_CHARS_MAX: Final = 4_000
 """The longest predicate, in characters; what needs more is a law's business."""
@@ -59,7 +58,7 @@ class Path(NamedTuple):
 class Literal(NamedTuple):
     """A value written in the predicate."""
 
-    value: bool | int | float | str | None
+    value: Plain
 
 
 class Compare(NamedTuple):
@@ -74,7 +73,7 @@ class Among(NamedTuple):
     """Whether an operand is one of some values."""
 
     left: Path | Literal
-    values: tuple[bool | int | float | str | None, ...]
+    values: tuple[Plain, ...]
 
 
 class Every(NamedTuple):
@@ -188,93 +187,33 @@ def unpriced(text: str, *, field: bool) -> Priced:
 
 # Reading.
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+)
-      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
-      | (?P<word>[^\W\d]\w*)
-      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-      | (?P<sign><=|>=|!=|[=<>])
-      | (?P<mark>[()\[\],.])""",
-    re.VERBOSE | re.DOTALL,
-)
-_WORDS: Final = {"and", "or", "not", "in", "true", "false", "null"}
-_VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
-_ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+_KEYWORDS: Final = ("and", "or", "not", "in", *VALUES)
 
 
-class _Token(NamedTuple):
-    kind: str  # number, word (a name), string, sign, mark, end; a keyword is of its own kind
-    text: str
-    span: Span
+class _Parser(Scanner):
+    language = "a predicate"
+    chars_max = PREDICATE_CHARS_MAX
+    too_long = "split the template, or let a law decide"
+    advice = "write and, or, not, in, = != < <= > >=, brackets, names and values"
 
-
-class _Parser:
     def __init__(self, text: str, field: bool) -> None:
-        self.source = Source(text, "<predicate>")
         self.field = field
-        self.at = 0
         self.depth = 0
-        if len(text) > PREDICATE_CHARS_MAX:
-            raise self.fault(
-                "size",
-                f"a predicate of {len(text):,} characters is over {PREDICATE_CHARS_MAX:,}",
-                Span(PREDICATE_CHARS_MAX, len(text)),
-                "split the template, or let a law decide",
-            )
-        self.tokens = self.scan(text)
+        super().__init__(text)
 
     def fault(self, code: str, message: str, span: Span, help: str = "") -> FaultyPredicate:
         found = Diagnostic(code=f"predicate.{code}", message=message, span=span, help=help)
-        return FaultyPredicate(source=self.source, diagnostic=found)
+        return FaultyPredicate(source=Source(self.text, "<predicate>"), diagnostic=found)
 
-    def scan(self, text: str) -> list[_Token]:
-        tokens: list[_Token] = []
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                if text[at] in "'\"":
-                    raise self.fault("string", "this string has no end", Span(at, len(text)))
-                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
-                raise self.fault(
-                    "character",
-                    f"`{shown}` has no meaning in a predicate",
-                    Span(at, at + 1),
-                    "write and, or, not, in, = != < <= > >=, brackets, names and values",
-                )
-            kind, word = found.lastgroup, found.group()
-            assert kind is not None
-            if kind == "word" and word in _WORDS:
-                kind = word
-            if kind != "space":
-                tokens.append(_Token(kind, word, Span(at, found.end())))
-            at = found.end()
-        tokens.append(_Token("end", "", Span(len(text), len(text) + 1)))
-        return tokens
+    def unexpected(self, wanted: str, help: str = "") -> Exception:
+        if self.here.text == "=" and self.at and self.tokens[self.at - 1].text == "=":
+            help = "equality is a single ="
+        return super().unexpected(wanted, help)
 
     @property
-    def here(self) -> _Token:
-        return self.tokens[self.at]
-
-    def next(self) -> _Token:
-        token = self.tokens[self.at]
-        self.at += 1
-        return token
-
-    def sees(self, text: str) -> bool:
-        return self.here.text == text and self.here.kind not in ("string", "end")
-
-    def skip(self, text: str, why: str) -> None:
-        if not self.sees(text):
-            raise self.unexpected(f"`{text}` {why}")
-        self.at += 1
-
-    def unexpected(self, wanted: str, help: str = "") -> FaultyPredicate:
-        token = self.here
-        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
-        if token.text == "=" and self.at and self.tokens[self.at - 1].text == "=":
-            help = "equality is a single ="
-        return self.fault("syntax", f"here should stand {wanted}, not {found}", token.span, help)
+    def names(self) -> bool:
+        """Whether a name stands next, and no word of the language."""
+        return self.here.kind == "word" and self.here.text not in _KEYWORDS
 
     def whole(self) -> Predicate:
         found = self.some()
@@ -298,7 +237,7 @@ class _Parser:
 
     def one(self) -> Predicate:
         token = self.here
-        if token.kind != "not" and not self.sees("("):
+        if not self.sees("not") and not self.sees("("):
             return self.comparison()
         self.depth += 1
         if self.depth > PREDICATE_DEPTH_MAX:
@@ -310,7 +249,7 @@ class _Parser:
             )
         self.at += 1
         found: Predicate
-        if token.kind == "not":
+        if token.text == "not":
             found = Negated(self.one())
         else:
             found = self.some()
@@ -322,11 +261,11 @@ class _Parser:
         left: Path | Literal = ITSELF
         if not self.field:
             left = self.operand()
-        elif self.here.kind not in ("sign", "in"):
-            if self.here.kind == "word":
+        elif self.here.kind != "sign" and not self.sees("in"):
+            if self.names:
                 raise self.named()
             raise self.unexpected("a comparison such as `> 5`", "the field itself is not named")
-        if self.here.kind == "in":
+        if self.sees("in"):
             self.at += 1
             return Among(left, self.listed())
         if self.here.kind != "sign":
@@ -338,14 +277,14 @@ class _Parser:
         return Compare(left, sign, self.operand())
 
     def operand(self) -> Path | Literal:
-        if self.here.kind != "word":
+        if not self.names:
             return Literal(self.literal("a value" if self.field else "a property or a value"))
         if self.field:
             raise self.named()
         names = [self.next().text]
         while self.sees("."):
             self.at += 1
-            if not (self.here.kind == "word" or self.here.kind in _WORDS):
+            if self.here.kind != "word":
                 raise self.unexpected("the name of a property")
             names.append(self.next().text)
         return Path(tuple(names))
@@ -358,7 +297,7 @@ class _Parser:
             'put strings in quotes; for properties use a("Class", "…")',
         )
 
-    def listed(self) -> tuple[bool | int | float | str | None, ...]:
+    def listed(self) -> tuple[Plain, ...]:
         self.skip("[", "after `in`")
         values = [self.literal("a value")]
         while self.sees(","):
@@ -366,45 +305,6 @@ class _Parser:
             values.append(self.literal("a value"))
         self.skip("]", "or a comma")
         return tuple(values)
-
-    def literal(self, wanted: str) -> bool | int | float | str | None:
-        token = self.here
-        if token.kind in _VALUES:
-            self.at += 1
-            return _VALUES[token.kind]
-        if token.kind == "string":
-            self.at += 1
-            return self.unquoted(token)
-        if token.kind == "number":
-            self.at += 1
-            return self.number(token)
-        raise self.unexpected(wanted)
-
-    def number(self, token: _Token) -> int | float:
-        if token.text.lstrip("-").isdigit():
-            whole = int(token.text)
-            if whole.bit_length() <= INT_BITS_MAX:
-                return whole
-        else:
-            real = float(token.text)
-            if math.isfinite(real):
-                return real or 0.0
-        raise self.fault("number", "this number is too large", token.span)
-
-    def unquoted(self, token: _Token) -> str:
-        def plain(found: re.Match[str]) -> str:
-            letter = found.group(1)
-            if letter not in _ESCAPES:
-                start = token.span.start + 1 + found.start()
-                raise self.fault(
-                    "string",
-                    f"`\\{letter}` has no meaning in a string",
-                    Span(start, start + 2),
-                    "there are \\n, \\t, \\', \\\" and \\\\",
-                )
-            return _ESCAPES[letter]
-
-        return re.sub(r"\\(.)", plain, token.text[1:-1], flags=re.DOTALL)
 
 
 # Deciding.
@@ -509,7 +409,7 @@ def _comparing(left: Path | Literal, sign: str, right: Path | Literal) -> Priced
     )
 
 
-def _among(left: Path | Literal, values: tuple[bool | int | float | str | None, ...]) -> Priced:
+def _among(left: Path | Literal, values: tuple[Plain, ...]) -> Priced:
     get = _getting(left)
     # Python's own equality of numbers is ours here, but for booleans, which stand apart.
     plain = frozenset(value for value in values if value.__class__ is not bool)

@@ -121,7 +121,7 @@ def faults_of(marked: str, name: str = "x.yaml") -> tuple[Fault, ...]:
         ("function", "here should stand `(`", _function("plus «B»")),
         ("function", "here should stand `)`", _function("plus(B.x, 1 «2»)")),
         ("function", "here should stand the end", _function("plus(B.x, 1) «when»")),
-        ("function", "'+' has no meaning here", _function("plus(B.x «+» 1, 2)")),
+        ("function", "`+` has no meaning in a function", _function("plus(B.x «+» 1, 2)")),
         ("function", "this number is too large", _function("plus(B.x, «1e999»)")),
         ("when", "not `or`", _function(when="A.i = B.i «or» B.x = 1")),
         ("when", "not the end", _function(when="A.i =").replace(' ="', ' =«"»')),
@@ -246,7 +246,7 @@ def test_values_are_the_texts_that_they_are_written_as() -> None:
 
 def test_limits_of_names_and_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     long = _function("plus(B.x, %s)" % ("1" * FORMULA_CHARS_MAX))
-    assert "characters are over" in faults_of(long)[0].message
+    assert "characters is over" in faults_of(long)[0].message
     ties = " and ".join(["A.i = B.i"] * (TIES_MAX + 1))
     assert f"over {TIES_MAX} comparisons" in faults_of(_function(when=ties))[0].message
     monkeypatch.setattr(naming, "NAMES_MAX", 2)

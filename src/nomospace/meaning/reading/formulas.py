@@ -12,11 +12,11 @@ predicates. What the names mean is not asked here; `closing` does.
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from nomospace.meaning.ontology import Input, Operand
-from nomospace.terms.predicate import Compare, FaultyPredicate, Literal, parse
+from nomospace.terms.predicate import Literal
+from nomospace.terms.scanner import VALUES, Scanner, Word
 from nomospace.terms.source import Span
 
 FORMULA_CHARS_MAX: Final = 4_000
@@ -24,16 +24,6 @@ FORMULA_CHARS_MAX: Final = 4_000
 TIES_MAX: Final = 32
 """The most comparisons in one `when`."""
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+)
-      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
-      | (?P<word>[^\W\d](?:[\w]|-(?=\w))*)
-      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-      | (?P<sign><=|>=|!=|[=<>])
-      | (?P<mark>[(),.])""",
-    re.VERBOSE | re.DOTALL,
-)
-_VALUES: Final = ("true", "false", "null")
 _REFUSED: Final = ("or", "not", "in")
 _QUOTE: Final = "inside [ ] and { } put the function in quotes: YAML ends an item at a comma"
 _FORM: Final = "a function is f(Class.property, 5), a tie is Class.property = Other.property"
@@ -121,70 +111,29 @@ def parse_when(text: str) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    span: Span
+class _Reader(Scanner):
+    language = "a function or tie"
+    chars_max = FORMULA_CHARS_MAX
+    too_long = "register a function in Python that does the work"
+    advice = _FORM
+    hyphens = True
 
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.tokens: list[_Token] = []
-        if len(text) > FORMULA_CHARS_MAX:
-            raise NotAFormula(
-                f"{len(text):,} characters are over {FORMULA_CHARS_MAX:,}",
-                Span(FORMULA_CHARS_MAX, len(text)),
-                "register a function in Python that does the work",
-            )
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                raise NotAFormula(f"{text[at]!r} has no meaning here", Span(at, at + 1))
-            assert found.lastgroup is not None
-            if found.lastgroup != "space":
-                self.tokens.append(_Token(found.lastgroup, found.group(), Span(at, found.end())))
-            at = found.end()
-        self.tokens.append(_Token("end", "", Span(len(text), len(text) + 1)))
-
-    @property
-    def here(self) -> _Token:
-        return self.tokens[self.at]
-
-    def next(self) -> _Token:
-        token = self.here
-        self.at += 1
-        return token
-
-    def sees(self, text: str) -> bool:
-        return self.here.text == text and self.here.kind in ("mark", "word")
-
-    def unexpected(self, wanted: str, help: str = _FORM) -> NotAFormula:
-        token = self.here
-        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
-        return NotAFormula(f"here should stand {wanted}, not {found}", token.span, help)
-
-    def skip(self, text: str, why: str) -> None:
-        if not self.sees(text):
-            raise self.unexpected(f"`{text}` {why}")
-        self.at += 1
+    def fault(self, code: str, message: str, span: Span, help: str = "") -> NotAFormula:
+        return NotAFormula(message, span, help or _FORM)
 
     def end(self, help: str) -> None:
         if self.here.kind != "end":
             raise self.unexpected("the end", help)
 
-    def word(self, wanted: str) -> _Token:
+    def word(self, wanted: str) -> Word:
         if self.here.kind != "word":
             raise self.unexpected(wanted)
         return self.next()
 
     def operand(self) -> Part:
         token = self.here
-        if token.kind in ("number", "string") or token.text in _VALUES:
-            self.at += 1
-            return Part(self.literal(token), token.span)
+        if token.kind in ("number", "string") or token.text in VALUES:
+            return Part(Literal(self.literal("a value")), token.span)
         if token.kind != "word":
             raise self.unexpected("Class.property or a value")
         name = self.next()
@@ -208,14 +157,3 @@ class _Reader:
                 f"write {name.text}.property, and put strings in quotes",
             )
         return Part(Input(name.text, tuple(path)), Span(name.span.start, last.end))
-
-    def literal(self, token: _Token) -> Literal:
-        """A literal, by the rules of predicates: escapes and limits are theirs."""
-        try:
-            read = parse(f"= {token.text}", field=True)
-        except FaultyPredicate as error:
-            found = error.diagnostic
-            raise NotAFormula(found.message, token.span, found.help or _FORM) from None
-        assert isinstance(read, Compare)
-        assert isinstance(read.right, Literal)
-        return read.right

@@ -1,0 +1,151 @@
+"""What the small languages of templates share: predicates, questions and formulas of ontologies.
+
+Their texts are cut into the same tokens, literals are written alike, and a slip is told in the same
+words. A language derives from `Scanner` and says what its faults are called.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import ClassVar, Final, NamedTuple, TypeAlias
+
+from nomospace.terms.source import Span
+from nomospace.terms.values import INT_BITS_MAX
+
+Plain: TypeAlias = bool | int | float | str | None
+
+_TOKEN: Final = r"""(?P<space>\s+)
+      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+      | (?P<word>[^\W\d]WORD*)
+      | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+      | (?P<sign><=|>=|!=|[=<>])
+      | (?P<mark>[()\[\],.])"""
+_PLAIN: Final = re.compile(_TOKEN.replace("WORD", r"\w"), re.VERBOSE | re.DOTALL)
+_HYPHENED: Final = re.compile(_TOKEN.replace("WORD", r"(?:\w|-(?=\w))"), re.VERBOSE | re.DOTALL)
+VALUES: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+"""The words that are values."""
+_ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+
+
+class Word(NamedTuple):
+    """A token: a `number`, `word`, `string`, `sign` or `mark`, or the `end`."""
+
+    kind: str
+    text: str
+    span: Span
+
+
+class Scanner:
+    """The tokens of a text, and the one that is read next."""
+
+    language: ClassVar[str]
+    """What is read, as in "a predicate"."""
+    chars_max: ClassVar[int]
+    too_long: ClassVar[str]
+    """What to do about a text that is longer."""
+    advice: ClassVar[str]
+    """How the language is written, for a character that has no meaning in it."""
+    hyphens: ClassVar[bool] = False
+    """Whether names may have hyphens inside."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        if len(text) > self.chars_max:
+            raise self.fault(
+                "size",
+                f"{self.language} of {len(text):,} characters is over {self.chars_max:,}",
+                Span(self.chars_max, len(text)),
+                self.too_long,
+            )
+        self.tokens = list(self._scan())
+
+    def fault(self, code: str, message: str, span: Span, help: str = "") -> Exception:
+        """The language's own error."""
+        raise NotImplementedError
+
+    def _scan(self) -> Iterator[Word]:
+        text, at = self.text, 0
+        match = (_HYPHENED if self.hyphens else _PLAIN).match
+        while at < len(text):
+            found = match(text, at)
+            if found is None:
+                if text[at] in "'\"":
+                    raise self.fault("string", "this string has no end", Span(at, len(text)))
+                shown = text[at] if text[at].isprintable() else ascii(text[at])[1:-1]
+                why = f"`{shown}` has no meaning in {self.language}"
+                raise self.fault("character", why, Span(at, at + 1), self.advice)
+            assert found.lastgroup is not None
+            if found.lastgroup != "space":
+                yield Word(found.lastgroup, found.group(), Span(at, found.end()))
+            at = found.end()
+        yield Word("end", "", Span(len(text), len(text) + 1))
+
+    @property
+    def here(self) -> Word:
+        """The next token."""
+        return self.tokens[self.at]
+
+    def next(self) -> Word:
+        """The next token, which is read by that."""
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def sees(self, text: str) -> bool:
+        """Whether a mark or word stands next."""
+        return self.here.text == text and self.here.kind not in ("string", "end")
+
+    def skip(self, text: str, why: str = "") -> None:
+        """Read a mark or word that must stand next."""
+        if not self.sees(text):
+            raise self.unexpected(f"`{text}` {why}".rstrip())
+        self.at += 1
+
+    def unexpected(self, wanted: str, help: str = "") -> Exception:
+        """The fault of a token that cannot stand where it does."""
+        token = self.here
+        found = "the end" if token.kind == "end" else f"`{token.text[:40]}`"
+        return self.fault("syntax", f"here should stand {wanted}, not {found}", token.span, help)
+
+    def literal(self, wanted: str) -> Plain:
+        """Read a number, a string, `true`, `false` or `null`."""
+        token = self.here
+        if token.kind == "word" and token.text in VALUES:
+            self.at += 1
+            return VALUES[token.text]
+        if token.kind == "string":
+            self.at += 1
+            return self._unquoted(token)
+        if token.kind == "number":
+            self.at += 1
+            return self._number(token)
+        raise self.unexpected(wanted)
+
+    def _number(self, token: Word) -> int | float:
+        if token.text.lstrip("-").isdigit():
+            whole = int(token.text)
+            if whole.bit_length() <= INT_BITS_MAX:
+                return whole
+        else:
+            real = float(token.text)
+            if math.isfinite(real):
+                return real or 0.0
+        raise self.fault("number", "this number is too large", token.span)
+
+    def _unquoted(self, token: Word) -> str:
+        def plain(found: re.Match[str]) -> str:
+            letter = found.group(1)
+            if letter not in _ESCAPES:
+                start = token.span.start + 1 + found.start()
+                raise self.fault(
+                    "string",
+                    f"`\\{letter}` has no meaning in a string",
+                    Span(start, start + 2),
+                    "there are \\n, \\t, \\', \\\" and \\\\",
+                )
+            return _ESCAPES[letter]
+
+        return re.sub(r"\\(.)", plain, token.text[1:-1], flags=re.DOTALL)
