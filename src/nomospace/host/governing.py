@@ -51,6 +51,7 @@ from nomospace.host.posting import Letter, Rejected
 from nomospace.host.problems import AlreadyMember, NotAMember, Refused
 from nomospace.host.shares import TooManyLaws, TooManyMemberships, check_receivers
 from nomospace.law import CompiledLaw, load
+from nomospace.law.parts import text_bytes
 from nomospace.protocols.spaces import Mailed
 from nomospace.terms import Compound, Term
 from nomospace.terms.values import weight
@@ -84,6 +85,8 @@ class Governing:
         self._host = host
         self._laws = dict(laws)
         self._learnt = 0
+        self._law_bytes = 0
+        """Of all texts that agents brought."""
         self._members: dict[Home, Membership] = {}
         self._of: Index[Membership] = Index()
         self._under: dict[str, int] = {}
@@ -112,6 +115,7 @@ class Governing:
         for text in durable.laws.values():
             self._laws.setdefault(text.hash, load(text.text, text.name))
             self._learnt += 1
+            self._law_bytes += text_bytes(text.text)
         for (home, law), stored in durable.members.items():
             member = stored.restore(self._laws[law])
             self._enter(member)
@@ -149,14 +153,24 @@ class Governing:
     def _check_shares(self, agent: str, law: CompiledLaw) -> None:
         """Raise `TooManyMemberships` for an agent, or a community, that has its share.
 
-        Raises `TooManyLaws` when the law would be one too many here.
+        Raises `TooManyLaws` when the law would be one too many, or too long, here.
         """
         shares = self._host.shares
-        if law.hash not in self._laws and len(self._laws) >= shares.laws:
+        size = text_bytes(law.tree.source.text)
+        if law.hash not in self._laws:
+            advice = "adopt one that it has, or join at another host"
+            if len(self._laws) >= shares.laws:
+                what = "the number of laws at this host"
+                raise TooManyLaws(what=what, limit=shares.laws, advice=advice)
+            if self._law_bytes + size > shares.law_bytes:
+                what = "the number of bytes of all laws at this host"
+                raise TooManyLaws(what=what, limit=shares.law_bytes, advice=advice)
+        others = sum([text_bytes(one.law.tree.source.text) for one in self._of.of(agent)])
+        if others + size > shares.agent_law_bytes:
             raise TooManyLaws(
-                what="the number of laws at this host",
-                limit=shares.laws,
-                advice="adopt one that it has, or join at another host",
+                what=f"the number of bytes of the laws of {agent}",
+                limit=shares.agent_law_bytes,
+                advice="let another agent be a member",
             )
         if self._of.count(agent) >= shares.agent_memberships:
             raise TooManyMemberships(
@@ -184,6 +198,7 @@ class Governing:
         member, event = adoption(law, home, args, manager=manager, roll=roll)
         if law.hash not in self._laws:
             self._laws[law.hash] = law
+            self._law_bytes += text_bytes(law.tree.source.text)
             self._host.write_down(LawLearnt(_text(law)))
         self._enter(member)
         if manager:
@@ -264,20 +279,25 @@ class Governing:
             if not self.knows(text):
                 self._laws[text.hash] = load(text.text, text.name)
                 self._learnt += 1
+                self._law_bytes += text_bytes(text.text)
                 self._host.write_down(LawLearnt(text))
 
     def objection(self, texts: tuple[LawText, ...]) -> str:
         """What speaks against laws that an agent would bring along; empty when nothing does."""
+        shares, size = self._host.shares, 0
+        if sum([text_bytes(text.text) for text in texts]) > shares.agent_law_bytes:
+            return "the texts of its laws are longer than an agent's may be here"
         for text in texts:
             if self.knows(text):
                 continue
+            size += text_bytes(text.text)
             try:
                 law = load(text.text, text.name)
             except NomospaceError:
                 return f"law {text.hash[:12]} cannot be read"
             if law.hash != text.hash:
                 return f"the text of law {text.hash[:12]} is of another law"
-            if self._learnt >= LEARNT_MAX:
+            if self._learnt >= LEARNT_MAX or self._law_bytes + size > shares.law_bytes:
                 return "no more laws can be learnt here"
         return ""
 

@@ -45,8 +45,12 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Communities that one agent is a member of."""
     law_members: int = 100_000
     """Members of one community at this host."""
+    agent_law_bytes: int = 524_288
+    """Bytes of the texts of the laws that one agent is a member under."""
     laws: int = 4_096
     """Laws that the host has at hand, of all agents together."""
+    law_bytes: int = 4_194_304
+    """Bytes of their texts. They are compiled before a host serves, the slowest at 18 µs a byte."""
     batch_rows: int = 1_000
     """Tuples of one `out_many` into a governed space: each is ruled on."""
     receivers: int = 1_000
@@ -88,7 +92,7 @@ class TooManyMemberships(LimitReached):
 
 @dataclass(eq=False, kw_only=True)
 class TooManyLaws(LimitReached):
-    """A host has as many laws at hand as it may."""
+    """A host has as many laws at hand as it may, or an agent as much text in its own."""
 
     code: ClassVar[str] = "limits.laws"
 

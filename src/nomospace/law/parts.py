@@ -38,12 +38,21 @@ class LawTooLong(LimitReached):
     code: ClassVar[str] = "limits.law-text"
 
 
+def text_bytes(text: str) -> int:
+    """How many bytes a law's text has.
+
+    >>> text_bytes("law(café).")
+    11
+    """
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
 def check_length(text: str) -> None:
     """Raise `LawTooLong` for a text that is not even read.
 
     >>> check_length("law(open).")
     """
-    size = len(text) if text.isascii() else len(text.encode(errors="replace"))
+    size = text_bytes(text)
     if size > LAW_BYTES_MAX:
         raise LawTooLong(
             what=f"a law's text of {size:,} bytes",

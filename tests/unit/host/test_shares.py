@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nomospace.host import Adopt, Arrive, Call, Host, Open, Out, OutMany, Seek, Share, Tell
 from nomospace.host.calls import TAKE, TAKE_NOWAIT, React
 from nomospace.host.effects import Answer
@@ -105,6 +107,21 @@ def test_laws_of_a_host() -> None:
     told = [host.ask("ann@a", Adopt(law)) for law in LAWS]
     assert isinstance(told[2], TooManyLaws)
     assert not isinstance(host.ask("bob@a", Adopt(LAWS[1])), Exception)
+
+
+@pytest.mark.parametrize(
+    ("share", "of"), [("agent_law_bytes", "laws of ann@a"), ("law_bytes", "laws at this host")]
+)
+def test_bytes_of_laws(share: str, of: str) -> None:
+    texts = [len(law.tree.source.text) for law in LAWS[:2]]
+    host = Shared(**{share: sum(texts)})
+    told = [host.ask("ann@a", Adopt(law)) for law in LAWS]
+    assert not isinstance(told[1], Exception)
+    assert isinstance(told[2], TooManyLaws)
+    assert of in str(told[2])
+    other = host.ask("bob@a", Adopt(LAWS[2]))
+    assert isinstance(other, TooManyLaws) == (share == "law_bytes")
+    assert not isinstance(host.ask("bob@a", Adopt(LAWS[1])), Exception)  # it is at hand
 
 
 def test_tuples_that_a_law_rules_on_in_one_call() -> None:
