@@ -25,7 +25,7 @@ from nomospace.host.posting import Letter
 from nomospace.law import load
 from nomospace.protocols.births import BEFORE, BIRTH_MAX, UNKNOWN
 from nomospace.protocols.courier import Parcel, Receipt
-from nomospace.protocols.messages import Relay
+from nomospace.protocols.messages import Ready, Relay
 from nomospace.protocols.routing import Seat
 from nomospace.protocols.routing.frames import Frame, Hint, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
@@ -259,6 +259,24 @@ def test_a_frame_in_the_name_of_another_host(group: Group) -> None:
                 await ann.send(f"say({number})", to="bob4@icu")
             for number in range(3):
                 await nothing_but(bob, "ann4@ward", term(f"say({number})"))
+
+    play(program())
+
+
+def test_a_map_whose_keys_hash_alike(group: Group) -> None:
+    """Only strings are keys of a map: a host that sends others is not read, and lives on."""
+
+    async def program() -> None:
+        async with (
+            group.member("bob7k@icu") as bob,
+            group.member("ann7k@ward") as ann,
+            insider(group.trust, "eve7k", group.icu) as eve,
+        ):
+            keys = {(n, n): None for n in range(5_000)}
+            eve.say(group.icu, Ready((1, "eve7k"), 1, {}, {"eve7k": keys}))
+            await group.icu.noted("bad-frame", "eve7k", "keys are not all strings")
+            await ann.send("say(0)", to="bob7k@icu")
+            await nothing_but(bob, "ann7k@ward", term("say(0)"))
 
     play(program())
 

@@ -4,9 +4,11 @@ A *blob* is one version byte and one MessagePack value. What is sent or stored b
 than this one is refused by that byte alone; older versions are read by whoever knows them.
 
 Reading is native and bounded. An empty list is one byte on the wire and seventy in memory, so a
-large blob is looked over first: more than `CONTAINERS_MAX` lists and maps are refused. Python gives
-native code little room for nesting, so what is nested deeper (a term may be) is read once more by
-`read_deep`, and written by `pack_deep`, which keep a stack of their own.
+large blob is looked over first: more than `CONTAINERS_MAX` lists and maps are refused, and so are
+keys that are not strings. Python salts the hashes of strings, and others can be made to meet.
+
+Python gives native code little room for nesting, so what is nested deeper (a term may be) is read
+once more by `read_deep`, and written by `pack_deep`, which keep a stack of their own.
 
 Two extensions belong to terms: an integer past 64 bits is type 1 with its decimal digits, as
 `nomospace.terms.encode` has it, and a variable that a law left unbound in an operation is type 2
@@ -35,8 +37,10 @@ VARIABLE: Final = 2
 _DIGITS_MAX: Final = INT_BITS_MAX // 3
 _INT64: Final = range(-(2**63), 2**64)
 _VARIABLE_MAX: Final = 1_000
-_LARGE: Final = 1 << 16
+_LARGE: Final = 1 << 14
 """Smaller blobs cannot do harm, whatever they hold."""
+_WIDE_MAPS: Final = (0xDE, 0xDF)
+"""What begins a map of 16 entries or more."""
 _CONTAINER_HEADS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 
 
@@ -94,18 +98,63 @@ def unpack(data: bytes | memoryview) -> Any:
 
 
 def _look_over(data: bytes | memoryview) -> None:
-    """Refuse a large blob that would take many times its size in memory.
+    """Refuse a large blob that would take many times its size in memory, or longer to read.
 
     A count of the bytes that may begin a list or a map clears most, since text and numbers have
-    few; only where there are too many of them are the parts followed one by one.
+    few; only where there are too many of them are the parts followed one by one. So are they where
+    a byte may begin a wide map.
     """
     data = bytes(data)
+    if any(head in data for head in _WIDE_MAPS):
+        try:
+            _check_keys(data)
+        except IndexError:
+            raise Unfit("the bytes break off") from None
     suspicious = len(data) - len(data.translate(None, _CONTAINER_HEADS))
     if suspicious <= CONTAINERS_MAX:
         return
     parts, containers, _ = count_parts(data, PARTS_MAX)
     if containers > CONTAINERS_MAX or parts > PARTS_MAX:
         raise Unfit(f"a value of more than {CONTAINERS_MAX:,} lists and maps")
+
+
+def _check_keys(data: bytes) -> None:
+    """Refuse keys of wide maps that are not strings; parts are passed over without being made."""
+    view = memoryview(data)
+    at, parts = 0, 1  # how many are to come before the innermost wide map goes on
+    maps: list[tuple[int, int]] = []  # the wide maps around: entries to come, parts after them
+    for _ in range(2 * PARTS_MAX):  # a map takes a turn for its end, too
+        if not parts:
+            if not maps:
+                return
+            entries, after = maps.pop()
+            if not entries:
+                parts = after
+                continue
+            maps.append((entries - 1, after))
+            head = data[at]
+            if not 0xA0 <= head < 0xC0 and head not in _STRINGS:
+                raise Unfit("a map whose keys are not all strings")
+            parts = 2
+        parts -= 1
+        head = data[at]
+        at += 1
+        if head < 0x80 or head >= 0xE0 or head in _CONSTANTS:
+            continue
+        if head in _FIXED:
+            at += _FIXED[head].size
+            continue
+        kind, size, at = _head(head, view, at)
+        if kind == "array":
+            parts += size
+        elif kind != "map":
+            at += size + (kind == "ext")
+        elif head in _WIDE_MAPS:
+            maps.append((size, parts))
+            parts = 0
+        else:
+            parts += 2 * size
+    raise Unfit(f"a value of more than {PARTS_MAX:,} parts, with a wide map among them, it seems")
 
 
 class Parts(NamedTuple):
@@ -216,6 +265,7 @@ _FIXED: Final[dict[int, struct.Struct]] = {
     0xD3: struct.Struct(">q"),
 }
 _CONTAINERS: Final = ("array", "map")
+_STRINGS: Final = (0xD9, 0xDA, 0xDB)
 _CONSTANTS: Final[dict[int, Any]] = {0xC0: None, 0xC2: False, 0xC3: True}
 # Head byte -> what follows, and how many bytes its length or count takes.
 _SIZED: Final[dict[int, tuple[str, int]]] = {

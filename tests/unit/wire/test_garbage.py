@@ -200,6 +200,42 @@ def test_a_large_frame_of_texts_is() -> None:
     assert decode_frame(encode_frame(shown)) == shown
 
 
+def keyed(*keys: bytes, width: int = 4_000) -> bytes:
+    """A value with a map in it that has these keys, amid many that are strings."""
+    wide = b"".join([pack(f"key {n}") + b"\xc0" for n in range(width)])
+    entries = (width + len(keys)).to_bytes(4, "big")
+    return (
+        b"\x93\x01\xdf" + entries + wide + b"".join([key + b"\x91\x02" for key in keys]) + b"\xc3"
+    )
+
+
+ALIKE = [b"\xc7\x25\x01" + str((2**61 - 1) * (10**18 + n)).encode() for n in range(2)]
+"""Two integers that are read as keys whose hashes are the same."""
+
+
+@pytest.mark.parametrize("key", [*ALIKE, b"\x92\x01\x02", b"\x05", b"\xc4\x01x", b"\x80"])
+def test_large_maps_have_keys_that_nobody_can_make_hash_alike(key: bytes) -> None:
+    with pytest.raises(Unfit, match="keys are not all strings"):
+        unpack(keyed(key))
+    with pytest.raises(Unfit, match="keys are not all strings"):
+        unpack(b"\xdf\x00\x00\x00\x01\xa1x" + keyed(b"\xa0", key))
+
+
+def test_large_maps_of_texts_are_read() -> None:
+    texts = [pack("x" * n) for n in (0, 31, 32, 300, 70_000)]
+    found = unpack(keyed(*texts))
+    assert (found[0], len(found[1]), found[2]) == (1, 4_005, True)
+    rest = {str(n): [n, None, 1.5, b"\xde", {"a": -n, "b": 2**40}, "\u07c0"] for n in range(3_000)}
+    assert unpack(pack([rest, {"more": rest}])) == [rest, {"more": rest}]
+
+
+def test_a_large_map_that_breaks_off() -> None:
+    data = keyed(pack("last"))
+    for cut in range(1, 12):
+        with pytest.raises(Unfit):
+            unpack(data[:-cut])
+
+
 def test_a_large_frame_that_breaks_off() -> None:
     data = V + b"\xdd" + LARGE.to_bytes(4, "big") + b"\xd9\xff" + b"\x90" * 2_000_000
     for cut in (0, 1, 300):
