@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nomospace import Law
-from nomospace.host.governing import FIRED_BURST
+from nomospace.host.alarms import FIRED_BURST
 from nomospace.host.problems import Suspended
 from nomospace.wire.admin import Resume, Suspend, Suspensions, Tail
 from tests.parity.processes import PACE

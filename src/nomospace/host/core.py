@@ -30,6 +30,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from nomospace.control import Ruling
 from nomospace.control.told import standing
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
@@ -73,11 +74,11 @@ from nomospace.host.calls import (
     Uncertified,
 )
 from nomospace.host.certifying import Certifying
-from nomospace.host.changes import Change, Durable, ProgramKept
+from nomospace.host.changes import Change, Durable, MemberRuled, ProgramKept
 from nomospace.host.claiming import Claiming
 from nomospace.host.collecting import Collecting
 from nomospace.host.deciding import Deciding
-from nomospace.host.effects import Answer, Effect, Note, Persist, Traced
+from nomospace.host.effects import Answer, Effect, Note, Persist, Ruled, Traced
 from nomospace.host.governed import Governed
 from nomospace.host.governing import Governing
 from nomospace.host.group import Group
@@ -546,6 +547,11 @@ class Host:
     def order(self, effect: Effect) -> None:
         """Something must follow this step."""
         self._orders.append(effect)
+
+    def ruled(self, ruling: Ruling, hops: int, took_ns: int) -> None:
+        """A controller has ruled: that is kept, and told to the journal."""
+        self._changes.append(MemberRuled(ruling))
+        self._orders.append(Ruled(ruling, hops, took_ns))
 
     def answer(self, op: int, value: Any = None) -> None:
         """Answer a call. Operations that a law or a listener made have no number to answer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.control import (
@@ -31,6 +30,7 @@ from nomospace.control import (
 )
 from nomospace.control import Effect as ControlEffect
 from nomospace.errors import NomospaceError
+from nomospace.host.alarms import FIRED_IN_STEP, Alarms
 from nomospace.host.calls import (
     Absent,
     Adopt,
@@ -42,9 +42,9 @@ from nomospace.host.calls import (
     Tell,
     Uncertified,
 )
-from nomospace.host.changes import Durable, LawLearnt, MemberJoined, MemberRuled
+from nomospace.host.changes import Durable, LawLearnt, MemberJoined
 from nomospace.host.deciding import RULING_UNITS, no_ruling
-from nomospace.host.effects import Mail, Ruled
+from nomospace.host.effects import Mail
 from nomospace.host.index import Index
 from nomospace.host.outstanding import Pending
 from nomospace.host.posting import Letter, Rejected
@@ -59,23 +59,14 @@ from nomospace.terms.values import weight
 if TYPE_CHECKING:
     from nomospace.host.ports import Home, HostPorts
 
-ALARMS_SLACK: Final = 64
-"""The heap of deadlines is made anew when it is twice, and this much, longer than it must be."""
 LEARNT_MAX: Final = 10_000
 """How many laws a host learns from agents that come."""
 REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one event may cause, in its step and in those after it."""
-FIRED_IN_STEP: Final = 64
-"""How many obligations fall due in one step, and before one event; others are served in between."""
 STEP_US: Final = 5_000
 """The least time between two such steps when more obligations are due than one of them takes."""
-FIRED_BURST: Final = 1_000
-"""How many obligations of one member may fall due at once."""
-FIRED_A_SECOND: Final = 200
-"""How many obligations of one member may fall due in a second, after such a burst."""
-_FIRING_US: Final = 1_000_000 // FIRED_A_SECOND
 
 
 class Governing:
@@ -92,15 +83,9 @@ class Governing:
         self._under: dict[str, int] = {}
         """How many memberships there are under each law."""
         self._managers: dict[Home, None] = {}
-        self._due: dict[Home, int] = {}
-        """When each member next has an obligation due."""
-        self._alarms: list[tuple[int, int, Home]] = []
-        """The same as a heap; what `_due` does not say any more is skipped."""
-        self._alarm_count = 0
         self._next_step = 0
         """Before this moment no further step of obligations is begun."""
-        self._paid: dict[Home, int] = {}
-        """Members whose obligations fell due lately: until when they have used up their pace."""
+        self._alarms = Alarms()
         self._second = 0
         self._reasons: dict[Home, int] = {}
         """How many refusals each member was told the reasons of in this second."""
@@ -242,8 +227,7 @@ class Governing:
             del self._members[home]
             self._under[home[1]] -= 1
             self._of.drop(*home)
-            self._due.pop(home, None)
-            self._paid.pop(home, None)
+            self._alarms.forget(home)
         now = self._host.now
         return tuple([member.snapshot().shifted(-now) for member in mine])
 
@@ -367,17 +351,19 @@ class Governing:
             return ruling
         began = host.lap()
         home = (member.home, member.law.hash)
-        effects = member.handle(event, now=host.now, most=self._allowed(home), slice=slice)
-        self._fired(home, effects)
+        effects = member.handle(event, now=host.now, most=self._most(home), slice=slice)
         host.deciding.left -= max(member.spent, RULING_UNITS)
         if effects and effects[-1].__class__ is Undecided:
             undecided = effects.pop()
             host.deciding.left -= slice
             if effects:  # obligations that fell due before
                 self.decided(member, effects, None, 0, 0)
-            self._due.pop(home, None)
+            self._alarms.drop(home)
             return undecided
-        return self.decided(member, effects, event, hops, host.lap() - began)
+        ruling, orders = self._write_down(member, effects, event, hops, host.lap() - began)
+        for order in orders:
+            self._agenda.append((member, order))
+        return ruling
 
     def decided(
         self,
@@ -421,8 +407,7 @@ class Governing:
         began = host.lap()
         home = (member.home, member.law.hash)
         host.deciding.overtake(home)
-        effects = member.handle(event, now=host.now, most=self._allowed(home))
-        self._fired(home, effects)
+        effects = member.handle(event, now=host.now, most=self._most(home))
         return self._write_down(member, effects, event, hops, host.lap() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
@@ -454,16 +439,25 @@ class Governing:
         host = self._host
         mine: Ruling | None = None
         orders: list[ControlEffect] = []
+        fired = 0
+        changed = event is None or member.ended
         for effect in effects:
-            if not isinstance(effect, Record):
+            if effect.__class__ is not Record:
                 orders.append(effect)
                 continue
-            host.write_down(MemberRuled(effect.ruling))
-            host.order(Ruled(effect.ruling, hops, took_ns))
+            ruling = effect.ruling
+            host.ruled(ruling, hops, took_ns)
             hops = took_ns = 0
-            if mine is None or effect.ruling.event is event:
-                mine = effect.ruling
-        self._note_due(member)
+            if ruling.due_at is not None:
+                fired += 1
+            if ruling.delta:
+                changed = True
+            if mine is None or ruling.event is event:
+                mine = ruling
+        if fired:
+            self._alarms.charge((member.home, member.law.hash), fired, host.now)
+        if changed:  # else what it owes is as it was
+            self._note_due(member)
         if mine is None:  # it has quit, or what was due is repealed
             mine = no_ruling(member, event or Event("quit", ()), host.now)
         return mine, orders
@@ -471,93 +465,50 @@ class Governing:
     def wait_for_resume(self, members: Iterable[Membership]) -> None:
         """Let no obligation of suspended members fall due."""
         for member in members:
-            self._due.pop((member.home, member.law.hash), None)
+            self._alarms.drop((member.home, member.law.hash))
 
     def go_on(self, member: Membership) -> None:
         """A member is suspended no more: what it owes falls due again."""
         self._note_due(member)
 
-    def _allowed(self, home: Home) -> int:
+    def _most(self, home: Home) -> int:
         """How many obligations of a member may fall due now."""
-        paid = self._paid.get(home)
-        if paid is None:
-            return FIRED_IN_STEP
-        ahead = paid - self._host.now
-        if ahead <= 0:
-            del self._paid[home]
-            return FIRED_IN_STEP
-        return max(0, min(FIRED_IN_STEP, FIRED_BURST + -ahead // _FIRING_US))
-
-    def _fired(self, home: Home, effects: list[ControlEffect]) -> int:
-        """Charge a member for obligations that fell due; how many did."""
-        count = 0
-        for one in effects:
-            if one.__class__ is Record and one.ruling.due_at is not None:
-                count += 1
-        if count:
-            self._paid[home] = max(self._paid.get(home, 0), self._host.now) + count * _FIRING_US
-        return count
+        alarms = self._alarms
+        return alarms.allowed(home, self._host.now) if home in alarms.paid else FIRED_IN_STEP
 
     def _note_due(self, member: Membership) -> None:
         due = member.next_deadline()
         home = (member.home, member.law.hash)
-        if due is not None:
-            paid = self._paid.get(home)
-            if paid is not None:
-                due = max(due, paid - (FIRED_BURST - 1) * _FIRING_US)  # when it may again
-            if (
-                home in self._host.deciding.cases
-                or self._host.suspending.refusal(*home) is not None
-            ):
-                due = None
-        if due is None:
-            self._due.pop(home, None)
-        elif self._due.get(home) != due:
-            self._due[home] = due
-            self._alarm_count += 1
-            heappush(self._alarms, (due, self._alarm_count, home))
-            if len(self._alarms) > 2 * len(self._due) + ALARMS_SLACK:
-                self._alarms = [alarm for alarm in self._alarms if self._rings(alarm)]
-                heapify(self._alarms)
-
-    def _rings(self, alarm: tuple[int, int, Home]) -> bool:
-        return self._due.get(alarm[2]) == alarm[0]
+        waits = due is None or home in self._host.deciding.cases
+        if due is None or waits or self._host.suspending.refusal(*home) is not None:
+            self._alarms.drop(home)
+        else:
+            self._alarms.set(home, due)
 
     def next_deadline(self) -> int | None:
         """When the next obligation of any member falls due."""
-        due = self._next_alarm()
+        due = self._alarms.next()
         return None if due is None else max(due, self._next_step)
 
-    def _next_alarm(self) -> int | None:
-        alarms = self._alarms
-        while alarms and not self._rings(alarms[0]):
-            heappop(alarms)
-        return alarms[0][0] if alarms else None
-
     def tick(self) -> None:
-        """Let obligations fall due, the earliest first, as many as one step takes.
-
-        A law that lays what is due at once, for ever, keeps a host busy in a small part of its time
-        and others not at all: its members have their pace, and so have all together.
-        """
+        """Let obligations fall due, the earliest first, as many as one step takes."""
         host = self._host
         now = host.now
         if now < self._next_step:
             return
-        homes: list[Home] = []  # first of all: an obligation may lay another that is due at once
-        while len(homes) < FIRED_IN_STEP and (due := self._next_alarm()) is not None and due <= now:
-            homes.append(heappop(self._alarms)[2])
-            del self._due[homes[-1]]
+        homes = self._alarms.ring(now)  # all: an obligation may lay another that is due at once
         left = FIRED_IN_STEP
         for home in homes:
             member = self._members[home]
-            most = min(left, self._allowed(home))
+            most = min(left, self._most(home))
             if most <= 0 or host.deciding.left <= 0:
                 self._note_due(member)
                 continue
             began = host.lap()
             effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)
-            left -= self._fired(home, effects)
+            left -= sum(
+                [isinstance(one, Record) and one.ruling.due_at is not None for one in effects]
+            )
             host.deciding.left -= max(member.spent, RULING_UNITS * len(effects))
             if effects and isinstance(about := effects[-1], Undecided):
                 host.deciding.left -= host.deciding.slice
@@ -599,9 +550,9 @@ class Governing:
         host, law = self._host, origin.law.hash
         there = self._members.get((forward.to, law))
         # Between two agents here routing keeps the order: earlier mail may still be on its way.
-        seated = host.posting.seats(origin.home, forward.to)
+        seated = "@" in forward.to and host.posting.seats(origin.home, forward.to)
         if there is not None and not there.ended and not seated:
-            if host.deciding.full((forward.to, law)):
+            if host.deciding.cases and host.deciding.full((forward.to, law)):
                 self._except(origin, forward.sender, forward.message, forward.to, "mailboxFull")
                 return
             self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nomospace.host import Adopt, Tell
-from nomospace.host.governing import FIRED_A_SECOND, FIRED_BURST, FIRED_IN_STEP, STEP_US
+from nomospace.host.alarms import FIRED_A_SECOND, FIRED_BURST, FIRED_IN_STEP
+from nomospace.host.governing import STEP_US
 from nomospace.law import load
 from nomospace.pipeline.history import Replay
 from nomospace.terms import show, t
