@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import uvloop
 
 from nomospace.node.identity import Identity
-from nomospace.node.listen import Limits, Listener
+from nomospace.node.listen import Listener, PortLimits
 from nomospace.node.local import Host
 from nomospace.node.tcp import TcpLinks
 from nomospace.protocols import Pace
@@ -94,7 +94,7 @@ async def site(
     identity: Identity | None = None,
     with_host: bool = False,
     known_as: str | None = None,
-    limits: Limits | None = None,
+    limits: PortLimits | None = None,
     life: int | None = None,
     on_client: Any = None,
 ) -> AsyncIterator[Site]:

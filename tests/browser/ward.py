@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from nomospace.api.service import Service
 from nomospace.client import Membership
-from nomospace.console.stage import Deed, Followed, Person, Sample, Stages, Ward
+from nomospace.console.stage import Deed, FloorPerson, Followed, Sample, Stages, Ward
 from nomospace.host.problems import Busy, Refused
 from nomospace.law import load
 from nomospace.node.principals import Principal
@@ -89,7 +89,7 @@ class FakeHospital:
             Ward(
                 host,
                 title,
-                tuple([Person(f"{name}@ward-1", name, role) for name, role in roles.items()]),
+                tuple([FloorPerson(f"{name}@ward-1", name, role) for name, role in roles.items()]),
             )
             for host, title in zip(HOSTS, TITLES, strict=True)
         ]

@@ -15,7 +15,7 @@ from nomospace.host.shares import Shares
 from nomospace.node import book, clients, config, framed, journaling, keeper
 from nomospace.node.config import Config, read_config
 from nomospace.node.discover import GROUP, PORT
-from nomospace.node.listen import Limits
+from nomospace.node.listen import PortLimits
 from nomospace.node.metrics import KNOWN
 from nomospace.protocols import pace
 from nomospace.sessions import host_sessions
@@ -31,16 +31,16 @@ TEXT = PAGE.read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0]: part for part in TEXT.split("\n## ")[1:]}
 FILES = {block.file: block.text for block in blocks(PAGE) if block.language == "toml"}
 LIMITS = {
-    "connections to a port": Limits().connections_max,
-    "connections from one address": Limits().per_address_max,
-    "strangers: connections that have not said who they are": Limits().strangers_max,
-    "of them from one address": Limits().strangers_per_address_max,
-    "of them that are heard at once; others wait": Limits().proving_max,
-    "of these from one address": Limits().proving_per_address_max,
+    "connections to a port": PortLimits().connections_max,
+    "connections from one address": PortLimits().per_address_max,
+    "strangers: connections that have not said who they are": PortLimits().strangers_max,
+    "of them from one address": PortLimits().strangers_per_address_max,
+    "of them that are heard at once; others wait": PortLimits().proving_max,
+    "of these from one address": PortLimits().proving_per_address_max,
     "bytes that a stranger may send": STRANGER_BYTES_MAX,
-    "that all of them may send": STRANGER_BYTES_MAX * Limits().proving_max,
-    "seconds for a stranger to say it": int(Limits().stranger_s),
-    "seconds for it while others wait": int(Limits().hurry_s),
+    "that all of them may send": STRANGER_BYTES_MAX * PortLimits().proving_max,
+    "seconds for a stranger to say it": int(PortLimits().stranger_s),
+    "seconds for it while others wait": int(PortLimits().hurry_s),
     "clients of a host": clients.CLIENTS_MAX,
     "sessions of a host": host_sessions.SESSIONS_MAX,
     "seconds that a session waits for its client": host_sessions.GRACE_US // 1_000_000,
@@ -105,7 +105,7 @@ def test_the_file_has_every_key_with_its_usual_value_or_a_good_one() -> None:
         written = tomllib.loads(FILES["ward-3.toml"])[table.name]
         assert list(written) == list(inside.__struct_fields__), table.name
     assert told.journal == config.Journal(folder="journal")
-    assert told.links == config.Links()
+    assert told.links == config.LinkSettings()
     assert told.limits == Shares()
 
 

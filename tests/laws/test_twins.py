@@ -14,7 +14,19 @@ import pytest
 from nomospace.law.bag import Bag
 from nomospace.law.budget import Stop
 from nomospace.law.program import CompiledLaw, load
-from nomospace.law.tree import Call, Clause, Conj, Disj, Goal, If, Node, Not, Rule, Sense, Unify
+from nomospace.law.tree import (
+    Clause,
+    Conj,
+    Disj,
+    Goal,
+    If,
+    Node,
+    Not,
+    PredicateCall,
+    Rule,
+    Sense,
+    Unify,
+)
 from nomospace.terms import Compound, Term, Var, resolve, show, unify
 from nomospace.terms.text import PARTIAL, from_node
 from tests.repo.rooms import PACKAGE
@@ -73,13 +85,13 @@ class Situation:
             self.facts.append((from_node(goal.pattern, names), goal.obligations))
         elif isinstance(goal, Unify) and not goal.negated:
             self.equal(goal.left, from_node(goal.right, names), names)
-        elif isinstance(goal, Call) and depth:
+        elif isinstance(goal, PredicateCall) and depth:
             self.call(goal, names, depth)
 
     def equal(self, node: Node, value: Term, names: dict[str, Var]) -> None:
         unify(from_node(node, names), value, self.trail)
 
-    def call(self, goal: Call, names: dict[str, Var], depth: int) -> None:
+    def call(self, goal: PredicateCall, names: dict[str, Var], depth: int) -> None:
         if goal.name == "member":
             items = [from_node(goal.args[0], names), *(self.any() for _ in range(2))]
             self.random.shuffle(items)

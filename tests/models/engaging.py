@@ -20,7 +20,7 @@ from typing import Any
 
 from nomospace.protocols import (
     TICK,
-    Deliver,
+    DeliverRelayed,
     Effect,
     Engagement,
     Event,
@@ -31,8 +31,8 @@ from nomospace.protocols import (
     Heard,
     Info,
     Installed,
-    Phase,
     Policy,
+    RoundPhase,
     Thaw,
     Transmit,
     View,
@@ -206,7 +206,7 @@ class Node:
                 assert self.exchange.view == effect.view
                 assert effect.view == self.core.view
                 world.watch.install(self.name, effect.view, self.came.get(effect.view.id, set()))
-            elif isinstance(effect, Deliver):
+            elif isinstance(effect, DeliverRelayed):
                 self.receive(effect.src, effect.body)
 
     def melt(self) -> None:
@@ -340,7 +340,7 @@ class World:
             cores = [self.nodes[name].core for name in members]
             view = View(cores[0].view.id, members)
             for core in cores:
-                if core.phase is not Phase.STABLE or core.view != view:
+                if core.phase is not RoundPhase.STABLE or core.view != view:
                     return f"{core} should be stable in {view}"
                 if core.component() != members:
                     return f"{core} sees {core.component()}, not {members}"

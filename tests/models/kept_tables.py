@@ -32,8 +32,8 @@ from nomospace.meaning.sql.dialects import Statement
 from nomospace.protocols.spaces import Row
 from nomospace.store import Step, Store, kept_changes, open_store, sql
 from nomospace.store.keeping import KeptPlace
-from nomospace.store.kept import Kept, kept_place, open_kept
-from nomospace.store.matching import Tables
+from nomospace.store.kept import SpaceKeptTables, kept_place, open_kept
+from nomospace.store.matching import StoredFactTables
 from nomospace.store.matching_sqlite import SqliteDatabase
 from nomospace.terms import obj
 from tests.servers import shared_postgres
@@ -75,7 +75,7 @@ class World:
         self.url = self._new_url()
         self.store: Store = open_store(self.url)
         self.store.begin()
-        self.askers: dict[int, Kept] = {}
+        self.askers: dict[int, SpaceKeptTables] = {}
 
     def _new_url(self) -> str:
         if self.kind == "sqlite":
@@ -173,7 +173,7 @@ class World:
 
     # -- what is asked -------------------------------------------------------------------------
 
-    def asker(self, number: int) -> Kept:
+    def asker(self, number: int) -> SpaceKeptTables:
         """One who asks; it stays for some rounds, and comes again later."""
         asker = self.askers.get(number)
         if asker is None or self.rng.random() < 0.1:
@@ -191,10 +191,10 @@ class World:
             if key[0] == "model"
         ]
 
-    def check(self, kept: Kept, questions: int) -> None:
+    def check(self, kept: SpaceKeptTables, questions: int) -> None:
         """Whether the kept tables are what temporary ones would be."""
         database = SqliteDatabase()
-        fresh = Tables(ONTOLOGY, database)
+        fresh = StoredFactTables(ONTOLOGY, database)
         fresh.add(self.facts())
         with kept.asking() as tables:
             assert tables.shapes == fresh.shapes

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from nomospace.meaning.answers import Answer
+from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Dependence, Input, Ontology, OntologyClass, Tie
@@ -228,7 +228,7 @@ def _field(rng: random.Random, names: list[str]) -> str:
 # Asking engines.
 
 
-def found(answer: Answer) -> Found:
+def found(answer: MeaningAnswer) -> Found:
     """An answer in the oracle's form."""
     return Found(answer.kind, answer.tuples, answer.fields)
 

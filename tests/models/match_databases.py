@@ -21,7 +21,7 @@ from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.planner import make_plan
 from nomospace.meaning.question import Question
-from nomospace.store.matching import Database, Tables
+from nomospace.store.matching import Database, StoredFactTables
 from nomospace.store.matching_duckdb import DuckdbDatabase
 from nomospace.store.matching_postgres import PostgresDatabase
 from nomospace.store.matching_sqlite import SqliteDatabase
@@ -50,7 +50,7 @@ def _engine(kind: str) -> None:
     def ask(
         question: Question, ontology: Ontology, facts: Sequence[Fact]
     ) -> tuple[list[Found], Found | None]:
-        tables = Tables(ontology, _database(kind))
+        tables = StoredFactTables(ontology, _database(kind))
         try:
             tables.add(facts)
             answers = tables.answers(question)

@@ -17,23 +17,23 @@ import msgspec
 
 from nomospace.protocols.routing import (
     ALGORITHMS,
+    AgentRefused,
     Algorithm,
     Created,
     Daemon,
-    Deliver,
+    DeliverPost,
+    DomainServer,
     Effect,
-    Failed,
     Frame,
     Go,
-    Limits,
+    MoveSettled,
     Noted,
-    Persist,
+    PersistChange,
     Post,
-    Refused,
+    PostFailed,
+    RoutingLimits,
     Seat,
-    Server,
-    Settled,
-    Transmit,
+    TransmitFrame,
     server_of,
 )
 from nomospace.protocols.routing.changes import SeatPut
@@ -134,7 +134,7 @@ class Outcome(NamedTuple):
     fault: str
 
 
-AnyCore: TypeAlias = Daemon | Server
+AnyCore: TypeAlias = Daemon | DomainServer
 Step: TypeAlias = tuple[str, State]
 Act: TypeAlias = Callable[[Any], list[Effect]]
 V = TypeVar("V", bound=Hashable)
@@ -169,7 +169,7 @@ class Routed:
         for site, domain in plan.sites:
             self._servers.setdefault(domain, (site,))
         self._places = self._algorithm.places(self._servers)
-        self._limits = Limits(
+        self._limits = RoutingLimits(
             queue_max=plan.queue_max,
             early_max=plan.early_max,
             guesses_max=plan.guesses_max,
@@ -371,20 +371,20 @@ class Routed:
         site = self._slots[slot][0]
         for effect in effects:
             match effect:
-                case Transmit(to, frame):
+                case TransmitFrame(to, frame):
                     items.append(self._items.put(Flight(site, to, _without_hops(frame))))
                 case Noted(what, facts):
                     self.notes[what] = self.notes.get(what, 0) + 1
                     if what in SUSPECT and (what != "astray" or self.plan.passes_max >= LONG):
                         fault = f"{what}: {facts}"
-                case Persist():
+                case PersistChange():
                     pass
                 case _:
                     others.append(effect)
             if isinstance(effect, Go):
                 to, ticket, seat = effect.site, effect.ticket, effect.seat
                 items.append(self._items.put(Handover(effect.agent, site, to, ticket, seat)))
-        written = [effect.change for effect in effects if isinstance(effect, Persist)]
+        written = [effect.change for effect in effects if isinstance(effect, PersistChange)]
         redone = self._restored(slot, [*old.changes(), *written])
         if redone.state() != self._restored(slot, core.changes()).state():
             fault = f"{self._called(*self._slots[slot])} would start again as another: {written}"
@@ -404,7 +404,7 @@ class Routed:
 
     def _carry_out_one(self, host: Host, effect: Effect) -> Host:
         match effect:
-            case Deliver(agent, post):
+            case DeliverPost(agent, post):
                 pair = self._pairs[post.sender, agent]
                 count = host.got[pair] + 1
                 if self._mode(host, agent) == AWAY:
@@ -413,13 +413,13 @@ class Routed:
                     kind = "again" if post.body < count else "too early"
                     return host._replace(fault=f"{agent} gets {post.body} {kind}")
                 return host._replace(got=_put(host.got, pair, count))
-            case Created(agent) | Settled(agent):
+            case Created(agent) | MoveSettled(agent):
                 return self._with_mode(host, agent, RUNS)
             case Go(agent, _, _, _):
                 return self._with_mode(host, agent, AWAY)
-            case Failed(post, why):
+            case PostFailed(post, why):
                 return host._replace(fault=f"{post.id} failed: {why}")
-            case Refused(agent, why):
+            case AgentRefused(agent, why):
                 return host._replace(fault=f"{agent} is refused: {why}")
         raise AssertionError(f"nobody expected {effect}")
 

@@ -29,8 +29,8 @@ from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
 from nomospace.pipeline.stream import held
-from nomospace.pipeline.stream.answering import Answering, Engine
-from nomospace.pipeline.stream.state import ROWS, Memory, Step, present
+from nomospace.pipeline.stream.answering import AnswerEngine, Answering
+from nomospace.pipeline.stream.state import ROWS, Memory, StateStep, present
 from nomospace.terms import Term, obj
 from nomospace.wire.values import pack_term, unpack_term
 from tests.models.match_cases import Case, case
@@ -142,10 +142,10 @@ class Play:
         """Another process goes on."""
         self.memory = Memory(self.folder, ever=self.ever, keep_us=self.keep_us)
         self.answering = Answering(
-            self.memory, self.ontology, self.question, ever=self.ever, engine=Engine.MEMORY
+            self.memory, self.ontology, self.question, ever=self.ever, engine=AnswerEngine.MEMORY
         )
 
-    def whole(self, step: Step) -> list[dict[str, Any]]:
+    def whole(self, step: StateStep) -> list[dict[str, Any]]:
         """The answers that hold a tuple of a batch, of all that there are in its state."""
         memory = Memory(self.folder)
         there = present(memory.table(step.after.chunks), ever=self.ever)

@@ -16,7 +16,7 @@ from nomospace.law.checks import check
 from nomospace.law.interpret import Interpreter, Trace
 from nomospace.law.parse import parse
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.law.tree import FindAll, Law, Not, TrueGoal
+from nomospace.law.tree import FindAll, LawTree, Not, TrueGoal
 from nomospace.terms import Diagnostic, Source, Span, Term, term
 
 LAWS = 1_200
@@ -153,7 +153,7 @@ def inside(inner: Span, outer: Span) -> bool:
 
 
 def evaluate(
-    law: Law, event: str, args: tuple[Term, ...], state: Bag
+    law: LawTree, event: str, args: tuple[Term, ...], state: Bag
 ) -> tuple[int | None, list[Trace]]:
     traces: list[Trace] = []
     units = [UNITS_MAX - 200]  # little is left, so that endless recursion ends soon
@@ -164,7 +164,7 @@ def evaluate(
     return (None if outcome is None else outcome[0]), traces
 
 
-def refuted(law: Law, found: list[Diagnostic], winner: int, trace: Trace) -> Diagnostic | None:
+def refuted(law: LawTree, found: list[Diagnostic], winner: int, trace: Trace) -> Diagnostic | None:
     """A finding that this ruling shows to be wrong."""
     passed = [goal.span for goal, _ in trace.held if not isinstance(goal, Not | FindAll | TrueGoal)]
     for one in found:

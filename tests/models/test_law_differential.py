@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nomospace.law import CompiledLaw, load
-from nomospace.law.emit import Builder
+from nomospace.law.emit import LawBuilder
 from nomospace.law.interpret import Outcome
 from nomospace.law.render import show_goal
 from nomospace.terms import Faulty, term
@@ -81,13 +81,13 @@ def test_a_wrong_compiler_is_caught_and_its_case_made_small(
 
 
 def test_a_law_that_the_compiler_falls_over_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Builder.build
+    right = LawBuilder.build
 
-    def build(self: Builder, *given: Any) -> Any:
+    def build(self: LawBuilder, *given: Any) -> Any:
         assert not any("signal" in show_goal(rule.body) for rule in self.law.rules)
         return right(self, *given)
 
-    monkeypatch.setattr(Builder, "build", build)
+    monkeypatch.setattr(LawBuilder, "build", build)
     tally = examine(2, range(40), 500)
     assert tally.differences
     assert all("cannot be compiled: AssertionError" in one for one in tally.differences)

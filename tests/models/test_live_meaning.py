@@ -14,7 +14,7 @@ import pytest
 
 from nomospace.meaning.facts import Fact
 from nomospace.meaning.question import ClassField, LiteralField, Question, TypeField
-from nomospace.space import READ, TAKE, Ask, Gathered, Record, Space, Woken
+from nomospace.space import READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
 from nomospace.terms import MISSING, Compound, a, obj
 from nomospace.terms.templates import Template
 from tests.models.match_cases import Case, case
@@ -50,7 +50,7 @@ class Live:
         self.case = made
         self.template = template
         question = made.question
-        self.ask = Ask(template, question.correlate, question.key or "", question.max_set)
+        self.ask = SetQuestion(template, question.correlate, question.key or "", question.max_set)
         self.space = Space("s", made.ontology)
         self.there: dict[str, Record] = {}
 

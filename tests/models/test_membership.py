@@ -7,7 +7,7 @@ from random import Random
 import msgspec
 import pytest
 
-from nomospace.control import Effect, Event, Membership, Record, Signal, adopt, sent
+from nomospace.control import Effect, Event, Membership, RecordRuling, Signal, adopt, sent
 from nomospace.law import load
 from nomospace.terms import term
 from nomospace_lab.testing.differential import Tally, draw_law
@@ -29,7 +29,7 @@ def test_a_membership_does_what_the_plainest_one_does(part: int) -> None:
 
 def shown(effects: list[Effect]) -> list[str]:
     """Everything but the records, by the name of its kind."""
-    return [type(one).__name__ for one in effects if not isinstance(one, Record)]
+    return [type(one).__name__ for one in effects if not isinstance(one, RecordRuling)]
 
 
 def test_a_ruling_that_stops_while_it_is_carried_out_leaves_nothing() -> None:
@@ -42,7 +42,7 @@ def test_a_ruling_that_stops_while_it_is_carried_out_leaves_nothing() -> None:
     ann, _ = adopt(law, "ann@x", now=0)
     before = ann.snapshot()
     effects = ann.handle(sent("ann@x", "go", "bob@x"), now=5)
-    stops = [one.ruling.stopped for one in effects if isinstance(one, Record)]
+    stops = [one.ruling.stopped for one in effects if isinstance(one, RecordRuling)]
     assert stops == ["typeError", "typeError"], "the second is the exception's own, only recorded"
     assert shown(effects) == []
     assert msgspec.structs.replace(ann.snapshot(), seq=1, next_place=3, next_obligation=1) == before

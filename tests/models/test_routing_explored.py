@@ -15,16 +15,16 @@ import pytest
 from nomospace.protocols.routing import (
     FQSC,
     Daemon,
-    Deliver,
+    DeliverPost,
+    DomainServer,
     Effect,
     Frame,
-    Persist,
+    PersistChange,
     Post,
-    Server,
-    Transmit,
+    TransmitFrame,
 )
-from nomospace.protocols.routing.changes import Got, Kept
-from nomospace.protocols.routing.frames import Busy, Seek
+from nomospace.protocols.routing.changes import LastGot, PostKept
+from nomospace.protocols.routing.frames import QueueFull, SeekAgent
 from nomospace.protocols.routing.records import HERE, MOVING, Kind
 from nomospace_lab.testing.explore import Exploration
 from tests.models.routed import Plan, Routed, State
@@ -112,35 +112,37 @@ def test_the_other_algorithms_keep_the_same_promises(algorithm: str) -> None:
 # -- that it would be noticed ------------------------------------------------------------------
 
 
-def says(server: Server, post: Post, kind: Kind) -> bool:
+def says(server: DomainServer, post: Post, kind: Kind) -> bool:
     record = server.record(post.to)
     return record is not None and record.kind is kind
 
 
-class Drops(Server):
+class Drops(DomainServer):
     """Forgets posts for a moving agent."""
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
-        if isinstance(frame, Seek) and says(self, frame.post, MOVING):
+        if isinstance(frame, SeekAgent) and says(self, frame.post, MOVING):
             return []
         return super().hear(src, frame, now=now)
 
 
-class PutsOff(Server):
+class PutsOff(DomainServer):
     """Gives posts for an agent that is in its domain back, for ever."""
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
-        if isinstance(frame, Seek) and says(self, frame.post, HERE):
-            return [Transmit(frame.post.origin, Busy(frame.post))]
+        if isinstance(frame, SeekAgent) and says(self, frame.post, HERE):
+            return [TransmitFrame(frame.post.origin, QueueFull(frame.post))]
         return super().hear(src, frame, now=now)
 
 
-class Repeats(Server):
+class Repeats(DomainServer):
     """Sends posts to a site twice."""
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         out = super().hear(src, frame, now=now)
-        posts = [each for each in out if isinstance(each, Transmit) and type(each.frame) is Post]
+        posts = [
+            each for each in out if isinstance(each, TransmitFrame) and type(each.frame) is Post
+        ]
         return out + posts
 
 
@@ -158,9 +160,9 @@ class Hurries(Daemon):
 
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         out = super().hear(src, frame, now=now)
-        changes = [effect.change for effect in out if isinstance(effect, Persist)]
-        early = [change.post for change in changes if isinstance(change, Kept)]
-        return out + [Deliver(post.to, post) for post in early]
+        changes = [effect.change for effect in out if isinstance(effect, PersistChange)]
+        early = [change.post for change in changes if isinstance(change, PostKept)]
+        return out + [DeliverPost(post.to, post) for post in early]
 
 
 class Forgets(Daemon):
@@ -169,7 +171,9 @@ class Forgets(Daemon):
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         out = super().hear(src, frame, now=now)
         return [
-            each for each in out if not (isinstance(each, Persist) and type(each.change) is Got)
+            each
+            for each in out
+            if not (isinstance(each, PersistChange) and type(each.change) is LastGot)
         ]
 
 
@@ -185,7 +189,7 @@ class Forgets(Daemon):
     ],
 )
 def test_a_bug_is_found_with_its_shortest_story(bug: type[Any], kind: str, words: str) -> None:
-    part = "servers" if issubclass(bug, Server) else "daemons"
+    part = "servers" if issubclass(bug, DomainServer) else "daemons"
     buggy = msgspec.structs.replace(FQSC, **{part: bug})
     sends = (TO_BOB, TO_BOB) if bug is Hurries else (TO_BOB,)
     plan = Plan(sends=sends, routes=((BOB, ("s1", "s2")),))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from nomospace.control import Membership, Record, sent
+from nomospace.control import Membership, RecordRuling, sent
 from nomospace.law import CompiledLaw, load
 from nomospace.terms import Compound, Term, show
 
@@ -85,7 +85,7 @@ def test_acting_rules_do_what_the_controller_would() -> None:
 
 
 def _told(effect: object) -> object:
-    if isinstance(effect, Record):
+    if isinstance(effect, RecordRuling):
         ruling = effect.ruling
         operations = [show(operation) for operation in ruling.operations]
         return ruling.rule, operations, ruling.delta, ruling.unmet, ruling.stopped

@@ -17,13 +17,13 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
-    Dead,
+    DeadLetter,
     Dear,
     Expired,
-    Failed,
     Fired,
     Gathered,
     Lapsed,
+    ListenerFailed,
     Mode,
     Outcome,
     Overran,
@@ -422,7 +422,7 @@ def plainly(told: Outcome) -> Told:
             return kind, told.ticket, told.gathering.ids
         case Fired():
             return kind, told.reaction.id, told.record.id
-        case Failed():
+        case ListenerFailed():
             return kind, told.reaction.id, told.record.id, str(told.error)
         case Overran() | Dear():
             raise AssertionError(told)  # no template of these costs so much
@@ -430,7 +430,7 @@ def plainly(told: Outcome) -> Told:
             return kind, told.reaction.id, told.firings
         case Lapsed():
             return kind, told.record.id, told.taker
-        case Expired() | Dead():
+        case Expired() | DeadLetter():
             return kind, told.record.id
 
 

@@ -70,7 +70,7 @@ ROUTING: Final = (
     Mutant(
         "the number of a post is given again after a crash",
         DAEMON,
-        "        out: list[Effect] = [Persist(written.Sent(sender, to, n))]\n",
+        "        out: list[Effect] = [PersistChange(written.Sent(sender, to, n))]\n",
         "        out: list[Effect] = []\n",
         WORLDS,
     ),
@@ -155,7 +155,7 @@ ROUTING: Final = (
         "mail that waits for the end of a move is lost in a crash",
         SERVER,
         """            queue.append(post)
-            out.append(Persist(written.Queued(post)))
+            out.append(PersistChange(written.Queued(post)))
 """,
         """            queue.append(post)
 """,
@@ -164,14 +164,14 @@ ROUTING: Final = (
     Mutant(
         "a server takes an agent that left its domain to be at its old site",
         SERVER,
-        "            self._put(agent, Record(GONE, came.there, epoch), out)\n",
-        "            self._put(agent, Record(HERE, record.where, epoch), out)\n",
+        "            self._put(agent, LocationRecord(GONE, came.there, epoch), out)\n",
+        "            self._put(agent, LocationRecord(HERE, record.where, epoch), out)\n",
         WORLDS,
     ),
     Mutant(
         "mail to an agent that nobody knows is not answered",
         SERVER,
-        "            out.append(Transmit(post.origin, Returned(post, why)))\n",
+        "            out.append(TransmitFrame(post.origin, PostReturned(post, why)))\n",
         "            pass\n",
         WORLDS,
     ),

@@ -417,8 +417,8 @@ SPACES: Final = (
     Mutant(
         "a reaction that moves forgets what it has met",
         REACTING,
-        "one.enabled, one.fired, Seen(one.spans)\n",
-        "one.enabled, one.fired, Seen()\n",
+        "one.enabled, one.fired, SeenIds(one.spans)\n",
+        "one.enabled, one.fired, SeenIds()\n",
         FEDERATION,
     ),
     Mutant(

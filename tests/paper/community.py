@@ -19,7 +19,7 @@ from nomospace.control import (
     Event,
     Forward,
     Membership,
-    Record,
+    RecordRuling,
     Ruling,
     adopt,
     arrived,
@@ -145,7 +145,7 @@ class Community:
             if not todo:
                 return
             at, effect = todo.popleft()
-            if isinstance(effect, Record):
+            if isinstance(effect, RecordRuling):
                 self.rulings.append(effect.ruling)
             elif isinstance(effect, Deliver):
                 self._inbox[at].append(self._letter(effect))

@@ -14,7 +14,7 @@ from nomospace.host import (
 )
 from nomospace.host.problems import NoSuchAgent, NotAnAgent, NotOpen, PrivateSpace
 from nomospace.protocols.policy import Announced
-from nomospace.protocols.spaces import Announced as Line
+from nomospace.protocols.spaces import DirectoryChanged as Line
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts
 

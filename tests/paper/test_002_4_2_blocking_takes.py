@@ -9,9 +9,9 @@ from nomospace.protocols.spaces import (
     Claim,
     Denied,
     Given,
-    Offer,
     Returned,
     Shown,
+    TupleOffer,
     Unwatch,
     Watch,
 )
@@ -56,7 +56,7 @@ def test_figure_8(net: Hosts) -> None:
     net.out(BOB, "job", 1)
     net.run(0.2)
     assert net.got(waiting) == ("job", 1)
-    assert story(net, Watch, Offer, Claim, Given, Denied, Unwatch) == [
+    assert story(net, Watch, TupleOffer, Claim, Given, Denied, Unwatch) == [
         "ab Watch",
         "ac Watch",
         "ba Offer",
@@ -78,7 +78,7 @@ def test_a_read_takes_the_first_answer_and_drops_the_others(net: Hosts) -> None:
     net.out(BOB, "job", 1)
     net.out(CAT, "job", 2)
     net.run(0.2)
-    assert story(net, Shown, Offer, Claim) == ["ba Shown", "ca Shown"]
+    assert story(net, Shown, TupleOffer, Claim) == ["ba Shown", "ca Shown"]
     assert net.got(waiting) == ("job", 1)
     assert net.held(BOB, "job", int) == [("job", 1)]
     assert net.held(CAT, "job", int) == [("job", 2)]
@@ -119,7 +119,7 @@ def test_the_tuple_is_gone_between_offer_and_claim(net: Hosts) -> None:
     assert net.seek(EVE, "take_nowait", "job", int) == ("job", 1)
     net.run(0.5)
     assert net.got(waiting) is None
-    assert story(net, Offer, Claim, Denied, Given) == ["ba Offer", "ab Claim", "ba Denied"]
+    assert story(net, TupleOffer, Claim, Denied, Given) == ["ba Offer", "ab Claim", "ba Denied"]
     net.out(BOB, "job", 2)
     net.run(0.5)
     assert net.got(waiting) == ("job", 2)
@@ -147,7 +147,7 @@ def test_several_offers_are_kept_and_used_one_after_the_other(net: Hosts) -> Non
     assert net.seek(EVE, "take_nowait", "job", int) == ("job", 1)
     net.run(0.5)
     assert net.got(waiting) == ("job", 2)
-    assert story(net, Offer, Claim, Denied, Given) == [
+    assert story(net, TupleOffer, Claim, Denied, Given) == [
         "ba Offer",
         "ca Offer",
         "ab Claim",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.meaning.answers import Answer
+from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
@@ -33,7 +33,7 @@ def sports_car(amount: int = 4000) -> Any:
     return obj("SportsCar", "A", price=obj("Price", None, amount=amount))
 
 
-def answers(template: str, *facts: Fact, **options: Any) -> list[Answer]:
+def answers(template: str, *facts: Fact, **options: Any) -> list[MeaningAnswer]:
     question = parse_template(template, CARS, **options)
     return Matcher(question, Facts.of(facts, CARS)).all().items
 

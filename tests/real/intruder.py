@@ -8,7 +8,7 @@ from typing import Any
 
 from nomospace.protocols.courier import Courier, Parcel, Receipt
 from nomospace.protocols.messages import Adverts, Relay
-from nomospace.protocols.routing.frames import Ack, Post, Register, Seek
+from nomospace.protocols.routing.frames import Post, RecordAck, Register, SeekAgent
 from nomospace.protocols.transfers import Transfers
 from tests.real.hosts import RealHost, seen
 from tests.real.trust import Trust
@@ -77,11 +77,11 @@ class Insider:
                 self.site.send(peer, Receipt(body.number))
                 if isinstance(body.what, Register):
                     asked = body.what
-                    self.hand(host, Ack(asked.domain, asked.agent, asked.epoch))
+                    self.hand(host, RecordAck(asked.domain, asked.agent, asked.epoch))
 
     def posts(self) -> dict[tuple[str, int], Post]:
         """The mail that came to be passed on, by receiver and number."""
-        found = [what.post for what in self.parcels() if isinstance(what, Seek)]
+        found = [what.post for what in self.parcels() if isinstance(what, SeekAgent)]
         return {(post.to, post.n): post for post in found}
 
 

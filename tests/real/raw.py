@@ -16,7 +16,7 @@ from nomospace.wire.talk import (
     REFUSAL,
     VERSION,
     WELCOME,
-    Hello,
+    ClientHello,
     Request,
     pack_ask,
     pack_frame,
@@ -111,7 +111,7 @@ class Raw:
 
     async def hello(self, agent: str, *, token: str = "", session: str = SESSION) -> list[Any]:
         """Say hello; the welcome. Raises what the host refuses it with."""
-        self.send(join([pack_frame(Hello(VERSION, session, agent, token=token))]))
+        self.send(join([pack_frame(ClientHello(VERSION, session, agent, token=token))]))
         frame = await self.frame()
         if frame[0] == REFUSAL:
             raise read_error(frame[1])

@@ -41,10 +41,10 @@ from nomospace.trust.certificates import (
 )
 from nomospace.trust.seals import Signer, digest_post
 from nomospace.wire import encode_frame
-from nomospace.wire.admin import Agents, Record, Tail
+from nomospace.wire.admin import Agents, JournalRecord, Tail
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.framing import join
-from nomospace.wire.talk import VERSION, Hello, pack_frame
+from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, caller, end, play, seen, start
 from tests.real.intruder import insider
 from tests.real.raw import Raw, careless_context, said_to
@@ -642,7 +642,7 @@ async def ordered(member: Membership, *, refused: bool) -> None:
 
 def test_plain_tcp_to_a_tls_port(clinic: Clinic) -> None:
     async def program() -> None:
-        hello = join([CLIENT_ALPN.encode(), pack_frame(Hello(VERSION, "s" * 20, "nurse"))])
+        hello = join([CLIENT_ALPN.encode(), pack_frame(ClientHello(VERSION, "s" * 20, "nurse"))])
         for data in (hello, b"GET / HTTP/1.1\r\n\r\n"):
             assert await said_to(clinic.ward, data, None) == b""
         note = await clinic.ward.noted("plain-text", more_than=1)
@@ -703,7 +703,7 @@ def test_all_of_it_is_in_the_journal(clinic: Clinic) -> None:
     play(program())
 
 
-def not_in_the_journal(host: RealHost, records: list[Record]) -> list[dict[str, Any]]:
+def not_in_the_journal(host: RealHost, records: list[JournalRecord]) -> list[dict[str, Any]]:
     """The refusals in a host's log that its journal does not have."""
     journal = [record.columns["event"] for record in records if record.table == "events"]
     logged = [note for kind in REFUSALS for note in host.notes(kind)]

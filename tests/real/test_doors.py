@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters
 from nomospace import ANY
 from nomospace.cli import main
 from nomospace.client.remote import RemoteHost, connect
-from nomospace.node.listen import Limits
+from nomospace.node.listen import PortLimits
 from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent
 from nomospace.terms.templates import Template
 from nomospace.wire.admin import SpaceLine, Spaces, Stats, Tail
@@ -240,7 +240,7 @@ def test_strangers_that_would_keep_others_out(ward: Ward) -> None:
     """Handshakes are begun and never ended, from a few addresses; a client comes in meanwhile."""
 
     async def program() -> None:
-        limits = Limits()
+        limits = PortLimits()
         with ExitStack() as crowd:
             for number in range(limits.proving_max + 100):
                 sock = crowd.enter_context(socket.socket())

@@ -17,11 +17,11 @@ import pytest
 
 from nomospace.client import own_tokens
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN
-from nomospace.node.listen import Limits
+from nomospace.node.listen import PortLimits
 from nomospace.node.peering import LINK_VERSION, Greeting, decode_word, encode_word
 from nomospace.wire import FRAME_BYTES_MAX
 from nomospace.wire.framing import join
-from nomospace.wire.talk import TALK_BYTES_MAX, VERSION, Hello, pack_frame
+from nomospace.wire.talk import TALK_BYTES_MAX, VERSION, ClientHello, pack_frame
 from tests.real.hosts import RealHost, end, play, seen, start
 from tests.real.idle import Outcome, crowd
 from tests.real.raw import Raw, careless_context
@@ -147,7 +147,7 @@ def test_truncated_frames(targets: dict[str, Target], port: str) -> None:
     """A frame is begun and the connection ends, at every place of it."""
 
     async def attack(target: Target) -> None:
-        hello = join([pack_frame(Hello(VERSION, "s" * 20, "nobody"))])
+        hello = join([pack_frame(ClientHello(VERSION, "s" * 20, "nobody"))])
         greeting = join([encode_word(Greeting(LINK_VERSION, "eve", 1, 1, ()))])
         for protocol, whole in ((CLIENT_ALPN, hello), (HOST_ALPN, greeting)):
             for cut in range(0, len(whole), 3):
@@ -233,7 +233,7 @@ def test_slow_senders(targets: dict[str, Target]) -> None:
     """A byte a second, or a true beginning and then nothing, keeps nobody a place at the door."""
 
     async def attack(target: Target) -> None:
-        async with asyncio.timeout(4 * Limits().stranger_s):
+        async with asyncio.timeout(4 * PortLimits().stranger_s):
             slow = [await Raw.open(target.host, None) for _ in range(30)]
             mute = [await target.open(CLIENT_ALPN) for _ in range(30)]
             begun = [await Raw.open(target.host, None) for _ in range(30)]
@@ -241,7 +241,7 @@ def test_slow_senders(targets: dict[str, Target]) -> None:
             for raw in begun:
                 raw.send(first)
             ended = asyncio.gather(*[raw.rest() for raw in (*slow, *mute, *begun)])
-            for byte in first[: 2 * int(Limits().stranger_s)]:
+            for byte in first[: 2 * int(PortLimits().stranger_s)]:
                 for raw in slow:
                     raw.send(bytes([byte]))
                 await asyncio.wait([ended], timeout=1.0)

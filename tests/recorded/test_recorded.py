@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 
 from nomospace import ANY, a, show, t
-from nomospace.control import Membership, Record, redo
+from nomospace.control import Membership, RecordRuling, redo
 from nomospace.law import load
 from nomospace.law.budget import PRICES
 from nomospace.store import open_store, sqlite
@@ -165,7 +165,7 @@ def test_a_record_is_replayed_under_the_prices_of_its_time(hosts: Path) -> None:
     assert sifted.event.args[1].name == "sift"
     today = Membership(load(LEDGER), "ann@ward")
     ruled = today.rule_on(sifted.event, now=sifted.at)
-    assert [effect.ruling.stopped for effect in ruled if isinstance(effect, Record)] == [
+    assert [effect.ruling.stopped for effect in ruled if isinstance(effect, RecordRuling)] == [
         "budget",
         None,
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nomospace.pipeline.audit import tables
-from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit
+from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
 from nomospace.pipeline.segments import BadSegments, list_journal, read_spark
 from nomospace_lab import apps
 from nomospace_lab.sim import find
@@ -43,7 +43,7 @@ def test_functions_from_frame_to_frame(spark: Any, tmp_path: Path) -> None:
         ("missed", 63_000_000, 3_000_000),
         ("repealed", 43_000_000, None),
     ]
-    bounds = Part(since=20_000_000, until=95_000_000, community="duties")
+    bounds = EventFilter(since=20_000_000, until=95_000_000, community="duties")
     here = run_audit(tmp_path / "j", bounds, engine=AuditEngine.DUCKDB)
     found = [row.asDict() for row in tables.obligations(duties).collect()]
     assert found == here.tables["obligations"]

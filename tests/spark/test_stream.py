@@ -19,11 +19,11 @@ from nomospace.client.remote import connect
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import parse_template
-from nomospace.pipeline.jobs.stream import Plan, run_stream
-from nomospace.pipeline.stream.answering import Answering, Engine
-from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.jobs.stream import StreamPlan, run_stream
+from nomospace.pipeline.stream.answering import AnswerEngine, Answering
+from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.source import register
-from nomospace.pipeline.stream.state import Memory, State, Step
+from nomospace.pipeline.stream.state import Memory, State, StateStep
 from nomospace.pipeline.stream.writing import Target
 from nomospace.terms import obj
 from nomospace.terms.templates import ANY
@@ -149,9 +149,9 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     fill(host, range(7, 12), taken=8)
 
     known = load_ontology(str(ontology))
-    plan = Plan(
-        source=Place(url=host),
-        target=Target(place=Place(url=host), space="answers", agent="clerk"),
+    plan = StreamPlan(
+        source=HostPlace(url=host),
+        target=Target(place=HostPlace(url=host), space="answers", agent="clerk"),
         checkpoint=checkpoint,
         trigger="available-now",
     )
@@ -172,11 +172,11 @@ def test_each_answer_is_written_once_though_the_job_is_killed_twice(
     )
     memory = Memory(checkpoint / "state")
     state = memory.before(100)
-    step = Step(State(), state, memory.table(state.chunks))
+    step = StateStep(State(), state, memory.table(state.chunks))
     alone = parse_template("(Car where price < 9, Tax)", known, limit=1_000_000)
     on_spark, here = (
         Answering(memory, known, alone, engine=engine).answers(step, spark)
-        for engine in (Engine.SPARK, Engine.MEMORY)
+        for engine in (AnswerEngine.SPARK, AnswerEngine.MEMORY)
     )
     assert [one.to_data() for one in on_spark.items] == [one.to_data() for one in here.items]
     assert len(here.items) == 8

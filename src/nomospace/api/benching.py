@@ -19,7 +19,7 @@ from nomospace.api.routing import PROBLEMS, Caller, TheService
 from nomospace.errors import CallerError
 from nomospace.node.viewed import RulingView
 from nomospace.node.views import Views
-from nomospace.node.working import Finding, Work
+from nomospace.node.working import LawFinding, Workers
 from nomospace.terms import Compound, Faulty, show, term
 
 DRAFT_CHARS_MAX: Final = 100_000
@@ -93,7 +93,7 @@ async def check(asked: CheckAsked, caller: Caller, service: TheService) -> Check
 
 
 async def check_law(
-    work: Work, text: str, language: Language = "law", *, who: str = ""
+    work: Workers, text: str, language: Language = "law", *, who: str = ""
 ) -> CheckedView:
     """What `nomospace law check` says of a text; raises `DraftTooLong`."""
     if len(text) > DRAFT_CHARS_MAX:
@@ -109,14 +109,14 @@ async def check_law(
     )
 
 
-def _finding(found: Finding, length: int) -> FindingView:
+def _finding(found: LawFinding, length: int) -> FindingView:
     said, (line, column), words = found
     start = min(said.span.start, length)
     end = min(max(said.span.end, start), length)
     return FindingView(said.severity, said.code, said.message, line, column, start, end, words)
 
 
-async def lay_out(work: Work, text: str, *, who: str = "") -> str:
+async def lay_out(work: Workers, text: str, *, who: str = "") -> str:
     """A law of the first language in the one layout; raises `Faulty`, `DraftTooLong`."""
     if len(text) > DRAFT_CHARS_MAX:
         raise DraftTooLong(chars=len(text))
@@ -167,7 +167,7 @@ def _event_line(ruling: RulingView) -> dict[str, Any] | None:
 
 
 async def difference(
-    work: Work, old: tuple[str, Language], new: tuple[str, Language], *, who: str = ""
+    work: Workers, old: tuple[str, Language], new: tuple[str, Language], *, who: str = ""
 ) -> str:
     """What `nomospace law diff` says of two texts; raises `Faulty` for one that is no law."""
     before, after = [(text, NAMES[language]) for text, language in (old, new)]

@@ -178,7 +178,7 @@ async def _nowhere(request: Request, error: Exception) -> Response:
     return response
 
 
-class Serving:
+class ServedApi:
     """An API at work: where it is, and the token of a host without certificates."""
 
     def __init__(self, url: str, service: Service) -> None:
@@ -187,7 +187,7 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(server: Server, *, pages: Pages | None = None) -> AsyncIterator[Serving]:
+async def serving(server: Server, *, pages: Pages | None = None) -> AsyncIterator[ServedApi]:
     """Serve the API of a running host, at the address of its configuration, with its pages."""
     config, identity = server.config, server.identity
     address = Address.parse(config.api.listen)
@@ -207,6 +207,6 @@ async def serving(server: Server, *, pages: Pages | None = None) -> AsyncIterato
     try:
         async with guard.app.router.lifespan_context(guard.app), web:
             server.keep_token(*web.bound)
-            yield Serving(web.url, service)
+            yield ServedApi(web.url, service)
     finally:
         service.close()

@@ -24,7 +24,7 @@ from nomospace.meaning.jsonforms import read_facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import TEMPLATE_CHARS_MAX, parse_template
-from nomospace.node.working import Work
+from nomospace.node.working import Workers
 
 TUPLES_MAX: Final = 200
 """How many tuples one question is asked over."""
@@ -68,7 +68,7 @@ class MatchAnswers(BaseModel):
     problems: list[str]
 
 
-async def read_file(work: Work, text: str, name: str, who: str) -> Ontology:
+async def read_file(work: Workers, text: str, name: str, who: str) -> Ontology:
     """The ontology of a file, read by a worker; the work is `who`'s. Raises `FaultyOntology`."""
     found = await work.ontology_file(text, name, who)
     return read(found.text, found.hash, found.name)  # which is remembered

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from nomospace.api.matching import SET_MAX, TUPLES_MAX, read_file
 from nomospace.errors import CallerError
-from nomospace.meaning.answers import Answer
-from nomospace.meaning.assign import Made, Served, tied
+from nomospace.meaning.answers import MeaningAnswer
+from nomospace.meaning.assign import Made, ServingField, tied
 from nomospace.meaning.facts import Facts
 from nomospace.meaning.jsonforms import json_of, read_facts
 from nomospace.meaning.memory import Matcher
@@ -26,7 +26,7 @@ from nomospace.terms.objects import is_object
 
 if TYPE_CHECKING:
     from nomospace.api.service import Service
-    from nomospace.node.working import Work
+    from nomospace.node.working import Workers
     from nomospace.terms import Term
 
 CLASSES_MAX: Final = 1_000
@@ -139,7 +139,7 @@ def spoken(service: Service) -> dict[str, tuple[Ontology, tuple[str, ...]]]:
     return found
 
 
-async def read_text(work: Work, text: str, format: str = "yaml", *, who: str = "") -> Ontology:
+async def read_text(work: Workers, text: str, format: str = "yaml", *, who: str = "") -> Ontology:
     """An ontology from its text; it may import nothing. Raises `FaultyOntology`."""
     if len(text) > TEXT_CHARS_MAX:
         raise TooMuchToPlay(what="characters of the ontology", limit=TEXT_CHARS_MAX)
@@ -256,9 +256,9 @@ def played(ontology: Ontology, tuples: str, template: str, correlate: str = "aut
     )
 
 
-def _answer(answer: Answer) -> AnswerView:
+def _answer(answer: MeaningAnswer) -> AnswerView:
     assignment = answer.assignment
-    served = [(one.row.id, one.at) if isinstance(one, Served) else None for one in assignment]
+    served = [(one.row.id, one.at) if isinstance(one, ServingField) else None for one in assignment]
     rows = sorted(answer.rows, key=lambda row: row.id)
     return AnswerView(
         answer.kind,
@@ -271,7 +271,7 @@ def _answer(answer: Answer) -> AnswerView:
     )
 
 
-def _shared(answer: Answer) -> Iterator[JoinView]:
+def _shared(answer: MeaningAnswer) -> Iterator[JoinView]:
     assigner = answer.assigner
     rows = sorted(answer.rows, key=lambda row: row.id)
     for identity, holders in assigner.shares(rows).items():
@@ -290,7 +290,7 @@ def _tied(assignment: Sequence[Any]) -> Iterator[JoinView]:
     for choice in assignment:
         if isinstance(choice, Made):
             for left, right, tie in tied(choice):
-                if isinstance(left, Served) and isinstance(right, Served):
+                if isinstance(left, ServingField) and isinstance(right, ServingField):
                     spots = ((left.row.id, left.at), (right.row.id, right.at))
                     yield JoinView("tied", str(tie), spots)
 

@@ -10,7 +10,7 @@ from fastapi import Depends, Path, Query
 from starlette.requests import Request
 
 from nomospace.api.models import Problem
-from nomospace.api.service import Seat, Service
+from nomospace.api.service import AgentSeat, Service
 from nomospace.node.principals import Principal
 from nomospace.node.services.web import BadRequest
 
@@ -61,19 +61,19 @@ Caller = Annotated[Principal, Depends(caller_of)]
 AgentPath = Annotated[str, Path(alias="agent", min_length=3, max_length=401)]
 
 
-def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> Seat:
+def seat_of(agent: AgentPath, service: TheService, caller: Caller) -> AgentSeat:
     """The agent of the path, if the caller may be it."""
     return service.seat(caller, agent)
 
 
-TheSeat = Annotated[Seat, Depends(seat_of)]
+TheSeat = Annotated[AgentSeat, Depends(seat_of)]
 SpacePath = Annotated[str, Path(min_length=1, max_length=200)]
 LawPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The hash of a law.")]
 After = Annotated[int, Query(ge=0, le=2**53, description="Go on behind this number.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="So many at most.")]
 
 
-async def while_wanted(request: Request, work: Coroutine[Any, Any, T], seat: Seat) -> T:
+async def while_wanted(request: Request, work: Coroutine[Any, Any, T], seat: AgentSeat) -> T:
     """Do something that waits, for as long as the client is there.
 
     A tuple that is taken for a client that has gone goes back, as with any take that is cancelled.

@@ -6,7 +6,7 @@ the whole host (`Service.views`). A host without certificates knows one token, w
 every start (`Service.own_token`): neither another user of the machine nor a stranger's web page
 that a browser happens to show must be let in.
 
-An agent that acts by way of this service is a `Seat`: a connection of its own, which shares
+An agent that acts by way of this service is a `AgentSeat`: a connection of its own, which shares
 nothing with programs that run as the same agent. Its inbox is a numbered ring, so that a client
 that lost an answer asks again; what is older than `INBOX_MAX` letters, or than the host's start, is
 gone from it.
@@ -30,7 +30,7 @@ from nomospace.node.principals import NotAnOperator, NotLetIn, NotYourAgent, Ope
 from nomospace.node.serve import check_keys
 from nomospace.node.viewed import ObligationView
 from nomospace.node.views import Views
-from nomospace.node.working import Work
+from nomospace.node.working import Workers
 from nomospace.terms import Term, freeze
 from nomospace.wire.talk import CLIENT_PROGRAM
 
@@ -98,7 +98,7 @@ class TooManySeats(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class NumberedLetter:
     """A message that a law has delivered. `number` counts those of one membership from 1."""
 
     number: int
@@ -120,21 +120,21 @@ class Membership:
     obligations: tuple[ObligationView, ...] | None
 
 
-class Inbox:
+class NumberedInbox:
     """The letters of one membership, numbered, the latest `INBOX_MAX` of them."""
 
     def __init__(self) -> None:
-        self._letters: deque[Letter] = deque(maxlen=INBOX_MAX)
+        self._letters: deque[NumberedLetter] = deque(maxlen=INBOX_MAX)
         self._last = 0
         self._bell = asyncio.Event()
 
     def on_mail(self, sender: str, message: Term) -> None:
         """The host brings a message."""
         self._last += 1
-        self._letters.append(Letter(self._last, sender, message))
+        self._letters.append(NumberedLetter(self._last, sender, message))
         self._bell.set()
 
-    async def after(self, number: int, limit: int, wait_s: float) -> list[Letter]:
+    async def after(self, number: int, limit: int, wait_s: float) -> list[NumberedLetter]:
         """Letters after a number, the oldest first; waits for one if there is none."""
         with suppress(TimeoutError):
             async with asyncio.timeout(min(wait_s, WAIT_S_MAX)):
@@ -143,19 +143,19 @@ class Inbox:
                     await self._bell.wait()
         return self.since(number, limit)
 
-    def since(self, number: int, limit: int) -> list[Letter]:
+    def since(self, number: int, limit: int) -> list[NumberedLetter]:
         """Letters after a number that are there, the oldest first."""
         return [letter for letter in self._letters if letter.number > number][: max(1, limit)]
 
 
-class Seat:
+class AgentSeat:
     """One agent, as the service acts for it."""
 
     def __init__(self, service: Service, line: LocalConnection) -> None:
         self._service = service
         self._line = line
         self._agent = Agent(line)
-        self._inboxes: dict[str, Inbox] = {}
+        self._inboxes: dict[str, NumberedInbox] = {}
         self._spaces: dict[str, Space] = {}
         self.busy = 0
         """How many questions are under way."""
@@ -243,7 +243,7 @@ class Seat:
 
     async def adopt(self, law: CompiledLaw, args: Sequence[Term] = ()) -> Any:
         """Adopt a law; what the agent may know of the ruling."""
-        inbox = Inbox()
+        inbox = NumberedInbox()
         told = await self._line.adopt(law, tuple([freeze(arg) for arg in args]), inbox)
         self._inboxes[law.hash] = inbox
         return told
@@ -258,13 +258,13 @@ class Seat:
         """Present a certificate (DER); what the agent may know of the ruling."""
         return await self._line.show(law, certificate)
 
-    def inbox(self, law: str) -> Inbox:
+    def inbox(self, law: str) -> NumberedInbox:
         """The inbox under a law, which an earlier life may have adopted."""
         inbox = self._inboxes.get(law)
         if inbox is None:
             if all(one.hash != law for one in self._service.laws_of(self.id)):
                 raise NotAMemberHere(agent=self.id, law=law)
-            inbox = self._inboxes[law] = Inbox()
+            inbox = self._inboxes[law] = NumberedInbox()
             self._line.attend(law, inbox)
         return inbox
 
@@ -287,7 +287,7 @@ class Service:
     def __init__(self, server: Server, door: Door) -> None:
         self._server = server
         self._door = door
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, AgentSeat] = {}
         """Those used least recently first."""
         self.logins = Logins(self.who)
         self.views = Views(server)
@@ -337,7 +337,7 @@ class Service:
 
     # -- agents ----------------------------------------------------------------------------------
 
-    def seat(self, principal: Principal, agent: str) -> Seat:
+    def seat(self, principal: Principal, agent: str) -> AgentSeat:
         """An agent to act as. Raises `NotYourAgent`, `AgentAway`, `TooManySeats`."""
         agent_id("agent", agent)
         if not principal.may_be(agent):
@@ -348,7 +348,7 @@ class Service:
             seat = None
         if seat is None:
             self._make_room()
-            seat = Seat(self, self._server.host.line(agent))
+            seat = AgentSeat(self, self._server.host.line(agent))
         self._seats[agent] = seat
         return seat
 
@@ -368,7 +368,7 @@ class Service:
             seat.why = error
             seat.halted.set()
 
-    def leave(self, seat: Seat) -> None:
+    def leave(self, seat: AgentSeat) -> None:
         """An agent has left the host."""
         self._seats.pop(seat.id, None)
         seat.end(gone=True)
@@ -440,7 +440,7 @@ class Service:
         return found
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Workers:
         """Who reads texts beside the loop."""
         return self._server.work
 

@@ -35,7 +35,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from nomospace.api import models as m
 from nomospace.api.forms import fields_of, json_of, message_of, template_of
 from nomospace.api.guard import Buckets, TooFast, answer, reason_of
-from nomospace.api.service import WAIT_S_MAX, Seat, Service
+from nomospace.api.service import WAIT_S_MAX, AgentSeat, Service
 from nomospace.client import ReactionHandle, Tuple
 from nomospace.errors import CallerError, NomospaceError
 
@@ -126,15 +126,15 @@ async def talk(socket: WebSocket, agent: Annotated[str, Query(max_length=401)] =
     await socket.accept()
     seat.busy += 1
     try:
-        await Talk(socket, seat).run()
+        await AgentSocket(socket, seat).run()
     finally:
         seat.busy -= 1
 
 
-class Talk:
+class AgentSocket:
     """One socket of one agent."""
 
-    def __init__(self, socket: WebSocket, seat: Seat) -> None:
+    def __init__(self, socket: WebSocket, seat: AgentSeat) -> None:
         self._socket = socket
         self._seat = seat
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING_MAX)

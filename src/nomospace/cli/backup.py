@@ -18,7 +18,7 @@ from nomospace.cli.stores import opened
 
 if TYPE_CHECKING:
     from nomospace.store import SqliteStore
-    from nomospace.store.backup import Summary
+    from nomospace.store.backup import BackupSummary
 
 backup_app = typer.Typer(add_completion=False)
 restore_app = typer.Typer(add_completion=False)
@@ -85,7 +85,7 @@ def _refuse_force(store: str, *, force: bool) -> None:
         raise Unusable(what="--force", why=why)
 
 
-def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> Summary:
+def _restore_file(file: Path, target: SqliteStore, *, force: bool) -> BackupSummary:
     """Restore beside the place, then let the new store appear there, whole."""
     from nomospace.store import SqliteStore, StoreNotEmpty
     from nomospace.store.backup import restore_backup
@@ -137,7 +137,7 @@ def _files(file: Path) -> Iterator[None]:
         raise Unusable(what=what, why=error.strerror or str(error)) from None
 
 
-def _tell(did: str, file: Path, store: str, summary: Summary, *, as_json: bool) -> None:
+def _tell(did: str, file: Path, store: str, summary: BackupSummary, *, as_json: bool) -> None:
     from nomospace.trust.moments import shown
 
     facts: dict[str, Any] = {

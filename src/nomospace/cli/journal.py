@@ -28,7 +28,7 @@ from nomospace.store.private import open_file
 if TYPE_CHECKING:
     from nomospace.client.remote import RemoteHost
     from nomospace.store import Store
-    from nomospace.wire.admin import Record
+    from nomospace.wire.admin import JournalRecord
     from nomospace.wire.segments import Segment
 
 LINES: Final = 20
@@ -54,7 +54,7 @@ app = typer.Typer(
 plug(app, "journal")
 
 
-class Table(StrEnum):
+class JournalTable(StrEnum):
     """The tables of a journal."""
 
     EVENTS = "events"
@@ -80,13 +80,13 @@ def ls(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")] = False,
 ) -> None:
     """List the sealed segments of a journal folder: their records, rows, sizes and times."""
-    rows = [("segment", "records", *[table.value for table in Table], "kB", "from", "until")]
+    rows = [("segment", "records", *[table.value for table in JournalTable], "kB", "from", "until")]
     for segment in _segments(folder):
         first, last = _times(folder, segment)
         if as_json:
             print_json({**msgspec.to_builtins(segment), "from": first, "until": last})
             continue
-        counts = [f"{segment.rows.get(table.value, 0):,}" for table in Table]
+        counts = [f"{segment.rows.get(table.value, 0):,}" for table in JournalTable]
         size = f"{sum(segment.bytes.values()) / 1000:,.1f}"
         numbers = f"{segment.first}-{segment.last}"
         rows.append((str(segment.number), numbers, *counts, size, _time(first), _time(last)))
@@ -171,23 +171,23 @@ async def _tail(remote: Remote, host: RemoteHost, lines: int, *, follow: bool) -
         limit = LINES_MAX
 
 
-def told(record: Record) -> str:
+def told(record: JournalRecord) -> str:
     """A record in one line, for people.
 
-    >>> from nomospace.wire.admin import Record
+    >>> from nomospace.wire.admin import JournalRecord
     >>> facts = {"at": 0, "space": "jobs", "tuple_id": "ann@x#1", "op": "taken", "agent": "bob@x"}
-    >>> told(Record(7, "tuples", facts | {"fields": "[job,17]"}))
+    >>> told(JournalRecord(7, "tuples", facts | {"fields": "[job,17]"}))
     '7  1970-01-01 00:00:00.000000  bob@x: taken ann@x#1 of jobs: [job,17]'
     """
     of = dict(record.columns)
     head = f"{record.seq}  {_time(of.pop('at', 0))}"
-    if record.table == Table.EVENTS:
+    if record.table == JournalTable.EVENTS:
         if not of["law"]:  # something that the host itself has noted
             return f"{head}  {of['agent']}: {of['event']}"
         did = ", ".join(of["ruling"]) or "nothing"
         why = f" ({of['rule']})" if of["rule"] else ""
         return f"{head}  {of['agent']} under {of['community']}: {of['event']} -> {did}{why}"
-    if record.table == Table.TUPLES:
+    if record.table == JournalTable.TUPLES:
         which = f"{of['op']} {of['tuple_id']} of {of['space']}"
         return f"{head}  {of['agent']}: {which}: {of['fields']}"
     rest = ", ".join(f"{name} {value}" for name, value in of.items())
@@ -206,7 +206,7 @@ def export(
     store: Annotated[
         str, typer.Option(metavar="URL", help="A host's store, for what is not yet sealed.")
     ] = "",
-    table: Annotated[Table, typer.Option(help="Which table.")] = Table.EVENTS,
+    table: Annotated[JournalTable, typer.Option(help="Which table.")] = JournalTable.EVENTS,
     form: Annotated[Format, typer.Option("--format", help="In which form.")] = Format.JSONL,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to; standard output if none.")
@@ -247,13 +247,13 @@ def export(
 def _rows(
     folder: Path | None, store: Store | None, table: str, after: int
 ) -> Iterator[dict[str, Any]]:
-    from nomospace.store.interface import Entry
+    from nomospace.store.interface import JournalEntry
     from nomospace.store.journal import encode_record
     from nomospace.store.parquet import row_of
     from nomospace.store.segments import read_journal
 
     for seq, record in read_journal(folder, store, after=after):
-        of, row = row_of(Entry(seq, encode_record(record)))
+        of, row = row_of(JournalEntry(seq, encode_record(record)))
         if of == table:
             yield row
 

@@ -4,9 +4,10 @@ Answers go to stdout, one line of JSON each, sorted by the ids of their tuples; 
 stderr. Exit codes: 0 fine, with or without answers; 1 a limit was met and answers may be missing,
 which stderr says; 2 the ontology, a tuple, the template or an option cannot be used.
 
-An engine is found by its name in `ENGINES`: a module and a function in it that opens an `Engine`
-over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL keep their tables
-beside a store of their own kind (`match_kept`), so that the next question finds them.
+An engine is found by its name in `ENGINES`: a module and a function in it that opens an
+`QuestionEngine` over an ontology and tuples. Only the chosen one is loaded. SQLite and PostgreSQL
+keep their tables beside a store of their own kind (`match_kept`), so that the next question finds
+them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import typer
 
 from nomospace.cli import SAID_NO
 from nomospace.cli.remote_options import MARKUP, Unusable
-from nomospace.meaning.answers import Answer, Answers
+from nomospace.meaning.answers import Answers, MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.jsonforms import read_facts
 from nomospace.meaning.memory import Matcher
@@ -48,7 +49,7 @@ KEEPING: Final = ("sqlite", "postgres")
 app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
 
 
-class Engine(Protocol):
+class QuestionEngine(Protocol):
     """Answers questions about the tuples it was opened with."""
 
     def plan(self, question: Question) -> Plan:
@@ -57,14 +58,14 @@ class Engine(Protocol):
     def answers(self, plan: Plan) -> Answers:
         """All answers."""
 
-    def first(self, plan: Plan) -> Answer | None:
+    def first(self, plan: Plan) -> MeaningAnswer | None:
         """The one that `any` gives."""
 
     def close(self) -> None:
         """Let go of what it holds."""
 
 
-Opener: TypeAlias = Callable[[Ontology, Iterable[Fact], str], Engine]
+Opener: TypeAlias = Callable[[Ontology, Iterable[Fact], str], QuestionEngine]
 """Opens an engine over tuples; the text is `--url`, empty when it was not given."""
 
 
@@ -89,7 +90,7 @@ class MemoryEngine:
         """All answers."""
         return self._matcher(plan.question).all()
 
-    def first(self, plan: Plan) -> Answer | None:
+    def first(self, plan: Plan) -> MeaningAnswer | None:
         """The one that `any` gives."""
         return self._matcher(plan.question).first()
 
@@ -97,7 +98,7 @@ class MemoryEngine:
         """It holds nothing but memory."""
 
 
-def open_memory(ontology: Ontology, facts: Iterable[Fact], url: str) -> Engine:
+def open_memory(ontology: Ontology, facts: Iterable[Fact], url: str) -> QuestionEngine:
     """The engine in memory, which has no address."""
     if url:
         raise Unusable(what="--url", why="the engine memory has no address; leave it out")
@@ -237,7 +238,9 @@ def match(
         opened.close()
 
 
-def _kept(engine: str, ontology: Ontology, store: str, space: str, url: str) -> Engine | None:
+def _kept(
+    engine: str, ontology: Ontology, store: str, space: str, url: str
+) -> QuestionEngine | None:
     """The engine over tables that are kept beside the store, where it can keep some."""
     if engine not in KEEPING or url:
         return None
@@ -265,7 +268,7 @@ def _explain(plan: Plan, *, as_json: bool) -> None:
         print(plan.explain())
 
 
-def _any(engine: Engine, plan: Plan) -> None:
+def _any(engine: QuestionEngine, plan: Plan) -> None:
     found = engine.first(plan)
     if found is not None:
         _print([found])
@@ -291,7 +294,7 @@ def _cut(why: str) -> None:
     raise typer.Exit(SAID_NO)
 
 
-def _print(answers: Iterable[Answer]) -> None:
+def _print(answers: Iterable[MeaningAnswer]) -> None:
     for answer in answers:
         print(json.dumps(answer.to_data(), ensure_ascii=False))
 

@@ -10,10 +10,10 @@ from nomospace.cli.stores import opened
 from nomospace.host.changes import TuplePut
 from nomospace.meaning.facts import Fact
 from nomospace.store.interface import Step
-from nomospace.store.matching import Database, Tables
+from nomospace.store.matching import Database, StoredFactTables
 
 if TYPE_CHECKING:
-    from nomospace.meaning.answers import Answer, Answers
+    from nomospace.meaning.answers import Answers, MeaningAnswer
     from nomospace.meaning.ontology import Ontology
     from nomospace.meaning.plan import Plan
     from nomospace.meaning.question import Question
@@ -24,7 +24,7 @@ class DatabaseEngine:
 
     def __init__(self, ontology: Ontology, facts: Iterable[Fact], database: Database) -> None:
         self._database = database
-        self._tables = Tables(ontology, database)
+        self._tables = StoredFactTables(ontology, database)
         self._tables.add(facts)
 
     def plan(self, question: Question) -> Plan:
@@ -35,7 +35,7 @@ class DatabaseEngine:
         """All answers."""
         return self._tables.answers(plan.question)
 
-    def first(self, plan: Plan) -> Answer | None:
+    def first(self, plan: Plan) -> MeaningAnswer | None:
         """The one that `any` gives."""
         return self._tables.first(plan.question)
 

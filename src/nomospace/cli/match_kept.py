@@ -20,7 +20,7 @@ from nomospace.store.sql import SqlStore
 from nomospace.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from nomospace.meaning.answers import Answer, Answers
+    from nomospace.meaning.answers import Answers, MeaningAnswer
     from nomospace.meaning.ontology import Ontology
     from nomospace.meaning.plan import Plan
     from nomospace.meaning.question import Question
@@ -55,7 +55,7 @@ class KeptEngine:
         """All answers."""
         return self._asked(lambda tables: tables.answers(plan.question))
 
-    def first(self, plan: Plan) -> Answer | None:
+    def first(self, plan: Plan) -> MeaningAnswer | None:
         """The one that `any` gives."""
         return self._asked(lambda tables: tables.first(plan.question))
 

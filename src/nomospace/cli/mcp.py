@@ -149,7 +149,7 @@ class _Serving:
     async def run(self, host: RemoteHost) -> None:
         """Serve as the agent until the client goes, or a signal comes."""
         from nomospace import __version__
-        from nomospace.api.mcp.member import Member
+        from nomospace.api.mcp.member import ModelMember
         from nomospace.api.mcp.server import serve_http, serve_stdio
 
         task = asyncio.current_task()
@@ -157,7 +157,7 @@ class _Serving:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         agent = await host.agent(self._agent)
-        joined = await Member.join(
+        joined = await ModelMember.join(
             agent, self._law, claims=self._claims, certificates=self._certificates
         )
         async with joined as member:

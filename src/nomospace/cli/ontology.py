@@ -17,7 +17,7 @@ from nomospace.cli.remote_options import Unusable
 
 if TYPE_CHECKING:
     from nomospace.meaning import Dependence, Ontology
-    from nomospace.meaning.reading import Fault
+    from nomospace.meaning.reading import OntologyFault
 
 app = typer.Typer(
     add_completion=False,
@@ -57,8 +57,8 @@ def check(
     """Report everything wrong with an ontology, with its place; exit 2 when there is something."""
     from nomospace.meaning.reading import FaultyOntology
 
-    errors: list[Fault] = []
-    warnings: list[Fault] = []
+    errors: list[OntologyFault] = []
+    warnings: list[OntologyFault] = []
     ontology = None
     try:
         ontology = _load(file, join, mapping, functions, warnings)
@@ -103,7 +103,7 @@ def _summary(ontology: Ontology) -> dict[str, Any]:
     }
 
 
-def _finding(fault: Fault, severity: str) -> dict[str, Any]:
+def _finding(fault: OntologyFault, severity: str) -> dict[str, Any]:
     data: dict[str, Any] = {"file": fault.place.source.name}
     if fault.place.span is not None:
         line, column = fault.place.source.place(fault.place.start)
@@ -266,7 +266,7 @@ def _closed(ontology: Ontology, name: str) -> dict[str, Any]:
 
 
 def _load(
-    file: str, join: str, mapping: str, functions: str, warnings: list[Fault] | None = None
+    file: str, join: str, mapping: str, functions: str, warnings: list[OntologyFault] | None = None
 ) -> Ontology:
     """The ontology of a file, joined with another's where one is named."""
     from nomospace.client.ontologies import examine_ontology, load_mapping

@@ -92,12 +92,12 @@ class Found(Protocol):
     @property
     def why(self) -> str: ...
     @property
-    def members(self) -> tuple[Part, ...]: ...
+    def members(self) -> tuple[FoundPart, ...]: ...
     @property
     def rows(self) -> tuple[tuple[Term, ...], ...]: ...
 
 
-class Part(Protocol):
+class FoundPart(Protocol):
     """One of several tuples that answer together."""
 
     @property

@@ -27,9 +27,9 @@ from nomospace.wire.talk import (
     TALK_BYTES_MAX,
     VERSIONS,
     Challenge,
-    Hello,
+    ClientHello,
+    HostWelcome,
     Proof,
-    Welcome,
     pack_frame,
     unpack_answer,
 )
@@ -219,7 +219,7 @@ def trust_context(authority: Path) -> ssl.SSLContext:
     return context
 
 
-class Talk(asyncio.Protocol):
+class HostConnection(asyncio.Protocol):
     """One connection to a host: whole frames in, one write for each turn of the loop out."""
 
     __slots__ = ("_flushing", "_framer", "_gone", "_hear", "_lost", "_out", "frames", "heard_at",
@@ -239,9 +239,11 @@ class Talk(asyncio.Protocol):
         self._out: list[bytes] = []
         self._flushing = False
         self._hear: Callable[[list[bytes]], None] | None = None
-        self._lost: Callable[[Talk], None] | None = None
+        self._lost: Callable[[HostConnection], None] | None = None
 
-    def attach(self, hear: Callable[[list[bytes]], None], lost: Callable[[Talk], None]) -> None:
+    def attach(
+        self, hear: Callable[[list[bytes]], None], lost: Callable[[HostConnection], None]
+    ) -> None:
         """From now on, `hear` gets what comes; `lost` is told when the connection is gone."""
         self._hear, self._lost = hear, lost
         frames, self.frames = self.frames, []
@@ -344,7 +346,9 @@ class Dialler:
         self._token = token
         self._trust = trust
 
-    async def dial(self, url: Url, hello: Hello, *, timeout_s: float) -> tuple[Talk, Welcome]:
+    async def dial(
+        self, url: Url, hello: ClientHello, *, timeout_s: float
+    ) -> tuple[HostConnection, HostWelcome]:
         """Connect and be let in; raises `Unreachable`, `NotItsHost`, and what the host refuses."""
         try:
             async with asyncio.timeout(min(timeout_s, DIAL_S)):
@@ -358,20 +362,20 @@ class Dialler:
         except OSError as error:
             raise Unreachable(url=str(url), why=error.strerror or str(error)) from None
 
-    async def _connect(self, url: Url) -> Talk:
+    async def _connect(self, url: Url) -> HostConnection:
         loop = asyncio.get_running_loop()
         if not url.secure:
-            _, talk = await loop.create_connection(lambda: Talk(loop), url.host, url.port)
+            _, talk = await loop.create_connection(lambda: HostConnection(loop), url.host, url.port)
             talk.send_now(ALPN.encode())
             return talk
         if self._trust is None:
             raise NoTrust(url=str(url))
         _, talk = await loop.create_connection(
-            lambda: Talk(loop), url.host, url.port, ssl=self._trust
+            lambda: HostConnection(loop), url.host, url.port, ssl=self._trust
         )
         return talk
 
-    async def _enter(self, talk: Talk, url: Url, hello: Hello) -> Welcome:
+    async def _enter(self, talk: HostConnection, url: Url, hello: ClientHello) -> HostWelcome:
         if not (url.secure or hello.token or hello.certificate):
             where = talk.transport.get_extra_info("peername")
             hello = msgspec.structs.replace(hello, token=own_tokens.find(*where[:2]))
@@ -394,7 +398,7 @@ class Dialler:
             raise
         return answer
 
-    def _sign(self, talk: Talk, challenge: Challenge) -> bytes:
+    def _sign(self, talk: HostConnection, challenge: Challenge) -> bytes:
         from nomospace.trust.proof import channel_of, prove
 
         identity = self.identity
@@ -409,10 +413,10 @@ class Dialler:
             nonce=challenge.nonce,
         )
 
-    def hello(self, hello: Hello) -> Hello:
+    def hello(self, hello: ClientHello) -> ClientHello:
         """A greeting with what proves who this client is."""
         identity = self.identity
-        return Hello(
+        return ClientHello(
             VERSIONS.oldest,
             hello.session,
             hello.agent,

@@ -77,7 +77,7 @@ class BadAnswer(PeerError):
         return f"{self.url[:200]} is not the service that was meant: {self.why}"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class HttpAnswer(msgspec.Struct, frozen=True):
     """An answer: where from in the end, its headers (names in lower case) and its body."""
 
     url: str
@@ -101,7 +101,7 @@ async def fetch(
     token: str = "",
     authority: str | None = None,
     timeout: float = TIMEOUT_S,
-) -> Answer:
+) -> HttpAnswer:
     """Ask a service, in a thread; see `fetch_blocking`."""
     return await asyncio.to_thread(
         fetch_blocking,
@@ -122,7 +122,7 @@ def fetch_blocking(
     token: str = "",
     authority: str | None = None,
     timeout: float = TIMEOUT_S,
-) -> Answer:
+) -> HttpAnswer:
     """Ask a service and wait for its answer.
 
     `authority` is a PEM file of those who may certify it; by default the system's. Without a
@@ -147,7 +147,7 @@ def fetch_blocking(
     request = Request(url, data=body or None, headers=headers, method=method)
     try:
         with build_opener(*handlers).open(request, timeout=timeout) as answer:
-            return Answer(answer.url, _lowered(answer.headers), _read(url, answer, timeout))
+            return HttpAnswer(answer.url, _lowered(answer.headers), _read(url, answer, timeout))
     except HTTPError as error:
         with error:
             raise _refused(url, error.code, error.read(ANSWER_BYTES_MAX)) from None

@@ -68,7 +68,7 @@ class ListenerOverran(CallerError):
         )
 
 
-class Run:
+class ListenerRun:
     """One run of a listener. `task` is the task that runs it; a plain listener has none."""
 
     __slots__ = ("active", "limit_s", "named", "stack", "started", "task", "who")
@@ -113,7 +113,7 @@ class Run:
                 _holding[thread] = outer
 
 
-LISTENER: ContextVar[Run | None] = ContextVar("nomospace_listener", default=None)
+LISTENER: ContextVar[ListenerRun | None] = ContextVar("nomospace_listener", default=None)
 
 
 def refuse_waiting(operation: str, space: str) -> None:
@@ -142,7 +142,7 @@ def stack_of(thread: int | None) -> str:
 
 # -- the watch: one thread for all listeners of the process, asleep while none runs ---------------
 
-_holding: Final[dict[int, Run]] = {}
+_holding: Final[dict[int, ListenerRun]] = {}
 """The listener that holds each thread."""
 _watched: Final = threading.Event()
 _starting: Final = threading.Lock()

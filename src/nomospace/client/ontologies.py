@@ -19,7 +19,7 @@ from nomospace.meaning import (
     read_mapping,
     read_ontology,
 )
-from nomospace.meaning.reading import FILE_BYTES_MAX, Examined, examine
+from nomospace.meaning.reading import FILE_BYTES_MAX, ExaminedOntology, examine
 
 
 @dataclass(eq=False, kw_only=True)
@@ -51,7 +51,7 @@ def load_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> 
     return read_ontology(_content(path), _name(path), fetch=fetch_file, functions=functions)
 
 
-def examine_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> Examined:
+def examine_ontology(path: str | PurePath, *, functions: Functions = FUNCTIONS) -> ExaminedOntology:
     """`load_ontology` for tools: faults and warnings are handed back with their places."""
     return examine(_content(path), _name(path), fetch=fetch_file, functions=functions)
 

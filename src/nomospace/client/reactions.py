@@ -31,7 +31,7 @@ from nomospace.client.listening import (
     LIMIT_S,
     LISTENER,
     ListenerOverran,
-    Run,
+    ListenerRun,
     WaitingInListener,
     late,
     stack_of,
@@ -386,7 +386,7 @@ class ReactionHandle(Generic[S]):
         """Run the listener in this thread and report what goes wrong; an `async` one gives its
         coroutine.
         """
-        run = Run(self._who, LIMIT_S)
+        run = ListenerRun(self._who, LIMIT_S)
         result, told = None, False
         try:
             result = run.hold(self._listener, as_tuple(found), found.source, self)
@@ -427,7 +427,7 @@ class ReactionHandle(Generic[S]):
 
     async def _in_time(self, result: Awaitable[None]) -> None:
         """Await an `async` listener within its time."""
-        run = Run(self._who, LIMIT_S, asyncio.current_task())
+        run = ListenerRun(self._who, LIMIT_S, asyncio.current_task())
         limit = asyncio.timeout(self._timeout)
         try:
             async with limit:
@@ -440,7 +440,7 @@ class ReactionHandle(Generic[S]):
     async def _in_thread(self, found: Found) -> None:
         """Run a plain listener in a thread. One past its limit is reported, and waited for."""
         ended: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
-        run = Run(self._who, self._timeout)
+        run = ListenerRun(self._who, self._timeout)
 
         def settle(result: Any, raised: Exception | None) -> None:
             if not ended.done():  # else its agent was closed
@@ -515,7 +515,7 @@ class ReactionHandle(Generic[S]):
 
 @coroutine
 def _held(
-    run: Run, listening: Awaitable[None], failed: Callable[[ListenerOverran], None]
+    run: ListenerRun, listening: Awaitable[None], failed: Callable[[ListenerOverran], None]
 ) -> Generator[Any, None, None]:
     """Await an `async` listener, under the watch whenever it holds the event loop."""
     steps: Any = listening.__await__()

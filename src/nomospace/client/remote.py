@@ -22,7 +22,14 @@ import msgspec
 
 from nomospace.client.agent import Agent, check_name
 from nomospace.client.connection import Closed, Report
-from nomospace.client.dialling import AgentIdentity, Dialler, Talk, Unreachable, Url, trust_context
+from nomospace.client.dialling import (
+    AgentIdentity,
+    Dialler,
+    HostConnection,
+    Unreachable,
+    Url,
+    trust_context,
+)
 from nomospace.client.reactions import LISTENER_TIMEOUT_S
 from nomospace.client.remote_connection import RemoteConnection
 from nomospace.client.session_driver import RECONNECT_S
@@ -36,7 +43,7 @@ from nomospace.wire.talk import (
     TOLD,
     VERSION,
     WINDOW,
-    Hello,
+    ClientHello,
     pack_question,
     read_error,
     unpack_frame,
@@ -201,7 +208,7 @@ class _Asking:
     again by whoever wants to know.
     """
 
-    def __init__(self, talk: Talk, url: Url) -> None:
+    def __init__(self, talk: HostConnection, url: Url) -> None:
         self._talk = talk
         self._url = url
         self._seq = 0
@@ -210,7 +217,7 @@ class _Asking:
     @classmethod
     async def begin(cls, dialler: Dialler, url: Url) -> Self:
         """Connect as an operator."""
-        hello = dialler.hello(Hello(VERSION, "", ""))
+        hello = dialler.hello(ClientHello(VERSION, "", ""))
         talk, _ = await dialler.dial(url, hello, timeout_s=ANSWER_S)
         made = cls(talk, url)
         talk.attach(made._heard, made._lost)
@@ -249,7 +256,7 @@ class _Asking:
                 self._fail(read_error(frame[1]))
                 self._talk.close()  # the next question is asked, and refused, on a new one
 
-    def _lost(self, talk: Talk) -> None:
+    def _lost(self, talk: HostConnection) -> None:
         why = "the connection broke before the answer came"
         self._fail(Unreachable(url=str(self._url), why=why))
 

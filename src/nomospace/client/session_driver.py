@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from nomospace.client.connection import Mailbox, Report
-from nomospace.client.dialling import Dialler, Talk, Url
+from nomospace.client.dialling import Dialler, HostConnection, Url
 from nomospace.client.watching import Presence, Watching
 from nomospace.errors import NomospaceError, Unavailable
 from nomospace.sessions.client_session import (
@@ -41,9 +41,9 @@ from nomospace.wire.talk import (
     BYE_FRAME,
     VERSION,
     WINDOW,
-    Hello,
+    ClientHello,
+    HostWelcome,
     Request,
-    Welcome,
     read_found,
 )
 
@@ -123,7 +123,7 @@ class SessionDriver:
         self._key = secrets.token_hex(16)
         self._loop = asyncio.get_running_loop()
         self._session = ClientSession(agent)
-        self._talk: Talk | None = None
+        self._talk: HostConnection | None = None
         self._crowd = False
         """Whether the host answered several calls at once: those who asked will ask again."""
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -183,13 +183,15 @@ class SessionDriver:
     def _now(self) -> int:
         return round(self._loop.time() * 1e6)
 
-    def _dial(self, url: Url, timeout_s: float) -> Coroutine[Any, Any, tuple[Talk, Welcome]]:
+    def _dial(
+        self, url: Url, timeout_s: float
+    ) -> Coroutine[Any, Any, tuple[HostConnection, HostWelcome]]:
         session = self._session
         seen = session.seen_at(session.going_to if url is self._going_to else "")
-        hello = Hello(VERSION, self._key, session.agent, seen, self._alongside)
+        hello = ClientHello(VERSION, self._key, session.agent, seen, self._alongside)
         return self._dialler.dial(url, self._dialler.hello(hello), timeout_s=timeout_s)
 
-    def _attach(self, talk: Talk) -> None:
+    def _attach(self, talk: HostConnection) -> None:
         self._talk = talk
         self._session.attached()
         if self._going_to is None:
@@ -198,7 +200,7 @@ class SessionDriver:
             self._ticker = self._loop.call_later(TICK_S, self._tick)
         talk.attach(self._heard, self._lost)
 
-    def _lost(self, talk: Talk) -> None:
+    def _lost(self, talk: HostConnection) -> None:
         """The connection is gone: make another."""
         if talk is not self._talk:
             return
@@ -239,7 +241,7 @@ class SessionDriver:
         at = str(self._url)
         self._end(HostLost(agent=self.agent, url=at, after_s=self._reconnect_s, why=why))
 
-    def _arrived(self, talk: Talk, welcome: Welcome, url: Url) -> bool:
+    def _arrived(self, talk: HostConnection, welcome: HostWelcome, url: Url) -> bool:
         """A connection is there again.
 
         False when it is to the host that the agent has left: the agent has yet to be found.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from nomospace.client.connection import Found, Part
+from nomospace.client.connection import Found, FoundPart
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import thaw
 
@@ -96,9 +96,9 @@ class _Member:
     deliveries = 0
     lease = ""
     why = ""
-    members: tuple[Part, ...] = ()
+    members: tuple[FoundPart, ...] = ()
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: FoundPart) -> None:
         self.fields, self.writer, self.count = part.fields, part.writer, part.count
         self.source = part.source
 

@@ -34,7 +34,7 @@ _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".mjs": "text/jav
 """What systems disagree about, and browsers insist on."""
 
 
-class Folder(NamedTuple):
+class SiteFolder(NamedTuple):
     """Files under one path of the site, and how long browsers may keep them."""
 
     path: Path
@@ -51,7 +51,7 @@ class _Kept(NamedTuple):
 class FilesAtHand:
     """Answers for files of some folders, and passes everything else on to `app`."""
 
-    def __init__(self, app: ASGIApp, folders: Mapping[str, Folder]) -> None:
+    def __init__(self, app: ASGIApp, folders: Mapping[str, SiteFolder]) -> None:
         self._app = app
         self._files = {
             f"{at}/{file.relative_to(folder.path).as_posix()}": (file, folder.cache)

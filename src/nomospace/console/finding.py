@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from nomospace.console.stories import Address
+from nomospace.console.stories import StoryAddress
 
 if TYPE_CHECKING:
     from nomospace.console.console import Console
@@ -42,7 +42,7 @@ class Hit(NamedTuple):
     kind: str
     what: str
     where: str
-    to: Address | str
+    to: StoryAddress | str
 
 
 def find(console: Console, text: str) -> list[Hit]:
@@ -53,9 +53,13 @@ def find(console: Console, text: str) -> list[Hit]:
     low = text.lower()
     found: list[Hit] = []
     if _TUPLE.fullmatch(text):
-        found += [Hit("tuple", text, at, Address("tuple", at, text)) for at in console.services]
+        found += [
+            Hit("tuple", text, at, StoryAddress("tuple", at, text)) for at in console.services
+        ]
     if text.isdecimal():
-        found += [Hit("ruling", text, at, Address("ruling", at, text)) for at in console.services]
+        found += [
+            Hit("ruling", text, at, StoryAddress("ruling", at, text)) for at in console.services
+        ]
     for hits in (_places(low), _agents(console, low), _spaces(console, low), _laws(console, low)):
         found += islice(hits, EACH_MAX)
     found += islice(_rules(console, low), EACH_MAX)
@@ -75,7 +79,7 @@ def _agents(console: Console, low: str) -> Iterator[Hit]:
         at = host.name if host.name in console.services else console.name
         for agent in host.agents:
             if low in agent.lower():
-                yield Hit("agent", agent, host.name, Address("agent", at, agent))
+                yield Hit("agent", agent, host.name, StoryAddress("agent", at, agent))
 
 
 def _spaces(console: Console, low: str) -> Iterator[Hit]:
@@ -95,7 +99,7 @@ def _laws(console: Console, low: str) -> Iterator[Hit]:
         for law in service.views.communities():
             if low in law.name.lower() or law.law.startswith(low):
                 where = f"{law.law[:8]}, {law.members:,} members, {name}"
-                yield Hit("law", law.name, where, Address("law", name, law.law))
+                yield Hit("law", law.name, where, StoryAddress("law", name, law.law))
 
 
 def _rules(console: Console, low: str) -> Iterator[Hit]:
@@ -107,7 +111,7 @@ def _rules(console: Console, low: str) -> Iterator[Hit]:
                 if rule.name.lower().startswith(low) or (
                     len(low) > 2 and low in rule.event.lower()
                 ):
-                    at = Address("rule", name, f"{law.law}:{rule.name}")
+                    at = StoryAddress("rule", name, f"{law.law}:{rule.name}")
                     yield Hit("rule", rule.name, f"{rule.event}, {law.name}, {name}", at)
 
 
@@ -138,7 +142,7 @@ class Palette(ui.element, component="static/palette.js"):
         if int(chosen["number"]) != self._number or not 0 <= index < len(self._found):
             return
         to = self._found[index].to
-        if isinstance(to, Address):
+        if isinstance(to, StoryAddress):
             self._frame.open(*to)
         else:
             self._frame.go(to)

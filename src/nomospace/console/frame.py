@@ -18,7 +18,7 @@ from nicegui import ui
 from nomospace.console import stories
 from nomospace.console.finding import Palette
 from nomospace.console.look import attributes
-from nomospace.console.stories import Address
+from nomospace.console.stories import StoryAddress
 
 if TYPE_CHECKING:
     from nomospace.api.published import Principal
@@ -33,7 +33,7 @@ ASKED_MAX: Final = 6_000
 """How much of what an address asks is read."""
 
 
-class Entry(NamedTuple):
+class RailEntry(NamedTuple):
     """A place on the rail; entries of one `group` stand together."""
 
     title: str
@@ -109,11 +109,11 @@ class Frame:
 
     def open(self, kind: str, host: str, id: object) -> None:
         """Tell a story in the drawer, and put its address into that of the page."""
-        address = Address(kind, host, str(id))
+        address = StoryAddress(kind, host, str(id))
         self._show(address)
         ui.navigate.history.replace(f"{_path()}?story={address}")
 
-    def _show(self, address: Address) -> None:
+    def _show(self, address: StoryAddress) -> None:
         self._title.set_text(stories.title_of(address.kind))
         self._story.clear()
         with self._story:
@@ -134,7 +134,7 @@ class Frame:
 
     # -- what stays -----------------------------------------------------------------------------
 
-    def draw(self, entries: Mapping[str, Entry], story: str) -> None:
+    def draw(self, entries: Mapping[str, RailEntry], story: str) -> None:
         """Draw what stays while places change; `entries` by their path."""
         ui.link("To the place", "#place").classes("skip")
         self._draw_drawer()
@@ -152,7 +152,7 @@ class Frame:
         router = ui.context.client.sub_pages_router
         router.on_path_changed(self._mark)
         self._mark(router.current_path)
-        address = Address.parse(story)
+        address = StoryAddress.parse(story)
         if address is not None:
             self._show(address)
 
@@ -172,7 +172,7 @@ class Frame:
                 ).props('flat dense round aria-label="Close the story"')
             self._story = ui.element("div").classes("story-body")
 
-    def _draw_links(self, entries: Mapping[str, Entry]) -> None:
+    def _draw_links(self, entries: Mapping[str, RailEntry]) -> None:
         group = ""
         with ui.element("nav").props('aria-label="Places"').classes("rail-links"):
             for path, entry in entries.items():

@@ -17,8 +17,8 @@ from nicegui import app as pages_app
 from starlette.middleware.gzip import GZipMiddleware
 
 import nomospace.console.tales  # noqa: F401 (its stories register themselves)
-from nomospace.console.files import FilesAtHand, Folder
-from nomospace.console.frame import Entry, Frame
+from nomospace.console.files import FilesAtHand, SiteFolder
+from nomospace.console.frame import Frame, RailEntry
 from nomospace.console.gate import PageHeaders
 from nomospace.console.look import attributes
 from nomospace.console.places import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Show = Callable[[Frame], None]
 
 
-class Place(NamedTuple):
+class ConsolePlace(NamedTuple):
     """A place: its title, its sign on the rail, what shows it, and whether it is for operators.
 
     Places of one `group` stand together on the rail.
@@ -56,19 +56,19 @@ class Place(NamedTuple):
     group: str = ""
 
 
-PLACES: Final[dict[str, Place]] = {
-    "/now": Place("Now", "map", now.show),
-    "/communities": Place("Communities", "groups", communities.show),
-    "/spaces": Place("Spaces", "grid_view", spaces.show),
-    "/bench": Place("Law bench", "gavel", law_bench.show),
-    "/meaning": Place("Meaning", "account_tree", meaning.show),
-    "/pipeline": Place("Pipeline", "insights", pipeline.show),
-    "/member": Place("As a member", "person", member.show, operator=False, group="member"),
+PLACES: Final[dict[str, ConsolePlace]] = {
+    "/now": ConsolePlace("Now", "map", now.show),
+    "/communities": ConsolePlace("Communities", "groups", communities.show),
+    "/spaces": ConsolePlace("Spaces", "grid_view", spaces.show),
+    "/bench": ConsolePlace("Law bench", "gavel", law_bench.show),
+    "/meaning": ConsolePlace("Meaning", "account_tree", meaning.show),
+    "/pipeline": ConsolePlace("Pipeline", "insights", pipeline.show),
+    "/member": ConsolePlace("As a member", "person", member.show, operator=False, group="member"),
 }
-GAMES: Final[dict[str, Place]] = {
-    "jigsaw": Place("RoamingJigsaw", "extension", jigsaw.show, group="games"),
-    "redrover": Place("RedRover", "flag", redrover.show, group="games"),
-    "assistants": Place("Assistants", "directions_walk", assistants.show, group="games"),
+GAMES: Final[dict[str, ConsolePlace]] = {
+    "jigsaw": ConsolePlace("RoamingJigsaw", "extension", jigsaw.show, group="games"),
+    "redrover": ConsolePlace("RedRover", "flag", redrover.show, group="games"),
+    "assistants": ConsolePlace("Assistants", "directions_walk", assistants.show, group="games"),
 }
 """Places of the games, for consoles that were handed them; their paths are their names."""
 LOOKS: Final = {"light": False, "dark": True}
@@ -111,7 +111,7 @@ def mount(app: FastAPI, console: Console) -> None:
             for path, place in places(console).items()
             if frame.viewer.operator or not place.operator
         }
-        entries = {path: Entry(*place[:2], place.group) for path, place in seen.items()}
+        entries = {path: RailEntry(*place[:2], place.group) for path, place in seen.items()}
         frame.draw(entries, story)
         routes: dict[str, Any] = {path: _showing(frame, place) for path, place in seen.items()}
         routes["/"] = next(iter(routes.values()))
@@ -142,14 +142,14 @@ def _end(frame: Frame, client: Client) -> None:
     client.remove_all_elements()
 
 
-def places(console: Console) -> dict[str, Place]:
+def places(console: Console) -> dict[str, ConsolePlace]:
     """The places of a console: those of every host, and of what it was handed."""
     games = {f"/{name}": GAMES[name] for name in GAMES if name in console.stages.games}
     last = {"/member": PLACES["/member"]}
     return {path: place for path, place in PLACES.items() if path not in last} | games | last
 
 
-def _showing(frame: Frame, place: Place) -> Callable[..., None]:
+def _showing(frame: Frame, place: ConsolePlace) -> Callable[..., None]:
     def show(template: str = "", space: str = "") -> None:
         # The frame has them; named here, a change of them shows the place anew.
         del template, space
@@ -161,11 +161,11 @@ def _showing(frame: Frame, place: Place) -> Callable[..., None]:
     return show
 
 
-def _folders(static: Path) -> dict[str, Folder]:
+def _folders(static: Path) -> dict[str, SiteFolder]:
     """The files that pages load: ours, and those of NiceGUI, whose paths have its version."""
     return {
-        "/console-static": Folder(static, "public, max-age=0"),
-        _LIBRARY: Folder(
+        "/console-static": SiteFolder(static, "public, max-age=0"),
+        _LIBRARY: SiteFolder(
             Path(nicegui.__file__).parent / "static", "public, max-age=31536000, immutable"
         ),
     }

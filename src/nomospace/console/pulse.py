@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenRuling:
     """A ruling, and at which host."""
 
     host: str
@@ -73,7 +73,7 @@ class Beat:
     at: int
     topology: TopologyView
     beside: tuple[TopologyView, ...]
-    rulings: tuple[Seen, ...]
+    rulings: tuple[SeenRuling, ...]
     folded: dict[str, int]
     rates: dict[str, Rates]
 
@@ -111,7 +111,7 @@ class Pulse:
         self._last: dict[str, int] = {}
         self._tallies: dict[str, deque[TallyView]] = {}
         """The tallies of the last second, the oldest first, by host."""
-        self.latest: deque[Seen] = deque(maxlen=KEPT_MAX)
+        self.latest: deque[SeenRuling] = deque(maxlen=KEPT_MAX)
         """The latest rulings, the newest last."""
         self.moments: deque[Moment] = deque(maxlen=MOMENTS_MAX)
         """The rates of the last seconds, one each, the newest last."""
@@ -145,7 +145,7 @@ class Pulse:
         for name, service in self._console.services.items():
             found = service.views.rulings(limit=KEPT_MAX // len(self._console.services))
             self._last[name] = found.last
-            self.latest.extend(Seen(name, ruling) for ruling in found.rulings)
+            self.latest.extend(SeenRuling(name, ruling) for ruling in found.rulings)
         self.latest = deque(sorted(self.latest, key=lambda one: one.ruling.at), maxlen=KEPT_MAX)
 
     async def _run(self) -> None:
@@ -162,7 +162,7 @@ class Pulse:
 
     def _look(self) -> Beat:
         console = self._console
-        found: list[Seen] = []
+        found: list[SeenRuling] = []
         folded: dict[str, int] = {}
         rates: dict[str, Rates] = {}
         for name, service in console.services.items():
@@ -174,7 +174,7 @@ class Pulse:
             if newest > last:
                 told = views.rulings(after=last, limit=RULINGS_MAX)
                 last = told.last
-                found.extend(Seen(name, ruling) for ruling in told.rulings)
+                found.extend(SeenRuling(name, ruling) for ruling in told.rulings)
             self._last[name] = last
             rates[name] = self._rates(name, views.tally())
         found.sort(key=lambda one: one.ruling.at)

@@ -23,7 +23,7 @@ RUNS_MAX: Final = 20
 
 
 @dataclass(eq=False)
-class Run:
+class JobRun:
     """One run: what it does, how far it is, and how long it took."""
 
     number: int
@@ -73,15 +73,17 @@ class Runs:
     """The runs of one console, the newest last."""
 
     def __init__(self) -> None:
-        self.items: dict[int, Run] = {}
+        self.items: dict[int, JobRun] = {}
         self._count = 0
 
-    def start(self, pipeline: Pipeline, kind: str, options: Mapping[str, str], about: str) -> Run:
+    def start(
+        self, pipeline: Pipeline, kind: str, options: Mapping[str, str], about: str
+    ) -> JobRun:
         """Begin a run; raises what the pipeline says of options that cannot be."""
         self._make_room()
         command = pipeline.command(kind, options)
         self._count += 1
-        run = Run(self._count, kind, about, command, time_ns() // 1_000)
+        run = JobRun(self._count, kind, about, command, time_ns() // 1_000)
         self.items[run.number] = run
         run.task = asyncio.get_running_loop().create_task(
             _go(run, pipeline, kind, options), name=f"run {run.number}"
@@ -101,7 +103,7 @@ class Runs:
             del self.items[ended.pop(0)]
 
 
-async def _go(run: Run, pipeline: Pipeline, kind: str, options: Mapping[str, str]) -> None:
+async def _go(run: JobRun, pipeline: Pipeline, kind: str, options: Mapping[str, str]) -> None:
     steps: Any = pipeline.run(kind, options)
     try:
         async for progress in steps:

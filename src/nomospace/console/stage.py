@@ -22,7 +22,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class FloorPerson:
     """Somebody or something on the floor plan; `role` chooses the sign."""
 
     agent: str
@@ -36,7 +36,7 @@ class Ward:
 
     host: str
     title: str
-    people: tuple[Person, ...] = ()
+    people: tuple[FloorPerson, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Followed:
     deed: Deed | None = None
 
 
-class Hospital(Protocol):
+class HospitalStage(Protocol):
     """The hospital of the first minute."""
 
     @property
@@ -93,26 +93,26 @@ ALL_HOSTS: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LawDraft:
     """A law as it stands on the bench; `language` is `law` or `python`."""
 
     text: str
     language: Literal["law", "python"] = "law"
 
 
-class Bench(Protocol):
+class LawTrials(Protocol):
     """Tries laws, apart from the host: what takes too long, or too much room, is ended.
 
     Both raise `NomospaceError` with the words of the command line.
     """
 
     async def run(
-        self, law: Draft, events: str, *, until_s: float | None, isolated: bool
+        self, law: LawDraft, events: str, *, until_s: float | None, isolated: bool
     ) -> Mapping[str, Any]:
         """Events under a law in virtual time: `steps`, `notes`, and `cut` if some are left out."""
 
     async def compare(
-        self, host: str, community: str, before: Draft | None, after: Draft, *, newest: int
+        self, host: str, community: str, before: LawDraft | None, after: LawDraft, *, newest: int
     ) -> Mapping[str, Any]:
         """Two laws over the newest records of a host; without `before` the law that was in force.
 
@@ -139,7 +139,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class JobEngine:
     """Where a job may run; one that is not ready says in `words` what makes it so."""
 
     name: str
@@ -157,7 +157,7 @@ class Pipeline(Protocol):
     def kinds(self) -> Sequence[str]:
         """What can be run here: `audit`, `replay`, `match`."""
 
-    def engines(self, kind: str) -> Sequence[Engine]:
+    def engines(self, kind: str) -> Sequence[JobEngine]:
         """Where a job of a kind may run, the one to choose first."""
 
     def hosts(self) -> Sequence[str]:
@@ -176,8 +176,8 @@ class Stages:
     def __init__(
         self,
         *,
-        hospital: Hospital | None = None,
-        bench: Bench | None = None,
+        hospital: HospitalStage | None = None,
+        bench: LawTrials | None = None,
         pipeline: Pipeline | None = None,
         games: Mapping[str, Any] | None = None,
     ) -> None:
@@ -252,7 +252,7 @@ class RedRover(Protocol):
         """Begin another game."""
 
 
-class Assistants(Protocol):
+class AssistantsStage(Protocol):
     """Personal assistants that are summoned and delegated."""
 
     def facts(self) -> dict[str, Any]:

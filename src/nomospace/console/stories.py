@@ -26,12 +26,12 @@ OPEN: Final = frozenset({"help"})
 """Stories that tell nothing of a host, and so are for everyone."""
 
 
-class Address(NamedTuple):
+class StoryAddress(NamedTuple):
     """Where a story is found.
 
-    >>> Address.parse(str(Address("agent", "ward-1", "ann@ward/1")))
-    Address(kind='agent', host='ward-1', id='ann@ward/1')
-    >>> Address.parse("nonsense") is None
+    >>> StoryAddress.parse(str(StoryAddress("agent", "ward-1", "ann@ward/1")))
+    StoryAddress(kind='agent', host='ward-1', id='ann@ward/1')
+    >>> StoryAddress.parse("nonsense") is None
     True
     """
 
@@ -43,7 +43,7 @@ class Address(NamedTuple):
         return "/".join(quote(part, safe="") for part in self)
 
     @classmethod
-    def parse(cls, text: str) -> Address | None:
+    def parse(cls, text: str) -> StoryAddress | None:
         """An address from its text."""
         parts = text[:ADDRESS_MAX].split("/")
         return cls(*map(unquote, parts)) if len(parts) == 3 else None
@@ -67,7 +67,7 @@ def title_of(kind: str) -> str:
     return _tellers[kind][0] if kind in _tellers else "Nothing"
 
 
-def tell(frame: Frame, address: Address) -> None:
+def tell(frame: Frame, address: StoryAddress) -> None:
     """Write a story, for those who may see the host; what cannot be told any more says so."""
     found = _tellers.get(address.kind)
     service = frame.console.services.get(address.host)

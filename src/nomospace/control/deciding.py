@@ -19,7 +19,7 @@ from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from nomospace.control.events import Effect, Event, Undecided
 from nomospace.control.membership import Decided, Membership
-from nomospace.law.budget import Cut, Stop, Units, in_parts
+from nomospace.law.budget import BudgetCut, Stop, Units, in_parts
 from nomospace.law.program import FRAMES_MAX
 
 
@@ -65,7 +65,7 @@ class Decision:
             member._rule(
                 self.about.event, self._now, effects, due_at, before, None, self._slice, known
             )
-        except Cut as cut:  # an exception follows, and that takes long too
+        except BudgetCut as cut:  # an exception follows, and that takes long too
             self._withdraw()
             self._evaluate(cut.event)
             return None
@@ -127,7 +127,7 @@ class Decision:
             )
         except Stop as stopped:
             stop = stopped.with_traceback(None)
-        except Cut:
+        except BudgetCut:
             return
         _all_at_hand(units)
         self._decided.append(Decided(units, result, stop))

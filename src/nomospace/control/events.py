@@ -1,7 +1,7 @@
 """Facts that a controller is told, and orders that it gives back.
 
 An `Event` is a regulated event at its home: what the law rules on. `Tick` only says that time
-has passed. Effects come in the order they must be done: a `Record` must be on disk before
+has passed. Effects come in the order they must be done: a `RecordRuling` must be on disk before
 anything after it may be seen by others.
 """
 
@@ -110,7 +110,7 @@ def goes_out(operations: tuple[Term, ...]) -> bool:
     return False
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class RecordRuling(msgspec.Struct, frozen=True, gc=False):
     """Write the ruling down, with the change of state that it tells."""
 
     ruling: Ruling
@@ -155,4 +155,4 @@ class Undecided(msgspec.Struct, frozen=True, gc=False):
     place: int | None = None
 
 
-Effect: TypeAlias = Record | Forward | Deliver | Release | Signal | Leave | Undecided
+Effect: TypeAlias = RecordRuling | Forward | Deliver | Release | Signal | Leave | Undecided

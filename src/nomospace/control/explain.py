@@ -22,7 +22,7 @@ from nomospace.law.interpret import Trace
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.render import show_goal
 from nomospace.law.tree import (
-    Clock,
+    ClockGoal,
     Do,
     Goal,
     Not,
@@ -210,7 +210,7 @@ def _story(trace: Trace, ruling: Ruling, tell_facts: bool) -> RuleStory:
 
 
 def _goal_story(goal: Goal, env: dict[str, Any], tell_facts: bool) -> GoalStory:
-    from_state = isinstance(goal, Sense | Not | Clock)
+    from_state = isinstance(goal, Sense | Not | ClockGoal)
     if not tell_facts and from_state:
         return GoalStory(_told_goal(goal), "")
     values = []

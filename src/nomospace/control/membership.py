@@ -1,9 +1,9 @@
 """The controller of one membership: a law, a control state, pending obligations.
 
 `handle` is told one event and answers with effects. It evaluates the law against the state as it
-was, carries the ruling out whole or not at all, and writes one `Record` for it; nothing of two
-events ever interleaves (`000_…` 3.3). A ruling that cannot be is empty, and an `exception` event
-follows in the same call. An exception while ruling on an exception is only recorded.
+was, carries the ruling out whole or not at all, and writes one `RecordRuling` for it; nothing of
+two events ever interleaves (`000_…` 3.3). A ruling that cannot be is empty, and an `exception`
+event follows in the same call. An exception while ruling on an exception is only recorded.
 
 Obligations run by the `now` that is handed in: whatever is due fires, by due time and then by
 imposition, before the event that `handle` was called for.
@@ -26,7 +26,7 @@ from nomospace.control.events import (
     Event,
     Forward,
     Leave,
-    Record,
+    RecordRuling,
     Release,
     Ruling,
     Signal,
@@ -37,7 +37,7 @@ from nomospace.errors import CallerError, LimitReached
 from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
-from nomospace.law.budget import PRICES, Cut, Stop, Units, in_parts, spend
+from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts, spend
 from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX, UNITS_MAX
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
@@ -265,7 +265,7 @@ class Membership:
             assert isinstance(event, Event)
             try:
                 self._rule(event, now, effects, None, (), None, slice)
-            except Cut:
+            except BudgetCut:
                 effects.append(Undecided(event))
         return effects
 
@@ -289,7 +289,7 @@ class Membership:
                 continue
             try:
                 effects += self.fire(place, now=now, slice=slice)
-            except Cut:
+            except BudgetCut:
                 effects.append(Undecided(Event("obligationDue", (self._due[place][1],)), place))
                 decided = False
                 break
@@ -314,7 +314,7 @@ class Membership:
     ) -> list[Effect]:
         """Let one pending obligation, named by its place, come due, and no other.
 
-        With a `slice`, raises `Cut` when that is not enough to decide it; it is pending then.
+        With a `slice`, raises `BudgetCut` when that is not enough to decide it; it is pending then.
         """
         due, term = self._due.pop(place)
         self.obligations.drop(place, term)
@@ -339,7 +339,7 @@ class Membership:
         slice: int = 0,
         decided: Iterator[Decided] | None = None,
     ) -> None:
-        """Rule on one event, or raise `Cut` and leave all as it was before it and its cause.
+        """Rule on one event, or raise `BudgetCut` and leave all as it was before it and its cause.
 
         What is `decided` already, of the event and of the exception that may follow, is not
         evaluated again.
@@ -393,7 +393,7 @@ class Membership:
                 then.alike = None
             if known is not None:
                 known.stop = stopped
-        except Cut as cut:
+        except BudgetCut as cut:
             self._revert(delta)
             self._unrule(seq, effects, at, before)
             cut.event = event
@@ -414,7 +414,7 @@ class Membership:
             PRICES if then is None else then.prices,
         )
         self._history.append(ruling)
-        effects[at] = Record(ruling)
+        effects[at] = RecordRuling(ruling)
         if stopped is not None and event.kind != "exception":
             what = stopped.operation
             if what is None or oversize(what) is not None:  # an event is recorded: it has a limit
@@ -423,7 +423,7 @@ class Membership:
             also = None if then is None else Bounded(then.prices, None)
             try:
                 self._rule(follows, now, effects, None, (), also, slice, decided)
-            except Cut:  # both are ruled on in one step
+            except BudgetCut:  # both are ruled on in one step
                 self._history.pop()
                 self._unrule(seq, effects, at, before)
                 raise

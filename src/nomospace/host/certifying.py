@@ -18,7 +18,7 @@ from nomospace.host.calls import RevocationsLearnt, Show
 from nomospace.host.changes import MemberJoined
 from nomospace.law import CompiledLaw
 from nomospace.terms import Compound
-from nomospace.trust.certificates import BadCertificate, Claim, read_claim
+from nomospace.trust.certificates import BadCertificate, UncheckedCertificate, read_claim
 from nomospace.trust.presented import Accepted, Presented, claimed, reason_of
 from nomospace.trust.revocation import Revocations
 
@@ -42,7 +42,7 @@ class Certifying:
         """
         host = self._host
         member = host.governing.member(agent, request.law)
-        shown: bytes | Claim = request.certificate
+        shown: bytes | UncheckedCertificate = request.certificate
         try:
             shown = read_claim(request.certificate)  # once, also for what is told of it
             accepted = self._presented.present(

@@ -29,12 +29,12 @@ from nomospace.protocols.spaces import (
     Denied,
     Given,
     Id,
+    LeaseSettled,
     Lent,
-    Offer,
     Returned,
     Row,
-    Settled,
     Shown,
+    TupleOffer,
 )
 from nomospace.terms import Term
 
@@ -91,7 +91,7 @@ class Claiming:
         founds, _ = self._told(one, body.rows, body.sets)
         self._answer(one, body.message, founds)
 
-    def hear_offer(self, peer: str, body: Offer) -> None:
+    def hear_offer(self, peer: str, body: TupleOffer) -> None:
         """A peer has a tuple for a waiting take."""
         seeking = self._host.seeking
         one = seeking.known(body.key)
@@ -193,7 +193,7 @@ class Claiming:
         one = seeking.known(body.key)
         if one is None or not one.concerns(peer):
             for lease in body.leases:
-                host.group.tell(peer, Settled(None, lease, False))
+                host.group.tell(peer, LeaseSettled(None, lease, False))
             return
         one.sites.pop(peer, None)
         seeking.close(one)

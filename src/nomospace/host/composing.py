@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nomospace.meaning.ontology import Ontology
-from nomospace.space import Ask, Gathering, Record, SetSearch, Slice
+from nomospace.space import Gathering, Record, SetQuestion, SetSearch, Slice
 from nomospace.space.searching import FIRST_UNITS_MAX
 
 
@@ -33,7 +33,7 @@ def _cut(rows: Sequence[Record], sizes: Sequence[int]) -> Iterator[list[Record]]
 
 
 def composed(
-    ontology: Ontology, ask: Ask, sets: Sequence[Sequence[Record]]
+    ontology: Ontology, ask: SetQuestion, sets: Sequence[Sequence[Record]]
 ) -> list[Gathering | None]:
     """What each set answers with; nothing for one that does not, as it is read here.
 

@@ -106,23 +106,23 @@ from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.protocols.spaces import (
-    Announced,
     Ask,
     Claim,
-    Closed,
     Denied,
+    DirectoryChanged,
     Fetch,
+    LeaseClosed,
+    LeaseSettled,
     Lent,
     Mailed,
     Mirror,
     Mirrored,
-    Offer,
     Reacted,
     ReactWatch,
-    Settled,
     Shown,
+    TupleOffer,
     Unmirror,
     UnreactWatch,
     Unwatch,
@@ -130,13 +130,13 @@ from nomospace.protocols.spaces import (
 )
 from nomospace.protocols.transfers import Taken, Transfer
 from nomospace.space import (
-    Dead,
+    DeadLetter,
     Dear,
     Expired,
-    Failed,
     Fired,
     Gathered,
     Lapsed,
+    ListenerFailed,
     Outcome,
     Overran,
     Ranaway,
@@ -213,7 +213,7 @@ class Host:
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         carries: Callable[[Any], str] | None = None,
         lap: Callable[[], int] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
         shares: Shares = USUAL_SHARES,
         traces: bool = False,
         revocations: Revocations | None = None,
@@ -272,19 +272,19 @@ class Host:
     def _hears(self) -> dict[type, Callable[[str, Any], None]]:
         """Whom each kind of message of a peer is for."""
         return {
-            Announced: self.group.hear_announced,
+            DirectoryChanged: self.group.hear_announced,
             Transfer: self.group.hear_transfer,
             Taken: self.group.hear_taken,
             Watch: self.serving.hear_watch,
             Unwatch: self.serving.hear_unwatch,
             Ask: self.serving.hear_ask,
             Shown: self.claiming.hear_shown,
-            Offer: self.claiming.hear_offer,
+            TupleOffer: self.claiming.hear_offer,
             Claim: self.serving.hear_claim,
             Denied: self.claiming.hear_denied,
             Lent: self.claiming.hear_lent,
-            Settled: self.lending.hear_settled,
-            Closed: self.lending.hear_closed,
+            LeaseSettled: self.lending.hear_settled,
+            LeaseClosed: self.lending.hear_closed,
             Mirror: self.mirroring.hear_mirror,
             Mirrored: self.collecting.hear_mirrored,
             Unmirror: self.mirroring.hear_unmirror,
@@ -610,9 +610,9 @@ class Host:
                     space=name,
                     why=str(outcome.error),
                 )
-            elif isinstance(outcome, Dead):
+            elif isinstance(outcome, DeadLetter):
                 self.holding.died(name, outcome.record)
-            elif isinstance(outcome, Failed):
+            elif isinstance(outcome, ListenerFailed):
                 self.note(
                     "listener-failed",
                     reaction=outcome.reaction.id,

@@ -1,8 +1,9 @@
 """The directory of a group, line by line: who is at which host, and who shares which space.
 
-A host tells its lines whole when it engages (`Entry`), and from then on only what changes in them
-(`Announced`); so an agent that comes or goes costs its own lines, however many others there are.
-`News` gathers what changes at this host during a step, `Directory` is what a peer has told.
+A host tells its lines whole when it engages (`DirectoryEntry`), and from then on only what changes
+in them (`DirectoryChanged`); so an agent that comes or goes costs its own lines, however many
+others there are. `News` gathers what changes at this host during a step, `Directory` is what a peer
+has told.
 
 Editions count a host's changes. The entry of a host that stands still has the edition of the last
 change it announced, and every later one goes to all with whom it has a session, whether they have
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from nomospace.protocols.spaces import Announced, Entry, Sharing
+from nomospace.protocols.spaces import DirectoryChanged, DirectoryEntry, Sharing
 
 Tie: TypeAlias = tuple[str, str]
 """What must be the same for a space to be shared: the hashes of its law and of its ontology."""
@@ -24,8 +25,8 @@ Tie: TypeAlias = tuple[str, str]
 class Directory:
     """The lines of one peer. `believed` is asked for a law whether its controllers may take part.
 
-    >>> lines = Directory(Entry(("bob@b",), edition=4))
-    >>> lines.change(Announced(5, came=("cat@b",), shared=(Sharing("jobs", "", "cat@b"),)))
+    >>> lines = Directory(DirectoryEntry(("bob@b",), edition=4))
+    >>> lines.change(DirectoryChanged(5, came=("cat@b",), shared=(Sharing("jobs", "", "cat@b"),)))
     ['jobs']
     >>> list(lines.agents), lines.shares("jobs", ""), lines.edition
     (['bob@b', 'cat@b'], True, 5)
@@ -33,7 +34,9 @@ class Directory:
 
     __slots__ = ("_believed", "_spaces", "agents", "birth", "edition", "papers")
 
-    def __init__(self, entry: Entry, believed: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, entry: DirectoryEntry, believed: Callable[[str], bool] | None = None
+    ) -> None:
         self.edition = entry.edition
         self.papers = entry.papers
         self.birth = entry.birth
@@ -66,7 +69,7 @@ class Directory:
             for agent in agents:
                 yield Sharing(space, law, agent, ontology)
 
-    def change(self, news: Announced) -> list[str]:
+    def change(self, news: DirectoryChanged) -> list[str]:
         """Take a change in; the spaces that are shared there from now on, or no more."""
         self.edition = news.edition
         for agent in news.went:
@@ -136,7 +139,7 @@ class News:
         *,
         is_here: Callable[[str], bool],
         tie_of: Callable[[str, str], Tie | None],
-    ) -> Announced | None:
+    ) -> DirectoryChanged | None:
         """The difference that all of it makes, as an edition, and begin anew; `None` if none."""
         if not self._agents and not self._spaces:
             return None
@@ -155,4 +158,4 @@ class News:
         self._spaces.clear()
         if not (came or went or shared or parted):
             return None
-        return Announced(edition, came, went, tuple(shared), tuple(parted))
+        return DirectoryChanged(edition, came, went, tuple(shared), tuple(parted))

@@ -18,7 +18,7 @@ from nomospace.control import (
     Forward,
     Leave,
     Membership,
-    Record,
+    RecordRuling,
     Ruling,
     Snapshot,
     Undecided,
@@ -442,7 +442,7 @@ class Governing:
         fired = 0
         changed = event is None or member.ended
         for effect in effects:
-            if effect.__class__ is not Record:
+            if effect.__class__ is not RecordRuling:
                 orders.append(effect)
                 continue
             ruling = effect.ruling
@@ -507,7 +507,7 @@ class Governing:
             began = host.lap()
             effects = member.handle(TICK, now=now, most=most, slice=host.deciding.slice)
             left -= sum(
-                [isinstance(one, Record) and one.ruling.due_at is not None for one in effects]
+                [isinstance(one, RecordRuling) and one.ruling.due_at is not None for one in effects]
             )
             host.deciding.left -= max(member.spent, RULING_UNITS * len(effects))
             if effects and isinstance(about := effects[-1], Undecided):

@@ -1,7 +1,7 @@
 """A host's part in its group: engagement, and all that passes between engaged hosts.
 
 How a group changes (LIME 4.2). From `Freeze` on, calls of agents and messages of peers are held.
-Each host's entry of the new directory names whom it has tuples for (`Entry.owes`): so with
+Each host's entry of the new directory names whom it has tuples for (`DirectoryEntry.owes`): so with
 `Exchange`, when the view is certain, each knows from which of the peers that are new to it tuples
 will come. These ship them and close with `Met`; all others say nothing. When `Met` has come from
 all that were awaited, the view is installed: in that one step all that was shipped is placed,
@@ -44,8 +44,8 @@ from nomospace.protocols.messages import Adverts, Relay, View
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.spaces import (
-    Announced,
-    Entry,
+    DirectoryChanged,
+    DirectoryEntry,
     Given,
     Handed,
     Met,
@@ -235,7 +235,7 @@ class Group:
         for effect in effects:
             if isinstance(effect, links.Transmit):
                 self._host.order(Transmit(effect.to, effect.frame))
-            elif isinstance(effect, links.Deliver):
+            elif isinstance(effect, links.DeliverRelayed):
                 if isinstance(effect.body, Data | Ack):
                     self._receive(effect.src, effect.body)
                 elif isinstance(effect.body, Parcel | Receipt):
@@ -299,15 +299,17 @@ class Group:
 
     # -- engagement ------------------------------------------------------------------------
 
-    def _entry(self) -> Entry:
+    def _entry(self) -> DirectoryEntry:
         agents, spaces = self._host.holding.lines()
         papers = self._host.papers()
         birth = self._host.peers.births.own
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.holding.owes())))
         few = owes if len(owes) <= OWES_MAX else None
-        return Entry(agents, spaces, few, self._edition, papers, birth)
+        return DirectoryEntry(agents, spaces, few, self._edition, papers, birth)
 
-    def _exchange(self, view: View, entries: dict[str, Entry], fresh: tuple[str, ...]) -> None:
+    def _exchange(
+        self, view: View, entries: dict[str, DirectoryEntry], fresh: tuple[str, ...]
+    ) -> None:
         """The view is certain: meet those who are new, and ship what is for their agents."""
         host, name = self._host, self._host.name
         directories = {
@@ -489,7 +491,7 @@ class Group:
             why = str(error)
         self._host.note("bad-message", peer=peer, kind=type(body).__name__, why=why)
 
-    def hear_announced(self, peer: str, news: Announced) -> None:
+    def hear_announced(self, peer: str, news: DirectoryChanged) -> None:
         """Lines of a peer have changed: only what they concern is looked at."""
         host, lines = self._host, self.entries[peer]
         if news.edition <= lines.edition:

@@ -39,7 +39,7 @@ from nomospace.host.residents import (
 from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyTuples
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import (
-    Announced,
+    DirectoryChanged,
     Handed,
     Migrated,
     Returned,
@@ -554,7 +554,7 @@ class Holding:
         for agent in [agent for agent in self._limbo if agent in lines.agents]:
             self._hand_to(peer, agent)
 
-    def ship_news(self, peer: str, news: Announced) -> None:
+    def ship_news(self, peer: str, news: DirectoryChanged) -> None:
         """Send a peer what is for the agents that have come there, or held by them."""
         for one in news.shared:
             level = self.levels.get(one.space)
@@ -690,7 +690,7 @@ class Holding:
         ]
         return tuple(self.residents), tuple(spaces)
 
-    def news(self, edition: int) -> Announced | None:
+    def news(self, edition: int) -> DirectoryChanged | None:
         """What has changed in the lines since this was last asked, as an edition; if anything."""
         return self._news.tell(edition, is_here=self.residents.__contains__, tie_of=self._tie_of)
 

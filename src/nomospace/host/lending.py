@@ -14,7 +14,7 @@ from nomospace.host.effects import TAKEN, Found
 from nomospace.host.holding import DELIVERIES_MAX
 from nomospace.host.problems import AgentLeft, Busy, InDoubt, LeaseLapsed
 from nomospace.host.residents import Resident
-from nomospace.protocols.spaces import Closed, Id, Settled
+from nomospace.protocols.spaces import Id, LeaseClosed, LeaseSettled
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
@@ -104,7 +104,7 @@ class Lending:
             self._next_settling += 1
             self._settling[number] = Settling(op, resident.id, where, request.lease)
             key = (host.life, number, 0)
-            settled = Settled(key, request.lease, request.done, resident.id, request.space)
+            settled = LeaseSettled(key, request.lease, request.done, resident.id, request.space)
             host.group.tell(where, settled)
             return
         if not self._may_settle(request.lease, resident.id, request.space) or not self._settle(
@@ -167,7 +167,7 @@ class Lending:
         host.happened(space.name, space, outcomes)
         return True
 
-    def hear_settled(self, peer: str, body: Settled) -> None:
+    def hear_settled(self, peer: str, body: LeaseSettled) -> None:
         """A peer's agent is done with a tuple that was lent from here, or gives it back."""
         if body.key is None:  # nobody has had the tuple
             self._settle(body.lease, done=body.done)
@@ -184,9 +184,9 @@ class Lending:
             # Its host may have been told that the word counted, and died before its agent was.
             agent, then = self._settled.get(body.lease, ("", life))
             counts = agent == body.agent and then != life
-        self._host.group.tell(peer, Closed(body.key, counts))
+        self._host.group.tell(peer, LeaseClosed(body.key, counts))
 
-    def hear_closed(self, _peer: str, body: Closed) -> None:
+    def hear_closed(self, _peer: str, body: LeaseClosed) -> None:
         """The host that lent a tuple says whether the agent's word still counted."""
         life, number, _ = body.key
         one = self._settling.pop(int(number), None) if life == self._host.life else None

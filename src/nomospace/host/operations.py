@@ -20,11 +20,11 @@ from nomospace.host.residents import SYSTEM
 from nomospace.meaning.question import BadQuestion
 from nomospace.protocols.spaces import Id
 from nomospace.space import (
-    Ask,
     Gathering,
     Record,
     Search,
-    Seen,
+    SeenIds,
+    SetQuestion,
     SetSearch,
     Slice,
     Space,
@@ -174,7 +174,7 @@ class Registered:
         self.enabled = True
         self.fired = 0
         self.generation = 0
-        self.seen = Seen()
+        self.seen = SeenIds()
         self.home: Space | None = None  # the space of this host that it is registered in
         self.sites: dict[str, None] = {}  # the peers with a watchdog
 
@@ -201,10 +201,10 @@ def check_sets(seek: Seek) -> None:
     ask_of(seek).question()
 
 
-def ask_of(seek: Seek) -> Ask:
+def ask_of(seek: Seek) -> SetQuestion:
     """What an operation asks of several tuples together."""
     assert seek.sets is not None
-    return Ask(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
+    return SetQuestion(seek.template, seek.sets.correlate, seek.sets.key, seek.sets.max_set)
 
 
 Chosen: TypeAlias = tuple[Gathering, tuple[Record, ...]]

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nomospace.host.changes import BirthLearnt, Durable, ParcelGiven, TransferGiven
-from nomospace.protocols.births import BEFORE, SILENT, Births, News, Word
+from nomospace.protocols.births import BEFORE, SILENT, BirthNews, Births, Word
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.transfers import Taken, Transfer
 
@@ -75,7 +75,7 @@ class Peers:
         if news is not None and not (news.anew and self._host.proven):
             self._learn(peer, news)
 
-    def _learn(self, peer: str, news: News) -> None:
+    def _learn(self, peer: str, news: BirthNews) -> None:
         host = self._host
         known = self.births.stamp(peer)[1]
         self.births.learn(peer, news)

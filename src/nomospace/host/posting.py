@@ -3,7 +3,7 @@
 An agent's id names its home domain, and that domain's server always knows a way to it. A domain
 that nobody configured is served by the host of its name, so hosts find each other's agents without
 any set-up. Frames of routing, and whatever else must arrive (`moving`), are parcels of the courier:
-a step's changes and the parcels it hands over are one `Persist`.
+a step's changes and the parcels it hands over are one `PersistChange`.
 
 A post's body is a `Letter`; what cannot be taken at its destination is answered with `Rejected`,
 and becomes an `exception` at the controller that sent it.
@@ -36,20 +36,20 @@ from nomospace.protocols.births import FITS
 from nomospace.protocols.courier import Courier, Frame, Parcel, Receipt
 from nomospace.protocols.routing import (
     FQSC,
+    AgentRefused,
     Created,
-    Deliver,
+    DeliverPost,
     Effect,
-    Failed,
     Go,
-    Limits,
+    MoveSettled,
     Noted,
-    Persist,
+    PersistChange,
     Places,
-    Refused,
+    PostFailed,
+    RoutingLimits,
     Seat,
     ServerCore,
-    Settled,
-    Transmit,
+    TransmitFrame,
     server_of,
 )
 from nomospace.protocols.routing.daemon import Daemon
@@ -57,7 +57,7 @@ from nomospace.protocols.routing.frames import KINDS, NotPrimary, Post, post_in,
 from nomospace.protocols.routing.frames import Frame as RoutingFrame
 from nomospace.protocols.routing.records import Kind
 from nomospace.protocols.routing.residents import AWAY, CREATING
-from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.server import DomainServer
 from nomospace.protocols.routing.standby import PairedServer
 from nomospace.protocols.transfers import Transfers
 from nomospace.terms import Term
@@ -161,7 +161,7 @@ class Posting:
         domain: str,
         servers: Mapping[str, tuple[str, ...]],
         durable: Durable,
-        limits: Limits,
+        limits: RoutingLimits,
     ) -> None:
         self._host = host
         self.domain = domain
@@ -208,7 +208,7 @@ class Posting:
         """Whether a server here has an agent on record that has not ended."""
         for server in self._servers.values():
             inner = server.server if isinstance(server, PairedServer) else server
-            record = inner.record(agent) if isinstance(inner, Server) else None
+            record = inner.record(agent) if isinstance(inner, DomainServer) else None
             if record is not None and record.kind is not Kind.ENDED:
                 return True
         return False
@@ -365,25 +365,25 @@ class Posting:
     def _carry(self, core: str, effects: list[Effect]) -> None:
         host = self._host
         for effect in effects:
-            if isinstance(effect, Transmit):
+            if isinstance(effect, TransmitFrame):
                 if effect.site == host.name:
                     self._own.append((host.name, effect.frame))
                 else:
                     self.parcel(effect.site, effect.frame)
-            elif isinstance(effect, Persist):
+            elif isinstance(effect, PersistChange):
                 host.write_down(RoutingChanged(core, effect.change))
                 self._written[core] = self._written.get(core, 0) + 1
-            elif isinstance(effect, Deliver):
+            elif isinstance(effect, DeliverPost):
                 post = effect.post
                 host.governing.mail(effect.agent, post.sender, post.body, post.hops)
-            elif isinstance(effect, Failed):
+            elif isinstance(effect, PostFailed):
                 post = effect.post
                 host.governing.undelivered(post.sender, post.body, post.to, effect.why)
             elif isinstance(effect, Go):
                 host.moving.go(effect)
-            elif isinstance(effect, Refused):
+            elif isinstance(effect, AgentRefused):
                 host.moving.refused(effect.agent, effect.why)
-            elif isinstance(effect, Settled | Created):
+            elif isinstance(effect, MoveSettled | Created):
                 host.moving.settled(effect.agent)
             else:
                 assert isinstance(effect, Noted), effect

@@ -44,7 +44,7 @@ from nomospace.host.problems import BadReaction, NotAnAgent, UnboundStrong, Wait
 from nomospace.host.residents import SYSTEM, Interface, Resident, record_of, row_of
 from nomospace.host.shares import TooManyReactions
 from nomospace.protocols.spaces import Key, Reacted, ReactWatch, UnreactWatch
-from nomospace.space import Reaction, Record, Seen, Space
+from nomospace.space import Reaction, Record, SeenIds, Space
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
 
@@ -172,7 +172,7 @@ class Reacting:
             if one.enabled:
                 return False
             one.enabled = True
-            one.seen = Seen()
+            one.seen = SeenIds()
             one.generation += 1
             self._spread(one)
         else:
@@ -445,7 +445,7 @@ class Reacting:
             body.mode,  # type: ignore[arg-type]
             at=body.at or None,
             dest=body.dest or None,
-            seen=Seen(spans),
+            seen=SeenIds(spans),
         )
         told = level.space.react(reaction, now=host.now, slice=host.looking.slice)
         host.happened(body.space, level.space, told)
@@ -515,7 +515,7 @@ class Reacting:
             if one.law and not self._host.governed.admits(space, one.law, agent, one.message):
                 continue  # the space has a manager of its own here, and it says no
             here = Registered(one.id, agent, one.law, one.request, one.message)
-            here.enabled, here.fired, here.seen = one.enabled, one.fired, Seen(one.spans)
+            here.enabled, here.fired, here.seen = one.enabled, one.fired, SeenIds(one.spans)
             self._add(here)
             self._spread(here)
 

@@ -22,14 +22,14 @@ from nomospace.protocols.spaces import (
     Id,
     Key,
     Lent,
-    Offer,
     Shown,
+    TupleOffer,
     Unwatch,
     Watch,
 )
 from nomospace.protocols.transfers import Transfer
 from nomospace.space import OFFER, Record, Search, Slice, Space, Unfinished
-from nomospace.space import Ask as SetsAsk
+from nomospace.space import SetQuestion as SetsAsk
 from nomospace.space.searching import FIRST_UNITS_MAX, CorrelationTooDear
 from nomospace.terms import Term
 from nomospace.terms.templates import Template
@@ -146,7 +146,7 @@ class Serving:
         """Tell a peer of a tuple: offer it to a take, show it to a read."""
         watch = watched.watch
         if watch.takes:
-            self._host.group.tell(peer, Offer(watch.key, record.id))
+            self._host.group.tell(peer, TupleOffer(watch.key, record.id))
             return
         message = None
         if watch.law:

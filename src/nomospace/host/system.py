@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from nomospace.host.residents import SYSTEM
-from nomospace.protocols.spaces import Announced
+from nomospace.protocols.spaces import DirectoryChanged
 from nomospace.space import Record, Space
 from nomospace.terms import Term
 
@@ -84,7 +84,7 @@ class System:
         """Show who is there now, in one step."""
         self._show({**self._known(), **dict.fromkeys(self._present)})
 
-    def shift(self, news: Announced) -> None:
+    def shift(self, news: DirectoryChanged) -> None:
         """Show what news of one host's lines have changed, in one step."""
         lines: dict[Line, None] = {}
         for agent in (*news.went, *news.came):

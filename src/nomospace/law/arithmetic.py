@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nomospace.law.budget import Stop, Units, spend
-from nomospace.law.holes import Open
+from nomospace.law.holes import OpenTerm
 from nomospace.terms import INT_BITS_MAX, Compound, Term
 from nomospace.terms.values import Var
 
@@ -20,7 +20,7 @@ def number(value: Term) -> int | float:
     """A term that is a number."""
     if value.__class__ is int or value.__class__ is float:
         return value
-    raise Stop("notGround" if isinstance(value, Var | Open) else "typeError")
+    raise Stop("notGround" if isinstance(value, Var | OpenTerm) else "typeError")
 
 
 def _checked(value: Any) -> int | float:
@@ -157,7 +157,7 @@ def calculate(value: Term, units: Units) -> int | float:
     todo: list[tuple[Term, bool]] = [(value, False)]
     while todo:
         item, ready = todo.pop()
-        if item.__class__ is not Compound and item.__class__ is not Open:
+        if item.__class__ is not Compound and item.__class__ is not OpenTerm:
             done.append(number(item))
         elif not ready:
             table: dict[str, Any] = BINARY if len(item.args) == 2 else UNARY

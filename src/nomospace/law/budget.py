@@ -47,7 +47,7 @@ class Stop(Exception):
         self.operation = operation
 
 
-class Cut(Exception):
+class BudgetCut(Exception):
     """Ends an evaluation that has used up the part of its budget at hand; nothing is decided.
 
     `event` is the one that was evaluated, where that is known.
@@ -59,9 +59,9 @@ class Cut(Exception):
 def in_parts(part: int, more: Callable[[], bool] | None = None) -> Units:
     """A budget of which only a part is at hand.
 
-    When that is used up the evaluation ends with `Cut`; or `more` is called, and whatever it does
-    meanwhile, the evaluation then goes on with another part, unless it says that it must not. What
-    an evaluation comes to is the same in one part or in many: so are the units it may spend.
+    When that is used up the evaluation ends with `BudgetCut`; or `more` is called, and whatever it
+    does meanwhile, the evaluation then goes on with another part, unless it says that it must not.
+    What an evaluation comes to is the same in one part or in many: so are the units it may spend.
 
     The items: what is spent of the part at hand, counted so that the part ends at `UNITS_MAX` (so
     that compiled code compares with a constant), what is kept back, `more`, and how much a part is.
@@ -87,10 +87,10 @@ def used_up(units: Units) -> bool:
     return False
 
 
-def ending(units: Units) -> Stop | Cut:
+def ending(units: Units) -> Stop | BudgetCut:
     """What ends an evaluation whose units are used up: all of them, or a part."""
     if len(units) > 1 and 0 < units[0] - UNITS_MAX <= units[1]:
-        return Cut()
+        return BudgetCut()
     return Stop("budget")
 
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from nomospace.law.render import show_clause
-from nomospace.law.tree import Law
+from nomospace.law.tree import LawTree
 from nomospace.terms import Compound, Term, show
 
 
-def law_hash(law: Law) -> str:
+def law_hash(law: LawTree) -> str:
     """SHA-256 over the canonical form, in hex: the name that controllers compare.
 
     >>> from nomospace.law.parse import parse
@@ -32,7 +32,7 @@ def law_hash(law: Law) -> str:
     return sha256(canonical(law).encode()).hexdigest()
 
 
-def canonical(law: Law) -> str:
+def canonical(law: LawTree) -> str:
     """The canonical text of a law.
 
     It is itself a law with the same canonical text, unless a label is a name that only Python
@@ -55,7 +55,7 @@ def canonical(law: Law) -> str:
     return "\n".join(lines) + "\n"
 
 
-def preamble_clauses(law: Law) -> Iterator[Term]:
+def preamble_clauses(law: LawTree) -> Iterator[Term]:
     """The clauses of the preamble in their fixed order, with what is not said written out."""
     yield Compound("law", (law.name,))
     for authority in sorted(law.authorities, key=lambda a: a.name):

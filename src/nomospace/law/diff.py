@@ -28,8 +28,8 @@ from nomospace.law.tree import (
     Disj,
     Goal,
     If,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
     Rule,
     Struct,
@@ -108,7 +108,7 @@ class LawDiff:
         }
 
 
-def diff_laws(old: Law, new: Law) -> LawDiff:
+def diff_laws(old: LawTree, new: LawTree) -> LawDiff:
     """Compare two laws.
 
     >>> from nomospace.law.parse import parse
@@ -140,14 +140,14 @@ def diff_laws(old: Law, new: Law) -> LawDiff:
 # -- preamble ------------------------------------------------------------------------------
 
 
-def _preamble(old: Law, new: Law) -> Iterator[PreambleChange]:
+def _preamble(old: LawTree, new: LawTree) -> Iterator[PreambleChange]:
     before, after = _by_word(old), _by_word(new)
     for what in [*before, *(word for word in after if word not in before)]:
         if before.get(what) != after.get(what):
             yield PreambleChange(what=what, old=before.get(what), new=after.get(what))
 
 
-def _by_word(law: Law) -> dict[str, str]:
+def _by_word(law: LawTree) -> dict[str, str]:
     return {_word(clause): show(clause, spaced=True) for clause in preamble_clauses(law)}
 
 
@@ -234,13 +234,13 @@ def _numbered(node: Node) -> Node:
             if isinstance(item, Struct):
                 done.append(Struct(item.name, parts, NOWHERE, 1))
             elif item.tail is None:
-                done.append(Listing(parts, None, NOWHERE))
+                done.append(ListSyntax(parts, None, NOWHERE))
             else:
-                done.append(Listing(parts[:-1], parts[-1], NOWHERE))
+                done.append(ListSyntax(parts[:-1], parts[-1], NOWHERE))
     return done[0]
 
 
-def _inside(node: Struct | Listing) -> tuple[Node, ...]:
+def _inside(node: Struct | ListSyntax) -> tuple[Node, ...]:
     if isinstance(node, Struct):
         return node.args
     return node.items if node.tail is None else (*node.items, node.tail)

@@ -26,7 +26,7 @@ from nomospace.errors import Bug
 from nomospace.law.canon import canonical
 from nomospace.law.parse import parse
 from nomospace.law.render import WHOLE, functor_text, infix_text, is_infix, show_constant, show_node
-from nomospace.law.tree import Const, Listing, Node, Struct, Variable
+from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Diagnostic, Faulty, Source, Span
 from nomospace.terms.syntax import INFIX, TEXT_BYTES_MAX, Reader
 from nomospace.terms.tokens import Token, comments, tokenize
@@ -348,7 +348,7 @@ class _Layout:
         fits = indent + len(one) <= WIDTH_MAX and not self.commented(node.span.start, node.span.end)
         if fits or column > BREAK_COLUMN_MAX or not self._breaks(node):
             self._add(indent, one, start)
-        elif isinstance(node, Listing):
+        elif isinstance(node, ListSyntax):
             self._items(node, indent, column, lead + "[", "]" + suffix, start)
         elif isinstance(node, Struct) and is_infix(node):
             left, right = node.args
@@ -372,7 +372,7 @@ class _Layout:
     def _breaks(self, node: Node) -> bool:
         """Whether a term has brackets of its own to break at, down to where breaking ends."""
         for _ in range(3):
-            if isinstance(node, Listing):
+            if isinstance(node, ListSyntax):
                 return bool(node.items)
             if not isinstance(node, Struct):
                 return False
@@ -386,7 +386,7 @@ class _Layout:
 
     def _items(
         self,
-        node: Struct | Listing,
+        node: Struct | ListSyntax,
         indent: int,
         column: int,
         opening: str,
@@ -394,7 +394,7 @@ class _Layout:
         start: int,
     ) -> None:
         items = node.args if isinstance(node, Struct) else node.items
-        tail = node.tail if isinstance(node, Listing) else None
+        tail = node.tail if isinstance(node, ListSyntax) else None
         self._add(indent, opening, start)
         inner = column + INDENT
         for index, item in enumerate(items):

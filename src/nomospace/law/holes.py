@@ -1,6 +1,6 @@
 """Terms with holes, as the interpreter sees them.
 
-A term that holds an unbound variable is an `Open`; everything else is an ordinary ground term.
+A term that holds an unbound variable is an `OpenTerm`; everything else is an ordinary ground term.
 So whether a term is ground is known at once, and ground parts, which a law may make as large
 and as shared as its budget allows, are never walked to find a variable in them.
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.budget import COPIED_A_UNIT, Units, same_for, spend
-from nomospace.law.tree import Const, Listing, Node, Variable
+from nomospace.law.tree import Const, ListSyntax, Node, Variable
 from nomospace.terms import Compound, Term, Var, undo
 from nomospace.terms.values import PARTIAL as PARTIAL_NAME
 from nomospace.terms.values import UNBOUND
@@ -45,7 +45,7 @@ PAIRS_FREE: Final = 64
 is remembered. Compiled code never looks at as many (`emit.terms`)."""
 
 
-class Open:
+class OpenTerm:
     """A compound or a list that holds, or held when it was made, an unbound variable."""
 
     __slots__ = ("args", "name")
@@ -63,25 +63,25 @@ def make(name: Name, args: tuple[Any, ...]) -> Any:
             return make(LIST, (*items, *tail))
         if _is_open_list(tail):
             return make(tail.name, (*items, *tail.args))
-        return Open(PARTIAL, args)  # an open tail, or an improper list that matches nothing
+        return OpenTerm(PARTIAL, args)  # an open tail, or an improper list that matches nothing
     for arg in args:
-        if arg.__class__ is Var or arg.__class__ is Open:
-            return Open(name, args)
+        if arg.__class__ is Var or arg.__class__ is OpenTerm:
+            return OpenTerm(name, args)
     return args if name is LIST else Compound(name, args)  # type: ignore[arg-type]
 
 
 def _is_open_list(value: Any) -> bool:
-    return value.__class__ is Open and value.name.__class__ is _Mark
+    return value.__class__ is OpenTerm and value.name.__class__ is _Mark
 
 
-def open_size(value: Open, most: int) -> int:
+def open_size(value: OpenTerm, most: int) -> int:
     """How many parts an open value has, in all its open parts; counts no further than `most`."""
     seen: set[int] = set()
     count = 0
     pending: list[Any] = [value]
     while pending and count <= most:
         item = pending.pop()
-        if item.__class__ is Open and id(item) not in seen:
+        if item.__class__ is OpenTerm and id(item) not in seen:
             seen.add(id(item))
             count += len(item.args)
             pending.extend(item.args)
@@ -90,7 +90,7 @@ def open_size(value: Open, most: int) -> int:
 
 def is_bound(value: Any) -> bool:
     """Whether a resolved value is ground."""
-    return value.__class__ is not Var and value.__class__ is not Open
+    return value.__class__ is not Var and value.__class__ is not OpenTerm
 
 
 def build(node: Node, env: dict[str, Any]) -> Any:
@@ -110,7 +110,7 @@ def build(node: Node, env: dict[str, Any]) -> Any:
         else:
             name: Name
             parts = _parts(item)
-            if isinstance(item, Listing):
+            if isinstance(item, ListSyntax):
                 name = LIST if item.tail is None else PARTIAL
             else:
                 name = item.name
@@ -126,7 +126,7 @@ def build(node: Node, env: dict[str, Any]) -> Any:
 
 
 def _parts(node: Any) -> tuple[Node, ...]:
-    if isinstance(node, Listing):
+    if isinstance(node, ListSyntax):
         return node.items if node.tail is None else (*node.items, node.tail)
     return node.args  # type: ignore[no-any-return]
 
@@ -145,7 +145,7 @@ def resolve(value: Any) -> Any:
     """A value with its bound variables replaced; ground parts are left as they are."""
     while value.__class__ is Var and value.ref is not UNBOUND:
         value = value.ref
-    if value.__class__ is not Open:
+    if value.__class__ is not OpenTerm:
         return value
     known: dict[int, Any] = {}
     todo: list[Any] = [value]
@@ -159,7 +159,7 @@ def resolve(value: Any) -> Any:
         for part in item.args:
             while part.__class__ is Var and part.ref is not UNBOUND:
                 part = part.ref
-            if part.__class__ is Open:
+            if part.__class__ is OpenTerm:
                 if id(part) not in known:
                     todo.append(part)
                     continue
@@ -174,18 +174,18 @@ def resolve(value: Any) -> Any:
 def close(value: Any) -> Term:
     """A resolved value as a plain pattern: compounds and lists with `Var` in them."""
     value = resolve(value)
-    if value.__class__ is not Open:
+    if value.__class__ is not OpenTerm:
         return value
     known: dict[int, Any] = {}
     todo: list[Any] = [value]
     while todo:
         item = todo[-1]
-        inner = [p for p in item.args if p.__class__ is Open and id(p) not in known]
+        inner = [p for p in item.args if p.__class__ is OpenTerm and id(p) not in known]
         if inner:
             todo.extend(inner)
             continue
         todo.pop()
-        args = tuple([known[id(p)] if p.__class__ is Open else p for p in item.args])
+        args = tuple([known[id(p)] if p.__class__ is OpenTerm else p for p in item.args])
         if item.name is LIST:
             known[id(item)] = args
         else:
@@ -213,11 +213,11 @@ def unify(a: Any, b: Any, trail: list[Var], units: Units) -> bool:
             if x is y:
                 continue
             variable, value = (x, y) if x.__class__ is Var else (y, x)
-            if value.__class__ is Open and _occurs(variable, value):
+            if value.__class__ is OpenTerm and _occurs(variable, value):
                 return False
             variable.ref = value
             trail.append(variable)
-        elif x.__class__ is Open or y.__class__ is Open:
+        elif x.__class__ is OpenTerm or y.__class__ is OpenTerm:
             pairs += 1
             if pairs > PAIRS_FREE:
                 spend(units, 1)
@@ -282,7 +282,7 @@ def _outline(value: Any) -> tuple[Name | None, tuple[Any, ...]]:
     """The name and the parts of a value. The tail of a list is followed; one that is ground stays a
     tail, to be compared as a whole.
     """
-    if value.__class__ is Open:
+    if value.__class__ is OpenTerm:
         name, args = value.name, value.args
         while name is PARTIAL:
             tail = args[-1]
@@ -299,7 +299,7 @@ def _outline(value: Any) -> tuple[Name | None, tuple[Any, ...]]:
     return None, (value,)
 
 
-def _occurs(variable: Var, value: Open) -> bool:
+def _occurs(variable: Var, value: OpenTerm) -> bool:
     seen: set[int] = set()
     pending: list[Any] = [value]
     while pending:
@@ -308,7 +308,7 @@ def _occurs(variable: Var, value: Open) -> bool:
             item = item.ref
         if item is variable:
             return True
-        if item.__class__ is Open and id(item) not in seen:
+        if item.__class__ is OpenTerm and id(item) not in seen:
             seen.add(id(item))
             pending.extend(item.args)
     return False
@@ -325,19 +325,19 @@ def fresh(value: Any) -> Any:
     todo: list[Any] = [value]
     while todo:
         item = todo[-1]
-        inner = [p for p in item.args if p.__class__ is Open and id(p) not in known]
+        inner = [p for p in item.args if p.__class__ is OpenTerm and id(p) not in known]
         if inner:
             todo.extend(inner)
             continue
         todo.pop()
         args = []
         for part in item.args:
-            if part.__class__ is Open:
+            if part.__class__ is OpenTerm:
                 part = known[id(part)]
             elif part.__class__ is Var:
                 part = renamed.setdefault(id(part), Var(part.name))
             args.append(part)
-        known[id(item)] = Open(item.name, tuple(args))
+        known[id(item)] = OpenTerm(item.name, tuple(args))
     return known[id(value)]
 
 
@@ -350,7 +350,7 @@ def identical(a: Any, b: Any, units: Units) -> bool:
         x, y = pending.pop()
         if x is y and x.__class__ is Var:
             continue
-        if x.__class__ is Open and y.__class__ is Open:
+        if x.__class__ is OpenTerm and y.__class__ is OpenTerm:
             pairs += 1
             if pairs > PAIRS_FREE:
                 spend(units, 1)

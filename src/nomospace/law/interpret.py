@@ -23,7 +23,7 @@ from nomospace.law.holes import (
     LIST,
     OPEN_PARTS_FREE,
     OPEN_PARTS_MAX,
-    Open,
+    OpenTerm,
     build,
     fresh,
     identical,
@@ -55,8 +55,7 @@ from nomospace.law.runtime import (
     finish,
 )
 from nomospace.law.tree import (
-    Call,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Const,
@@ -67,10 +66,11 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -156,7 +156,7 @@ class Trace:
 class Interpreter:
     """Evaluates events under one law. Holds nothing between events."""
 
-    def __init__(self, law: Law, hash: str) -> None:
+    def __init__(self, law: LawTree, hash: str) -> None:
         self.law = law  # with its prices in it
         self.hash = hash
         self.left: frozenset[int] = frozenset()
@@ -371,12 +371,12 @@ class _Run:
 
         What a value with holes has besides the parts that the text writes costs too.
         """
-        if isinstance(node, Listing | Struct):
+        if isinstance(node, ListSyntax | Struct):
             cost = list_cost(node, env)
             if cost:
                 spend(self.units, cost)
         value = build(node, env)
-        if value.__class__ is Open:
+        if value.__class__ is OpenTerm:
             most = node_weight(node) + OPEN_PARTS_MAX
             size = open_size(value, most)
             if size > most:
@@ -395,7 +395,7 @@ def list_cost(node: Node, env: Env) -> int:
         item = pending.pop()
         if isinstance(item, Struct):
             pending.extend(item.args)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             pending.extend(item.items)
             if isinstance(item.tail, Variable) and item.tail.name in env:
                 tail = resolve(env[item.tail.name])
@@ -512,7 +512,7 @@ def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
 
     A candidate is a term that agrees with the pattern in every argument that is bound there.
     """
-    if pattern.__class__ is not Open and pattern.__class__ is not Var:
+    if pattern.__class__ is not OpenTerm and pattern.__class__ is not Var:
         for _ in equals(bag, pattern, units):
             yield (), ()
         return
@@ -548,7 +548,7 @@ def _sensed_compounds(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
             yield unbound, [args[at] for at in others]
 
 
-def _clock(run: _Run, goal: Clock, env: Env, rest: Work) -> Any:
+def _clock(run: _Run, goal: ClockGoal, env: Env, rest: Work) -> Any:
     return rest if run.attempt(run.build(goal.time, env), seconds(run.now)) else _FAILED
 
 
@@ -596,7 +596,7 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
             done.append(calculate(build(item, env), units))
         elif isinstance(item, Const):
             done.append(calculate(item.value, units))
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             raise Stop("typeError")
         elif not ready:
             todo.append((item, True))
@@ -616,7 +616,7 @@ def _do(run: _Run, goal: Do, env: Env, rest: Work) -> Any:
     return rest
 
 
-def _call(run: _Run, goal: Call, env: Env, rest: Work) -> Any:
+def _call(run: _Run, goal: PredicateCall, env: Env, rest: Work) -> Any:
     args = tuple([run.build(node, env) for node in goal.args])
     clauses = run.interpreter.law.helpers.get((goal.name, len(args)))
     if clauses is not None:
@@ -646,7 +646,7 @@ def _head(run: _Run, node: Node, env: Env) -> Any:
     return build(node, env)
 
 
-def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work) -> Any:
+def _builtin(run: _Run, goal: PredicateCall, args: tuple[Term, ...], env: Env, rest: Work) -> Any:
     args = tuple([resolve(arg) for arg in args])
     builtin = BUILTINS[goal.name, len(args)]
     ground = [is_bound(arg) for arg in args]
@@ -672,10 +672,10 @@ def _builtin(run: _Run, goal: Call, args: tuple[Term, ...], env: Env, rest: Work
 
 
 def _open_list_builtin(
-    run: _Run, goal: Call, args: tuple[Any, ...], ground: list[bool], env: Env, rest: Work
+    run: _Run, goal: PredicateCall, args: tuple[Any, ...], ground: list[bool], env: Env, rest: Work
 ) -> Any:
     """A list built-in on lists of known length with unbound items: their items are unified."""
-    is_list = [arg.__class__ is Open and arg.name is LIST for arg in args]
+    is_list = [arg.__class__ is OpenTerm and arg.name is LIST for arg in args]
     builtin = BUILTINS[goal.name, len(args)]
     known = [a or b for a, b in zip(ground, is_list, strict=True)]
     if not any(all(known[at] for at in needs) for needs in builtin.needs):
@@ -699,11 +699,11 @@ def _open_list_builtin(
     return _FAILED
 
 
-def _unifier(run: _Run, goal: Call, pattern: Any) -> Callable[[Any], bool]:
+def _unifier(run: _Run, goal: PredicateCall, pattern: Any) -> Callable[[Any], bool]:
     return unifier(pattern, match_price(goal.args[1]), run.trail, run.units)
 
 
-def _matcher(run: _Run, goal: Call, pattern: Term) -> Callable[[Term], bool]:
+def _matcher(run: _Run, goal: PredicateCall, pattern: Term) -> Callable[[Term], bool]:
     if is_bound(pattern):
         return lambda item: same_for(run.units, item, pattern)
     return _unifier(run, goal, pattern)
@@ -722,14 +722,14 @@ _STEPS: dict[type, Any] = {
     _Collect: _collect,
     _Bind: _bind,
     Sense: _sense,
-    Clock: _clock,
+    ClockGoal: _clock,
     ThisLaw: _this_law,
     Unify: _unify,
     Same: _same,
     Compare: _compare,
     Is: _is,
     Do: _do,
-    Call: _call,
+    PredicateCall: _call,
 }
 """What each goal does."""
 

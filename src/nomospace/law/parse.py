@@ -1,4 +1,4 @@
-"""From text to a `Law`: clauses are sorted into preamble, rules and helpers, bodies into goals.
+"""From text to a `LawTree`: clauses are sorted into preamble, rules and helpers, bodies into goals.
 
 Nothing is raised while reading: faults are gathered so that an author sees them all at once.
 What a law means beyond its form (unbound variables, unknown predicates, rules that cannot be
@@ -13,10 +13,8 @@ from typing import Final
 from nomospace.law.tree import (
     EVENTS,
     PREAMBLE,
-    Authority,
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Const,
@@ -27,10 +25,12 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Law,
-    Listing,
+    LawAuthority,
+    LawTree,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -56,7 +56,7 @@ RULES_MAX: Final = 20_000
 COMPARISONS: Final = ("<", ">", "=<", ">=", "=:=", "=\\=")
 
 
-def parse(source: Source) -> tuple[Law, list[Diagnostic]]:
+def parse(source: Source) -> tuple[LawTree, list[Diagnostic]]:
     """Read a law. The faults are in the order of the text; with any, the law is not whole."""
     return _Parser(source).parse()
 
@@ -68,7 +68,7 @@ class _Parser:
         self.rules: list[Rule] = []
         self.helpers: dict[tuple[str, int], list[Clause]] = {}
         self.labelled: dict[tuple[str, int], str] = {}  # helper heads that carry a label
-        self.law = Law(source, "", (), {})
+        self.law = LawTree(source, "", (), {})
 
     def fault(
         self,
@@ -82,7 +82,7 @@ class _Parser:
             Diagnostic(code=code, message=message, span=span, help=help, related=related)
         )
 
-    def parse(self) -> tuple[Law, list[Diagnostic]]:
+    def parse(self) -> tuple[LawTree, list[Diagnostic]]:
         reader = Reader(self.source)
         clauses = reader.clauses()
         self.faults += reader.faults
@@ -202,7 +202,7 @@ class _Parser:
                 return
             if isinstance(node, Struct):
                 pending += [(part, depth + 1) for part in node.args]
-            elif isinstance(node, Listing):
+            elif isinstance(node, ListSyntax):
                 pending += [(part, depth + 1) for part in node.items]
                 if node.tail is not None:
                     pending.append((node.tail, depth + 1))
@@ -215,7 +215,7 @@ class _Parser:
             (goal.name, len(goal.args))
             for body in bodies
             for goal in goals_in(body)
-            if isinstance(goal, Call)
+            if isinstance(goal, PredicateCall)
         }
         for key, clauses in self.helpers.items():
             if key in called:
@@ -259,7 +259,7 @@ class _Parser:
             who = self._text(args[0], "a name")
             if any(a.name == who for a in law.authorities):
                 self.fault("preamble-twice", f"the authority {who} stands twice", span)
-            law.authorities += (Authority(who, key),)
+            law.authorities += (LawAuthority(who, key),)
         elif name == "cAuthority":
             law.controller_authority = self._text(args[0], 'a key such as "ed25519:…"')
         elif name == "law":
@@ -320,7 +320,7 @@ class _Parser:
                 "move the inner part into a helper predicate",
             )
             return Fail(node.span)
-        if isinstance(node, Variable | Listing):
+        if isinstance(node, Variable | ListSyntax):
             what = f"the variable {node.name}" if isinstance(node, Variable) else "a list"
             self.fault("syntax-goal", f"{what} is no goal", node.span, "there is no call/1")
             return Fail(node.span)
@@ -341,7 +341,7 @@ class _Parser:
         if name == "@" and len(args) == 2:
             return self._sense(args[0], args[1], span)
         if name == "clock" and len(args) == 1:
-            return Clock(args[0], span)
+            return ClockGoal(args[0], span)
         if name == "thisLaw" and len(args) == 2:
             return ThisLaw(args[0], args[1], span)
         if name in ("=", "\\=") and len(args) == 2:
@@ -356,14 +356,14 @@ class _Parser:
             return FindAll(args[0], self._goal(args[1], depth + 1), args[2], span)
         if name == "do" and len(args) == 1:
             return Do(args[0], span)
-        return Call(name, args, span)
+        return PredicateCall(name, args, span)
 
     def _bare_goal(self, name: str, span: Span) -> Goal:
         if name == "true":
             return TrueGoal(span)
         if name == "fail":
             return Fail(span)
-        return Call(name, (), span)
+        return PredicateCall(name, (), span)
 
     def _chain(self, name: str, node: Struct, depth: int) -> Goal:
         """`a, b, c` or `a ; b ; c`, which nest to the right, as one flat goal."""
@@ -408,7 +408,7 @@ class _Parser:
             )
         if isinstance(pattern, Struct) and len(pattern.args) == 1:
             if pattern.name == "clock":
-                return Clock(pattern.args[0], span)
+                return ClockGoal(pattern.args[0], span)
             if pattern.name == "obligation":
                 return Sense(pattern.args[0], True, span)
         if isinstance(pattern, Const) and not isinstance(pattern.value, str):

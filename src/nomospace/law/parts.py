@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from nomospace.errors import LimitReached
-from nomospace.law.emit import Code
+from nomospace.law.emit import LawCode
 from nomospace.law.program import CompiledLaw, Prepared, prepare, sound
-from nomospace.law.tree import Law
+from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic, Faulty, Source, Span
 
 LAW_BYTES_MAX: Final = 131_072
@@ -125,7 +125,7 @@ class Assembly:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._head: tuple[Law, str, tuple[Diagnostic, ...], bool, list[Code]]
+        self._head: tuple[LawTree, str, tuple[Diagnostic, ...], bool, list[LawCode]]
         self._found: dict[str, list[Any]] = {}
 
     def add(self, part: bytes) -> None:

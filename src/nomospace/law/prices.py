@@ -19,17 +19,17 @@ from typing import Final
 
 from nomospace.law.prelude import BUILTINS
 from nomospace.law.tree import (
-    Call,
     Clause,
     Conj,
     Disj,
     FindAll,
     Goal,
     If,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Sense,
     Struct,
@@ -49,7 +49,7 @@ INTERPRETED: Final = 16
 """What a unit costs in a rule that the compiler leaves to the interpreter, which is that slow."""
 
 
-def priced(law: Law) -> Law:
+def priced(law: LawTree) -> LawTree:
     """The law with its prices in it. Goals without goals inside stay the very objects they were."""
     helpers = {
         key: tuple([replace(clause, body=_tolled(clause.body)) for clause in clauses])
@@ -89,7 +89,7 @@ def node_weight(node: Node) -> int:
         count += 1
         if isinstance(item, Struct):
             pending.extend(item.args)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             pending.extend(item.items)
             if item.tail is not None:
                 pending.append(item.tail)
@@ -109,7 +109,7 @@ def weight(goal: Goal) -> int:
 
 def _repeats(goal: Goal) -> bool:
     """Whether what follows a goal may be come to several times."""
-    if isinstance(goal, Call):
+    if isinstance(goal, PredicateCall):
         builtin = BUILTINS.get((goal.name, len(goal.args)))
         return builtin is None or builtin.solutions
     if isinstance(goal, If):
@@ -170,10 +170,10 @@ class _Heads:
     def plain(self, node: Node, *, at_top: bool = False) -> Node:
         if isinstance(node, Struct):
             return Struct(node.name, tuple([self.plain(arg) for arg in node.args]), node.span)
-        if isinstance(node, Listing):
+        if isinstance(node, ListSyntax):
             if node.tail is not None:
                 return self._put_off(node)
-            return Listing(tuple([self.plain(item) for item in node.items]), None, node.span)
+            return ListSyntax(tuple([self.plain(item) for item in node.items]), None, node.span)
         if isinstance(node, Variable) and node.name != "_":
             special = node.name in ("Self", "Msg", "Peer")
             if node.name in self._seen or (special and not at_top):

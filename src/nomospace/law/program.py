@@ -25,12 +25,12 @@ from nomospace.law.bag import Bag
 from nomospace.law.budget import Units, ending
 from nomospace.law.canon import law_hash
 from nomospace.law.checks import check
-from nomospace.law.emit import BUDGET, Builder, Code, Retreat, Ruler
+from nomospace.law.emit import BUDGET, LawBuilder, LawCode, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.prices import INTERPRETED, priced
-from nomospace.law.tree import FindAll, Law, Sense, goals_in, nodes_of, variables_in
+from nomospace.law.tree import FindAll, LawTree, Sense, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
 
 FRAMES_MAX: Final = 400_000
@@ -58,7 +58,7 @@ class CompiledLaw:
 
     def __init__(
         self,
-        tree: Law,
+        tree: LawTree,
         hash: str,
         warnings: tuple[Diagnostic, ...],
         prepared: Prepared | None = None,
@@ -70,7 +70,7 @@ class CompiledLaw:
         self.interpreter = Interpreter(self.priced, hash)
         self.rule_names = [rule.name for rule in tree.rules]
         self.growing = _may_grow(tree) if prepared is None else prepared.growing
-        code = Builder(self.priced, hash).build() if prepared is None else prepared.code
+        code = LawBuilder(self.priced, hash).build() if prepared is None else prepared.code
         self.rulers = code.link(self._interpreted, growing=self.growing)
         self.compiled_rules = code.compiled
         self.interpreter.left = frozenset(
@@ -166,11 +166,11 @@ class CompiledLaw:
         """The compiled rules that change the state themselves; made when first needed."""
         actors = self._actors
         if actors is None:
-            code = Builder(self.priced, self.hash, acting=True).build()
+            code = LawBuilder(self.priced, self.hash, acting=True).build()
             self._actors = actors = self._linked(code)
         return actors
 
-    def _linked(self, acting: Code) -> dict[str, Ruler]:
+    def _linked(self, acting: LawCode) -> dict[str, Ruler]:
         if not acting.acts:
             return self.rulers
         return acting.link(self._interpreted, growing=self.growing)
@@ -259,7 +259,7 @@ class CompiledLaw:
         return f"<law {self.name} {self.hash[:12]}>"
 
 
-def _may_grow(tree: Law) -> bool:
+def _may_grow(tree: LawTree) -> bool:
     """Whether evaluation may build a term of many more parts than the law's text and its inputs.
 
     Each goal can multiply a value by how often it writes a variable, and each that senses brings
@@ -310,16 +310,16 @@ def deep_recursion() -> Iterator[None]:
 class Prepared:
     """What takes long to find out about a law: its code, twice, and whether it may grow."""
 
-    code: Code
-    acting: Code
+    code: LawCode
+    acting: LawCode
     growing: bool
 
 
-def prepare(tree: Law, hash: str) -> Prepared:
+def prepare(tree: LawTree, hash: str) -> Prepared:
     """Compile a law, for `CompiledLaw` to be made of elsewhere."""
     text = priced(tree)
-    acting = Builder(text, hash, acting=True).build()
-    return Prepared(Builder(text, hash).build(), acting, _may_grow(tree))
+    acting = LawBuilder(text, hash, acting=True).build()
+    return Prepared(LawBuilder(text, hash).build(), acting, _may_grow(tree))
 
 
 _cache: dict[str, CompiledLaw] = {}
@@ -376,7 +376,7 @@ def load_source(source: Source) -> CompiledLaw:
     return compiled
 
 
-def sound(source: Source) -> tuple[Law, str, list[Diagnostic]]:
+def sound(source: Source) -> tuple[LawTree, str, list[Diagnostic]]:
     """Read and check a text: the law, its hash, its warnings; raises `Faulty`."""
     tree, found = examine(source)
     if any(d.severity == "error" for d in found):
@@ -384,7 +384,7 @@ def sound(source: Source) -> tuple[Law, str, list[Diagnostic]]:
     return tree, law_hash(tree), found
 
 
-def examine(source: Source) -> tuple[Law, list[Diagnostic]]:
+def examine(source: Source) -> tuple[LawTree, list[Diagnostic]]:
     """Read and check a text: the law, and all that is to be said of it, in the order of the text.
 
     A text with errors of form is checked as far as it could be read. Only errors count then, and
@@ -399,7 +399,7 @@ def examine(source: Source) -> tuple[Law, list[Diagnostic]]:
     return tree, sorted([*found, *more], key=lambda d: d.span)
 
 
-def parse_source(source: Source) -> tuple[Law, list[Diagnostic]]:
+def parse_source(source: Source) -> tuple[LawTree, list[Diagnostic]]:
     """Read a text in the language that its name tells."""
     if source.name.endswith(".py"):
         from nomospace.law.python import parse_python

@@ -21,9 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from nomospace.law.tree import (
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Const,
@@ -34,9 +33,10 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Listing,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -87,7 +87,7 @@ def show_node(
             out.append(_apart(out, lexeme(item)))
         elif isinstance(item, Variable):
             out.append(item.name)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             todo.extend(reversed(_listing(item, spaced)))
         else:
             todo.extend(reversed(_struct(item, limit, spaced)))
@@ -133,7 +133,7 @@ def _is_number(node: Node) -> bool:
     return isinstance(node, Const) and node.value.__class__ in (int, float)
 
 
-def _listing(node: Listing, spaced: bool) -> list[_Piece]:
+def _listing(node: ListSyntax, spaced: bool) -> list[_Piece]:
     pieces: list[_Piece] = ["[", *_separated(node.items, spaced)]
     if node.tail is not None:
         pieces += [" | " if spaced else "|", (node.tail, ARGUMENT)]
@@ -253,7 +253,7 @@ def goal_node(goal: Goal) -> Node:
         case Sense():
             pattern = _made("obligation", goal.pattern) if goal.obligations else goal.pattern
             return _made("@", pattern, Variable("CS", NOWHERE))
-        case Clock():
+        case ClockGoal():
             return _made("clock", goal.time)
         case ThisLaw():
             return _made("thisLaw", goal.name, goal.hash)
@@ -267,7 +267,7 @@ def goal_node(goal: Goal) -> Node:
             return _made("is", goal.result, goal.expression)
         case FindAll():
             return _made("findall", goal.template, goal_node(goal.goal), goal.result)
-        case Call():
+        case PredicateCall():
             return _made(goal.name, *goal.args)
         case Do():
             return _made("do", goal.operation)

@@ -29,7 +29,7 @@ from nomospace.law.budget import (
     same_for,
     spend,
 )
-from nomospace.law.holes import LIST, Open, close, is_bound
+from nomospace.law.holes import LIST, OpenTerm, close, is_bound
 from nomospace.law.tree import RESERVED, UNITS
 from nomospace.terms import TERM_BYTES_MAX, Compound, Term, show
 from nomospace.terms.order import sort_terms
@@ -399,14 +399,14 @@ def _is_address(value: Term) -> bool:
 
 
 def _ground(operation: Any) -> Any:
-    if operation.__class__ is Open:
+    if operation.__class__ is OpenTerm:
         raise Stop("notGround")
     return operation
 
 
 def _made(name: str, args: tuple[Any, ...]) -> Any:
     """A compound, open when a part of it is."""
-    return Compound(name, args) if all(map(is_bound, args)) else Open(name, args)
+    return Compound(name, args) if all(map(is_bound, args)) else OpenTerm(name, args)
 
 
 def finish(
@@ -416,8 +416,8 @@ def finish(
 
     `message` is sender, message and destination of the event, for a bare `forward` or `deliver`.
     Times and amounts are calculated. What is sent, delivered, added or imposed must be ground. An
-    operation with unbound variables comes as an `Open`, so that nothing is walked to find one, and
-    leaves as a pattern.
+    operation with unbound variables comes as an `OpenTerm`, so that nothing is walked to find one,
+    and leaves as a pattern.
     """
     if operation.__class__ is str:
         if operation == "quit":
@@ -427,14 +427,14 @@ def finish(
         if message is None:
             raise Stop("notLocal", operation)
         operation = Compound(operation, message)
-    if operation.__class__ is not Compound and operation.__class__ is not Open:
+    if operation.__class__ is not Compound and operation.__class__ is not OpenTerm:
         raise Stop("notGround" if isinstance(operation, Var) else "typeError")
     name: Any = operation.name
     kind = _FINISH.get((name, len(operation.args)))
     if kind is None:
         raise Stop("typeError")
     finished = kind(operation, home, units)
-    done: Compound = close(finished) if finished.__class__ is Open else finished
+    done: Compound = close(finished) if finished.__class__ is OpenTerm else finished
     return done
 
 
@@ -462,7 +462,7 @@ def _finish_release(operation: Any, home: str, units: Units) -> Any:
 
 def reserved(value: Term) -> bool:
     """Whether a term may not be added to, or taken from, the control state by a law."""
-    if value.__class__ is Compound or value.__class__ is Open:
+    if value.__class__ is Compound or value.__class__ is OpenTerm:
         return value.name in RESERVED and len(value.args) <= 2
     return value.__class__ is str and value in RESERVED
 
@@ -470,7 +470,7 @@ def reserved(value: Term) -> bool:
 def _finish_add(operation: Any, home: str, units: Units) -> Any:
     (value,) = operation.args
     if (
-        (value.__class__ is Compound or value.__class__ is Open)
+        (value.__class__ is Compound or value.__class__ is OpenTerm)
         and value.name == "obligation"
         and len(value.args) == 2
     ):
@@ -501,7 +501,7 @@ def _finish_change(operation: Any, home: str, units: Units) -> Any:
     counter, amount = operation.args
     if isinstance(counter, Var):
         raise Stop("notGround")
-    if counter.__class__ is not Compound and counter.__class__ is not Open:
+    if counter.__class__ is not Compound and counter.__class__ is not OpenTerm:
         raise Stop("typeError")
     if counter.name is LIST or len(counter.args) != 1 or reserved(counter):
         raise Stop("typeError")

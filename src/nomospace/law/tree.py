@@ -1,7 +1,7 @@
 """What a law is once it has been read: preamble, rules, helper predicates, goals.
 
 Every node has a span in the law's text. Terms inside goals stay the nodes of `terms.syntax`
-(`Const`, `Variable`, `Struct`, `Listing`). Both languages, `.law` and `.law.py`, give this form,
+(`Const`, `Variable`, `Struct`, `ListSyntax`). Both languages, `.law` and `.law.py`, give this form,
 and everything else (checks, hash, interpreter, compiler, formatter) starts from it.
 """
 
@@ -12,17 +12,15 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from nomospace.terms import Source, Span, Term
-from nomospace.terms.syntax import Const, Listing, Node, Struct, Variable
+from nomospace.terms.syntax import Const, ListSyntax, Node, Struct, Variable
 
 __all__ = [
     "EVENTS",
     "OPERATIONS",
     "PREAMBLE",
     "SPECIAL",
-    "Authority",
-    "Call",
     "Clause",
-    "Clock",
+    "ClockGoal",
     "Compare",
     "Conj",
     "Const",
@@ -33,10 +31,12 @@ __all__ = [
     "Goal",
     "If",
     "Is",
-    "Law",
-    "Listing",
+    "LawAuthority",
+    "LawTree",
+    "ListSyntax",
     "Node",
     "Not",
+    "PredicateCall",
     "Rule",
     "Same",
     "Sense",
@@ -170,7 +170,7 @@ class Sense:
 
 
 @dataclass(slots=True)
-class Clock:
+class ClockGoal:
     """`clock(T)@CS` and `clock(T)`."""
 
     time: Node
@@ -236,7 +236,7 @@ class FindAll:
 
 
 @dataclass(slots=True)
-class Call:
+class PredicateCall:
     """A built-in or a helper predicate."""
 
     name: str
@@ -268,14 +268,14 @@ Goal: TypeAlias = (
     | If
     | Not
     | Sense
-    | Clock
+    | ClockGoal
     | ThisLaw
     | Unify
     | Same
     | Compare
     | Is
     | FindAll
-    | Call
+    | PredicateCall
     | Do
     | Toll
 )
@@ -317,7 +317,7 @@ class Clause:
 
 
 @dataclass(slots=True)
-class Authority:
+class LawAuthority:
     """Whose certificates count."""
 
     name: str
@@ -325,14 +325,14 @@ class Authority:
 
 
 @dataclass(slots=True)
-class Law:
+class LawTree:
     """A whole law. `helpers` keeps the clauses of each predicate in the order of the text."""
 
     source: Source
     name: str
     rules: tuple[Rule, ...]
     helpers: dict[tuple[str, int], tuple[Clause, ...]]
-    authorities: tuple[Authority, ...] = ()
+    authorities: tuple[LawAuthority, ...] = ()
     controller_authority: str | None = None
     initial: tuple[Term, ...] = ()
     clear_messages: bool = False
@@ -366,7 +366,7 @@ def nodes_of(goal: Goal) -> tuple[Node, ...]:
     """The term nodes that stand directly in a goal, in the order of the text."""
     if isinstance(goal, Sense):
         return (goal.pattern,)
-    if isinstance(goal, Clock):
+    if isinstance(goal, ClockGoal):
         return (goal.time,)
     if isinstance(goal, ThisLaw):
         return (goal.name, goal.hash)
@@ -376,7 +376,7 @@ def nodes_of(goal: Goal) -> tuple[Node, ...]:
         return (goal.result, goal.expression)
     if isinstance(goal, FindAll):
         return (goal.template, goal.result)
-    if isinstance(goal, Call):
+    if isinstance(goal, PredicateCall):
         return goal.args
     if isinstance(goal, Do):
         return (goal.operation,)
@@ -392,7 +392,7 @@ def variables_in(*nodes: Node) -> Iterator[Variable]:
             yield item
         elif isinstance(item, Struct):
             pending.extend(reversed(item.args))
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             if item.tail is not None:
                 pending.append(item.tail)
             pending.extend(reversed(item.items))

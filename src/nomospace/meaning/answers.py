@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nomospace.meaning.assign import Assigner, Assignment, Choice, Made, Served, tied
-from nomospace.meaning.facts import Row
+from nomospace.meaning.assign import Assignment, Choice, Made, QuestionAssigner, ServingField, tied
+from nomospace.meaning.facts import FactRow
 from nomospace.meaning.jsonforms import json_of
 from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC
 from nomospace.meaning.question import ClassField
@@ -22,13 +22,13 @@ from nomospace.terms.text import show
 from nomospace.terms.values import Term
 
 
-class Answer(msgspec.Struct, gc=False, eq=False):
+class MeaningAnswer(msgspec.Struct, gc=False, eq=False):
     """One answer to a question; `kind` is exact, semantic or correlation."""
 
     kind: str
-    rows: tuple[Row, ...]
+    rows: tuple[FactRow, ...]
     """In the order of the facts."""
-    assigner: Assigner
+    assigner: QuestionAssigner
 
     @property
     def tuples(self) -> tuple[str, ...]:
@@ -79,30 +79,30 @@ class Answer(msgspec.Struct, gc=False, eq=False):
 class Answers(NamedTuple):
     """All answers to a question, sorted by the ids of their tuples."""
 
-    items: list[Answer]
+    items: list[MeaningAnswer]
     cut: str = ""
     """Why answers may be missing: a limit that was reached. Empty when all are here."""
     problems: tuple[str, ...] = ()
     """What went wrong on the way without stopping it: dependence functions that raised."""
 
 
-def in_order(answers: list[Answer]) -> list[Answer]:
+def in_order(answers: list[MeaningAnswer]) -> list[MeaningAnswer]:
     """Answers sorted by the ids of their tuples."""
     answers.sort(key=_tuples)
     return answers
 
 
-def _tuples(answer: Answer) -> list[str]:
+def _tuples(answer: MeaningAnswer) -> list[str]:
     ids = [row.id for row in answer.rows]
     ids.sort()
     return ids
 
 
 def _written(choice: Choice) -> Term:
-    return choice.row.fields[choice.at] if isinstance(choice, Served) else choice.value
+    return choice.row.fields[choice.at] if isinstance(choice, ServingField) else choice.value
 
 
-def _why(answer: Answer, because: list[str]) -> str:
+def _why(answer: MeaningAnswer, because: list[str]) -> str:
     if because:
         return "; ".join(because)
     if answer.kind == EXACT:
@@ -112,7 +112,7 @@ def _why(answer: Answer, because: list[str]) -> str:
     return ""
 
 
-def _reasons(answer: Answer, assignment: Assignment) -> Iterator[str]:
+def _reasons(answer: MeaningAnswer, assignment: Assignment) -> Iterator[str]:
     assigner = answer.assigner
     for field, choice in zip(assigner.question.fields, assignment, strict=True):
         if isinstance(field, ClassField):
@@ -127,7 +127,9 @@ def _reasons(answer: Answer, assignment: Assignment) -> Iterator[str]:
             yield from _made_reasons(assigner, choice)
 
 
-def _shared(assigner: Assigner, identity: tuple[str, Term], holders: Sequence[Row]) -> str:
+def _shared(
+    assigner: QuestionAssigner, identity: tuple[str, Term], holders: Sequence[FactRow]
+) -> str:
     held = next(v for v in holders[0].seen if is_object(v) and assigner.identity(v) == identity)
     return f"{_listed([row.id for row in holders])} share {_called(held)}"
 
@@ -139,19 +141,19 @@ def _called(value: Term) -> str:
     return f"{class_name} {identity if identity.__class__ is str else show(identity, limit=80)}"
 
 
-def _class_reason(assigner: Assigner, class_name: str, choice: Choice) -> Iterator[str]:
+def _class_reason(assigner: QuestionAssigner, class_name: str, choice: Choice) -> Iterator[str]:
     words = assigner.ontology.why(class_name, choice.value.args[0])
     if words:
         yield words
 
 
-def _made_reasons(assigner: Assigner, made: Made) -> Iterator[str]:
+def _made_reasons(assigner: QuestionAssigner, made: Made) -> Iterator[str]:
     for class_name, choice in made.inputs:
         yield from _class_reason(assigner, class_name, choice)
         if isinstance(choice, Made):
             yield from _made_reasons(assigner, choice)
     for left, right, tie in tied(made):
-        rows = [one.row.id for one in (left, right) if isinstance(one, Served)]
+        rows = [one.row.id for one in (left, right) if isinstance(one, ServingField)]
         if len(set(rows)) == 2:
             yield f"{_listed(sorted(rows))} are tied by {tie}"
     for step in made.steps:
@@ -167,5 +169,5 @@ def _listed(ids: Sequence[str]) -> str:
     return " and ".join([", ".join(ids[:-1]), ids[-1]]) if len(ids) > 1 else ids[0]
 
 
-def _row_id(row: Row) -> str:
+def _row_id(row: FactRow) -> str:
     return row.id

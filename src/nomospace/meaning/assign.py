@@ -5,9 +5,9 @@ field, in the template's order: the template's own class comes first, then the t
 position. Of ways to compute an object the one with the earlier functions comes first, then that
 whose inputs, in the order in which the functions name their classes, are less by the same rule.
 
-This is also the last word on whether tuples are an answer at all: `Assigner.least` finds nothing in
-tuples that do not serve every field, or do not hang together. It looks at a handful of tuples at a
-time and tries all choices in order; finding the tuples is the engines' work.
+This is also the last word on whether tuples are an answer at all: `QuestionAssigner.least` finds
+nothing in tuples that do not serve every field, or do not hang together. It looks at a handful of
+tuples at a time and tries all choices in order; finding the tuples is the engines' work.
 
 How an object is computed ("Semantic Tuplespace", Definitions 1, 8 and 9):
 
@@ -25,7 +25,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from nomospace.meaning.facts import Row, object_key, value_at
+from nomospace.meaning.facts import FactRow, object_key, value_at
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
 from nomospace.meaning.question import (
     ClassField,
@@ -42,10 +42,10 @@ from nomospace.terms.values import Term
 Report: TypeAlias = Callable[[str], None]
 
 
-class Served(NamedTuple):
+class ServingField(NamedTuple):
     """A field of a tuple that serves."""
 
-    row: Row
+    row: FactRow
     at: int
 
     @property
@@ -69,7 +69,7 @@ class Made(NamedTuple):
     """The object of each class that the steps name."""
 
 
-Choice: TypeAlias = Served | Made
+Choice: TypeAlias = ServingField | Made
 Assignment: TypeAlias = tuple[Choice, ...]
 """What serves each field of the template, in its order."""
 
@@ -85,7 +85,7 @@ class _Asked(NamedTuple):
     computable: bool
 
 
-class Assigner:
+class QuestionAssigner:
     """Finds the least assignment of a question in tuples.
 
     >>> from nomospace.meaning import PLAIN
@@ -93,7 +93,7 @@ class Assigner:
     >>> from nomospace.meaning.question import parse_template
     >>> from nomospace.terms import obj
     >>> facts = Facts.of([Fact("t1", (obj("Car", "A"), 7)), Fact("t2", (obj("Car", "A"), "x"))])
-    >>> assigner = Assigner(parse_template("(Car, int, str)"), PLAIN)
+    >>> assigner = QuestionAssigner(parse_template("(Car, int, str)"), PLAIN)
     >>> found = assigner.least(list(facts.rows.values()), single=False)
     >>> [(one.row.id, one.at) for one in found]
     [('t1', 0), ('t1', 1), ('t2', 1)]
@@ -120,7 +120,9 @@ class Assigner:
             computable=field.id is MISSING and bool(self.ontology.depends(canonical)),
         )
 
-    def least(self, rows: Sequence[Row], *, single: bool, hang: bool = False) -> Assignment | None:
+    def least(
+        self, rows: Sequence[FactRow], *, single: bool, hang: bool = False
+    ) -> Assignment | None:
         """The least assignment, or none where the tuples are no answer.
 
         `single` is for one tuple by itself, an exact or semantic answer: different fields are
@@ -133,7 +135,7 @@ class Assigner:
         keyed = self.question.key is not None
         if keyed and not single and not hang and not self._keyed(rows):
             return None
-        choices: list[list[Served] | None] = []
+        choices: list[list[ServingField] | None] = []
         for asked in self.fields:
             direct = self.direct(asked, rows)
             if direct:
@@ -150,11 +152,11 @@ class Assigner:
                 return found
         return None
 
-    def may_serve(self, rows: Sequence[Row]) -> bool:
+    def may_serve(self, rows: Sequence[FactRow]) -> bool:
         """Quickly: whether tuples, or some of them, have something for every field."""
         return all(asked.computable or self.direct(asked, rows) for asked in self.fields)
 
-    def _positional(self, row: Row) -> Assignment | None:
+    def _positional(self, row: FactRow) -> Assignment | None:
         if len(row.seen) != len(self.fields):
             return None
         for asked, value in zip(self.fields, row.seen, strict=True):
@@ -163,12 +165,12 @@ class Assigner:
             assert asked.test is not None
             if not asked.test(value):
                 return None
-        return tuple([Served(row, at) for at in range(len(row.seen))])
+        return tuple([ServingField(row, at) for at in range(len(row.seen))])
 
-    def direct(self, asked: _Asked, rows: Sequence[Row]) -> list[Served]:
+    def direct(self, asked: _Asked, rows: Sequence[FactRow]) -> list[ServingField]:
         """The fields of tuples, least first, that a template's field accepts."""
-        own: list[Served] = []
-        other: list[Served] = []
+        own: list[ServingField] = []
+        other: list[ServingField] = []
         names, named, test = asked.names, bool(asked.canonical), asked.test
         for row in rows:
             keys = row.keys
@@ -179,7 +181,7 @@ class Assigner:
                     continue
                 if test is None or test(value):
                     mine = not named or self._canonical(value.args[0]) == asked.canonical
-                    (own if mine else other).append(Served(row, at))
+                    (own if mine else other).append(ServingField(row, at))
         return own + other
 
     def _canonical(self, name: str) -> str:
@@ -193,8 +195,8 @@ class Assigner:
 
     def _complete(
         self,
-        choices: list[list[Served] | None],
-        rows: Sequence[Row],
+        choices: list[list[ServingField] | None],
+        rows: Sequence[FactRow],
         chosen: list[Choice],
         single: bool,
     ) -> Iterator[Assignment]:
@@ -204,19 +206,19 @@ class Assigner:
             return
         direct = choices[number]
         asked = self.fields[number]
-        found: Iterator[Choice] | list[Served]
+        found: Iterator[Choice] | list[ServingField]
         if direct is not None:
             found = direct
         else:
             found = self.computed(asked.canonical, rows, asked.test)
         for choice in found:
-            if isinstance(choice, Served) and not self._differs(choice, chosen, single):
+            if isinstance(choice, ServingField) and not self._differs(choice, chosen, single):
                 continue
             chosen.append(choice)
             yield from self._complete(choices, rows, chosen, single)
             chosen.pop()
 
-    def _differs(self, choice: Served, chosen: list[Choice], single: bool) -> bool:
+    def _differs(self, choice: ServingField, chosen: list[Choice], single: bool) -> bool:
         """Whether a choice goes with those for the fields before it."""
         key = choice.key
         for before in chosen:
@@ -236,7 +238,7 @@ class Assigner:
     # Computing.
 
     def computed(
-        self, class_name: str, rows: Sequence[Row], test: Test | None = None
+        self, class_name: str, rows: Sequence[FactRow], test: Test | None = None
     ) -> Iterator[Made]:
         """The ways to compute an object of a class from tuples, least first."""
         depends = self.ontology.depends(class_name)
@@ -252,7 +254,7 @@ class Assigner:
                 if value is not None and (test is None or test(value)):
                     yield Made(class_name, value, steps, tuple(zip(names, bound, strict=True)))
 
-    def _inputs(self, name: str, rows: Sequence[Row]) -> list[Choice]:
+    def _inputs(self, name: str, rows: Sequence[FactRow]) -> list[Choice]:
         asked = self._asked(ClassField(name))
         found: list[Choice] = [*self.direct(asked, rows)]
         if not found and asked.computable:
@@ -286,9 +288,9 @@ class Assigner:
 
     # Hanging together.
 
-    def shares(self, rows: Sequence[Row]) -> dict[tuple[str, Term], list[Row]]:
+    def shares(self, rows: Sequence[FactRow]) -> dict[tuple[str, Term], list[FactRow]]:
         """The objects that tuples hold, each with those that hold it."""
-        held: dict[tuple[str, Term], list[Row]] = {}
+        held: dict[tuple[str, Term], list[FactRow]] = {}
         for row in rows:
             for value, key in zip(row.seen, row.keys, strict=True):
                 if key is not None:
@@ -297,7 +299,7 @@ class Assigner:
                         holders.append(row)
         return held
 
-    def _keyed(self, rows: Sequence[Row]) -> bool:
+    def _keyed(self, rows: Sequence[FactRow]) -> bool:
         """Whether all tuples hold one same object of the key's class."""
         assert self.question.key is not None
         names = self.ontology.accepting(self.question.key)
@@ -306,7 +308,7 @@ class Assigner:
             for identity, holders in self.shares(rows).items()
         )
 
-    def hangs(self, rows: Sequence[Row], assignment: Assignment) -> bool:
+    def hangs(self, rows: Sequence[FactRow], assignment: Assignment) -> bool:
         """Whether the tuples are joined by the objects they share and the ties in use."""
         joined = _Joined()
         for holders in self.shares(rows).values():
@@ -353,10 +355,10 @@ class _Joined:
 
 def _vertex(choice: Choice) -> int:
     """A number for what a tie hangs on: orders of rows are positive, so others are negative."""
-    return choice.row.order if isinstance(choice, Served) else -id(choice)
+    return choice.row.order if isinstance(choice, ServingField) else -id(choice)
 
 
-def _row_id(row: Row) -> str:
+def _row_id(row: FactRow) -> str:
     return row.id
 
 

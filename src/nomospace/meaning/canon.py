@@ -95,7 +95,13 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
         return _kept[key]
     # Loaded on use: a host that learns no ontology does without.
     from nomospace.meaning.reading.closing import close
-    from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named, Place
+    from nomospace.meaning.reading.drafts import (
+        ClassDraft,
+        FunctionDraft,
+        NamedPiece,
+        OntologyDraft,
+        SourcePlace,
+    )
     from nomospace.meaning.reading.faults import Faults
 
     if len(text) > TEXT_BYTES_MAX:
@@ -106,12 +112,12 @@ def read(text: str, hash: str, name: str = "", functions: Functions = FUNCTIONS)
         raise NotAnOntology(hash=hash, why=str(error)) from None
     if len(listed) > CLASSES_MAX:
         raise NotAnOntology(hash=hash, why=f"it has over {CLASSES_MAX:,} classes")
-    place = Place(Source("", name or f"ontology {hash[:12]}"))
+    place = SourcePlace(Source("", name or f"ontology {hash[:12]}"))
 
-    def named(text: str) -> Named:
-        return Named(text, place)
+    def named(text: str) -> NamedPiece:
+        return NamedPiece(text, place)
 
-    draft = Draft(name or hash[:12])
+    draft = OntologyDraft(name or hash[:12])
     for one in listed:
         made = ClassDraft(one.name, named(one.name))
         made.synonyms = list(map(named, one.synonyms))

@@ -1,6 +1,6 @@
 """Facts: the tuples that questions are asked about, held so that no question has to scan them.
 
-Each tuple is a `Row` with its *shape*: what stands in each field, a class or a kind of plain
+Each tuple is a `FactRow` with its *shape*: what stands in each field, a class or a kind of plain
 value. There are few shapes however many tuples there are, and planners look at shapes only. Rows
 are found by shape, and by each object they hold; two fields hold the same object when their classes
 are one by name or synonym and their ids are equal, or, without ids, their properties.
@@ -9,8 +9,8 @@ Rows have an order, that of their adding. `any` gives the first answer by it: wh
 smallest ids adds tuples in the order of their ids (`Facts.of` does), a live space adds them as they
 come.
 
-What a planner wants to know is kept as rows come and go (`Known`): how many rows a shape has, in
-how many tuples one object stands at most, and whether one was seen with different properties.
+What a planner wants to know is kept as rows come and go (`KnownFacts`): how many rows a shape has,
+in how many tuples one object stands at most, and whether one was seen with different properties.
 The latter two only grow; too large a number costs time, never an answer.
 """
 
@@ -67,7 +67,7 @@ _KINDS: Final[dict[type, Plain]] = {
 }
 
 
-class Row(msgspec.Struct, eq=False, gc=False):
+class FactRow(msgspec.Struct, eq=False, gc=False):
     """A tuple with what is known about it. Two rows are equal only when they are one."""
 
     id: str
@@ -82,7 +82,7 @@ class Row(msgspec.Struct, eq=False, gc=False):
     order: int
 
 
-Rows: TypeAlias = list[Row] | dict[int, Row]
+Rows: TypeAlias = list[FactRow] | dict[int, FactRow]
 
 
 MANY: Final = 1_000_000_000
@@ -91,7 +91,7 @@ _COUNTED_MAX: Final = 16
 """Up to here it matters to plans how many tuples there are: no set is larger."""
 
 
-class Known(NamedTuple):
+class KnownFacts(NamedTuple):
     """What a planner has to know about facts; plans made from equal ones are the same."""
 
     shapes: tuple[tuple[Shape, int], ...]
@@ -181,11 +181,11 @@ class Facts:
         """
         self.ontology = ontology
         self._steady = steady
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, FactRow] = {}
         self.version = 0
         """Grows when plans made before may miss answers: a new shape, or more sharing."""
         self.shapes: list[Shape] = []
-        self.by_form: list[dict[int, Row]] = []
+        self.by_form: list[dict[int, FactRow]] = []
         self.objects: dict[str, dict[Term, Rows]] = {}
         self._forms: dict[Shape, int] = {}
         self._names: dict[str, str] = {}
@@ -194,7 +194,7 @@ class Facts:
         self.ids_in_order = True
         """Whether tuples came in the order of their ids: then the order of rows is that of ids."""
         self._last = ""
-        self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, Row]]] = {}
+        self._columns: dict[tuple[str, tuple[str, ...]], dict[Term, dict[int, FactRow]]] = {}
         self._values: dict[tuple[str, tuple[str, ...]], dict[Term, Term]] = {}
         self._order = 0
         self.slice = Slice(maxsize)
@@ -213,7 +213,7 @@ class Facts:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, id: str, fields: tuple[Term, ...]) -> Row:
+    def add(self, id: str, fields: tuple[Term, ...]) -> FactRow:
         """Take in a tuple, frozen before; its id must be new."""
         assert id not in self.rows, id
         self.changes += 1
@@ -239,7 +239,7 @@ class Facts:
         order = self._order = self._order + 1
         self.ids_in_order = self.ids_in_order and self._last < id
         self._last = id
-        row = Row(id, fields, seen, form, tuple(keys), order)
+        row = FactRow(id, fields, seen, form, tuple(keys), order)
         of_form = self.by_form[form]
         if is_new or not (of_form or self._steady):
             self.version += 1  # the first of its shape, or the first again
@@ -263,7 +263,7 @@ class Facts:
         self._names[class_name] = found
         return found
 
-    def _hold(self, class_name: str, at: int, row: Row) -> None:
+    def _hold(self, class_name: str, at: int, row: FactRow) -> None:
         held = self.objects.get(class_name)
         if held is None:
             held = self.objects[class_name] = {}
@@ -293,7 +293,7 @@ class Facts:
             self._shared[class_name] = len(rows)
             self.version += len(rows) <= _MATTERS_MAX
 
-    def remove(self, id: str) -> Row:
+    def remove(self, id: str) -> FactRow:
         """Let a tuple go."""
         row = self.rows.pop(id)
         self.changes += 1
@@ -329,7 +329,7 @@ class Facts:
                         del column[value]
         return row
 
-    def paced(self, rows: Any, price: int) -> Iterable[Row | None]:
+    def paced(self, rows: Any, price: int) -> Iterable[FactRow | None]:
         """Tuples that are looked at one after the other, for a price each; `None` to give way.
 
         That is before they are looked at, and again after each few of them, while the slice is used
@@ -345,7 +345,7 @@ class Facts:
                 return rows if slice.left >= 0 else chain((None,), rows)
         return self._paced(rows, price)
 
-    def _paced(self, rows: Iterable[Row], price: int) -> Iterator[Row | None]:
+    def _paced(self, rows: Iterable[FactRow], price: int) -> Iterator[FactRow | None]:
         some, count = iter(rows), 1 + _PACED // price
         while few := list(islice(some, count)):
             self.slice.left -= 1 + len(few) * price
@@ -353,12 +353,12 @@ class Facts:
                 yield None
             yield from few
 
-    def holding(self, class_name: str, key: Term) -> Iterator[Row]:
+    def holding(self, class_name: str, key: Term) -> Iterator[FactRow]:
         """The rows that hold an object, by canonical class and `object_key`, in their order."""
         rows = self.objects.get(class_name, {}).get(key, ())
         return iter(rows.values() if isinstance(rows, dict) else rows)
 
-    def column(self, class_name: str, path: tuple[str, ...]) -> dict[Term, dict[int, Row]]:
+    def column(self, class_name: str, path: tuple[str, ...]) -> dict[Term, dict[int, FactRow]]:
         """Rows by the value (`join_key`) at a path in their objects of a canonical class.
 
         Made on first use, which looks at all rows of the class, and kept up to date from then on.
@@ -395,7 +395,7 @@ class Facts:
                 found[key] = value_at(row.seen[at], path)
         return found
 
-    def known(self) -> Known:
+    def known(self) -> KnownFacts:
         """What a planner has to know, as it is now."""
         shapes = tuple(
             [
@@ -406,7 +406,7 @@ class Facts:
         )
         few = not self._steady and len(self.rows) <= _COUNTED_MAX
         tuples = len(self.rows) if few else MANY
-        return Known(shapes, dict(self._shared), frozenset(self._varying), tuples)
+        return KnownFacts(shapes, dict(self._shared), frozenset(self._varying), tuples)
 
 
 _MATTERS_MAX: Final = 32
@@ -428,12 +428,12 @@ def _places(shape: Shape, class_name: str) -> list[int]:
     return [at for at, kind in enumerate(shape) if kind == class_name]
 
 
-def _place_of(shape: Shape, row: Row, class_name: str, key: Term) -> int:
+def _place_of(shape: Shape, row: FactRow, class_name: str, key: Term) -> int:
     return next(at for at in _places(shape, class_name) if row.keys[at] == key)
 
 
 def _into_column(
-    column: dict[Term, dict[int, Row]], row: Row, at: int, path: tuple[str, ...]
+    column: dict[Term, dict[int, FactRow]], row: FactRow, at: int, path: tuple[str, ...]
 ) -> None:
     value = value_at(row.seen[at], path)
     if value is not MISSING:

@@ -22,7 +22,14 @@ from typing import Final, NamedTuple
 from nomospace.meaning.ontology import Dependence, Input, Ontology, OntologyClass, Operand, Tie
 from nomospace.meaning.reading import decode
 from nomospace.meaning.reading.closing import close
-from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named, Place, Same
+from nomospace.meaning.reading.drafts import (
+    ClassDraft,
+    FunctionDraft,
+    NamedPiece,
+    OntologyDraft,
+    SameClass,
+    SourcePlace,
+)
 from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.nodes import compose
 from nomospace.meaning.reading.written import Form
@@ -32,8 +39,8 @@ _KEYS: Final = ("same", "under", "properties")
 
 
 class _Pair(NamedTuple):
-    left: Named
-    right: Named
+    left: NamedPiece
+    right: NamedPiece
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def read_mapping(data: bytes | str, name: str = "<mapping>") -> OntologyMapping:
 def join(one: Ontology, other: Ontology, mapping: OntologyMapping) -> Ontology:
     """Two ontologies as one; `FaultyOntology` with the places of whatever does not fit."""
     faults = Faults()
-    draft = Draft(f"{one.name}+{other.name}")
+    draft = OntologyDraft(f"{one.name}+{other.name}")
     renames = _Renames(one, other, mapping, faults)
     _check_same(one, other, mapping, faults)
     for ontology in (one, other):
@@ -88,7 +95,7 @@ def join(one: Ontology, other: Ontology, mapping: OntologyMapping) -> Ontology:
     for pair in mapping.same:
         left, right = (_canonical(name, one, other, faults) for name in pair)
         if left is not None and right is not None:
-            draft.same.append(Same(left, right, keep=True))
+            draft.same.append(SameClass(left, right, keep=True))
     by_key = {made.key: made for made in draft.classes}
     for left, right in mapping.under:
         below = _canonical(left, one, other, faults)
@@ -101,7 +108,9 @@ def join(one: Ontology, other: Ontology, mapping: OntologyMapping) -> Ontology:
     return joined
 
 
-def _canonical(name: Named, one: Ontology, other: Ontology, faults: Faults) -> Named | None:
+def _canonical(
+    name: NamedPiece, one: Ontology, other: Ontology, faults: Faults
+) -> NamedPiece | None:
     """A name or synonym as the name of its class; a fault where neither ontology knows it."""
     found = one.canonical(name.text) or other.canonical(name.text)
     if found is None:
@@ -110,17 +119,17 @@ def _canonical(name: Named, one: Ontology, other: Ontology, faults: Faults) -> N
         help = faults.near(name.text, known, "name a class of one of them")
         faults.add("unknown-class", words, name.place, help)
         return None
-    return Named(found, name.place)
+    return NamedPiece(found, name.place)
 
 
-def _same_by_name(one: Ontology, other: Ontology) -> Iterator[Same]:
+def _same_by_name(one: Ontology, other: Ontology) -> Iterator[SameClass]:
     """Classes that share a name or a synonym."""
     for theirs in other.classes.values():
-        place = Place(Source("", theirs.place))
+        place = SourcePlace(Source("", theirs.place))
         for name in theirs.names:
             ours = one.canonical(name)
             if ours is not None and ours != theirs.name:
-                yield Same(Named(theirs.name, place), Named(ours, place), keep=True)
+                yield SameClass(NamedPiece(theirs.name, place), NamedPiece(ours, place), keep=True)
 
 
 def _check_same(one: Ontology, other: Ontology, mapping: OntologyMapping, faults: Faults) -> None:
@@ -142,22 +151,22 @@ def _check_same(one: Ontology, other: Ontology, mapping: OntologyMapping, faults
 
 def _drafted(ontology: Ontology, declared: OntologyClass, renames: _Renames) -> ClassDraft:
     """A closed class as a draft again, with its properties called as the mapping says."""
-    place = Place(Source("", declared.place or ontology.name))
-    made = ClassDraft(declared.name, Named(declared.name, place))
-    made.synonyms = [Named(name, place) for name in declared.synonyms]
-    made.parents = [Named(name, place) for name in declared.parents]
+    place = SourcePlace(Source("", declared.place or ontology.name))
+    made = ClassDraft(declared.name, NamedPiece(declared.name, place))
+    made.synonyms = [NamedPiece(name, place) for name in declared.synonyms]
+    made.parents = [NamedPiece(name, place) for name in declared.parents]
     called = renames.of(ontology, declared.name)
     for name, kind in declared.properties.items():
-        made.properties.append((Named(called.get(name, name), place), Named(kind, place)))
+        made.properties.append((NamedPiece(called.get(name, name), place), NamedPiece(kind, place)))
     for name, listed in declared.depends.items():
         ways = [_function(renames.renamed(ontology, one), place) for one in listed]
-        made.depends.append((Named(called.get(name, name), place), ways))
+        made.depends.append((NamedPiece(called.get(name, name), place), ways))
     return made
 
 
-def _function(one: Dependence, place: Place) -> FunctionDraft:
+def _function(one: Dependence, place: SourcePlace) -> FunctionDraft:
     when = " and ".join(str(tie) for tie in one.when)
-    return FunctionDraft(Named(one.text, place), Named(when, place) if when else None)
+    return FunctionDraft(NamedPiece(one.text, place), NamedPiece(when, place) if when else None)
 
 
 class _Renames:
@@ -181,14 +190,14 @@ class _Renames:
                 self.by_class.setdefault(left[0], {})[left[1]] = right[1]
                 self.kept.setdefault(left[0], {})[left[1]] = right[1]
 
-    def _split(self, name: Named, one: Ontology, other: Ontology) -> tuple[str, str] | None:
+    def _split(self, name: NamedPiece, one: Ontology, other: Ontology) -> tuple[str, str] | None:
         """The class and the property that `Class.property` names."""
         class_text, dot, property_name = name.text.rpartition(".")
         if not dot:
             words = f"{name.text[:60]} names no property"
             self.faults.add("form", words, name.place, "write Class.property")
             return None
-        found = Named(class_text, name.place)
+        found = NamedPiece(class_text, name.place)
         for side in (one, other):
             canonical = side.canonical(class_text)
             if canonical is not None and property_name in side.properties(canonical):

@@ -53,7 +53,7 @@ class Need(NamedTuple):
     """What one field of a tuple, or one hub's object, has to serve."""
 
     number: int
-    """Its place in `Network.needs`."""
+    """Its place in `TupleNetwork.needs`."""
     field: int | None
     """The template field that is served directly; none for the input of a computation."""
     asks: Field
@@ -68,7 +68,7 @@ class Need(NamedTuple):
     another network of the plan finds the same set. To look at them all the same is no error."""
 
 
-class Source(NamedTuple):
+class InputSource(NamedTuple):
     """Where the object of an input class comes from: a need, or another computation."""
 
     class_name: str
@@ -81,14 +81,14 @@ class Computation(NamedTuple):
     """An object computed by dependence functions."""
 
     number: int
-    """Its place in `Network.computations`; its sources stand before it."""
+    """Its place in `TupleNetwork.computations`; its sources stand before it."""
     field: int | None
     """The template field it is for; none when it is an input of another computation."""
     class_name: str
     """Canonical; the computed object has this class and no id."""
     steps: tuple[Dependence, ...]
     """The function chosen for each property that has some, in the order of their names."""
-    sources: tuple[Source, ...]
+    sources: tuple[InputSource, ...]
     """One for each class that the steps name, in the order of first mention."""
 
 
@@ -107,7 +107,7 @@ class Node(NamedTuple):
     rows: int
 
 
-class Network(NamedTuple):
+class TupleNetwork(NamedTuple):
     """A way in which tuples may answer together; see the module for what its rows are."""
 
     kind: str
@@ -133,7 +133,7 @@ class Plan(NamedTuple):
 
     question: Question
     ontology: Ontology
-    networks: tuple[Network, ...]
+    networks: tuple[TupleNetwork, ...]
     complete: int = 0
     """The largest size of which every set is looked for. It is less than `question.max_set` where
     there are more networks than a plan may have; then there are none for larger sets."""
@@ -144,12 +144,12 @@ class Plan(NamedTuple):
         return why_cut(self.question, self.complete)
 
     @property
-    def singles(self) -> tuple[Network, ...]:
+    def singles(self) -> tuple[TupleNetwork, ...]:
         """Those whose answers are exact or semantic."""
         return tuple([one for one in self.networks if one.kind != CORRELATION])
 
     @property
-    def sets(self) -> tuple[Network, ...]:
+    def sets(self) -> tuple[TupleNetwork, ...]:
         """Those whose answers are correlations."""
         return tuple([one for one in self.networks if one.kind == CORRELATION])
 
@@ -210,11 +210,11 @@ def tie_links(
     return links
 
 
-def explain_network(network: Network) -> str:
+def explain_network(network: TupleNetwork) -> str:
     """A network in words.
 
     >>> need = Need(0, 0, ClassField("Car", predicate="price < 5"), ("Car", "SportsCar"), 0)
-    >>> print(explain_network(Network("semantic", (Node((("Car", "Owner"),), 7),), (need,))))
+    >>> print(explain_network(TupleNetwork("semantic", (Node((("Car", "Owner"),), 7),), (need,))))
     semantic, 1 tuple: A gives Car where price < 5 [7 tuples]
     """
     parts: list[str] = []
@@ -259,11 +259,11 @@ __all__ = [
     "ClassField",
     "Computation",
     "Hub",
+    "InputSource",
     "Need",
-    "Network",
     "Node",
     "Plan",
-    "Source",
+    "TupleNetwork",
     "explain_network",
     "tie_links",
     "why_cut",

@@ -17,7 +17,7 @@ HOST_CHARS_MAX: Final = 255
 
 
 @dataclass(eq=False, kw_only=True)
-class BadAddress(CallerError):
+class BadHostAddress(CallerError):
     """Text that is no address of a host."""
 
     code: ClassVar[str] = "node.bad-address"
@@ -62,15 +62,15 @@ class Address(NamedTuple):
         """The address that a text writes; port 0 lets the machine choose one."""
         host, colon, port = text.strip().rpartition(":")
         if not colon:
-            raise BadAddress(text=text[:80], why="it names no port")
+            raise BadHostAddress(text=text[:80], why="it names no port")
         if host.startswith("[") and host.endswith("]"):
             host = host[1:-1]
         elif ":" in host:
-            raise BadAddress(text=text[:80], why="an IPv6 address stands in brackets")
+            raise BadHostAddress(text=text[:80], why="an IPv6 address stands in brackets")
         if not host or len(host) > HOST_CHARS_MAX or not host.isprintable() or " " in host:
-            raise BadAddress(text=text[:80], why="it names no machine")
+            raise BadHostAddress(text=text[:80], why="it names no machine")
         if not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-            raise BadAddress(text=text[:80], why="a port is a number from 0 to 65535")
+            raise BadHostAddress(text=text[:80], why="a port is a number from 0 to 65535")
         return cls(host, int(port))
 
     def __str__(self) -> str:

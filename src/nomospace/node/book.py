@@ -29,7 +29,7 @@ ADDRESSES_MAX: Final = 4
 """The most addresses of one host."""
 
 
-class Entry:
+class AddressEntry:
     """One address and how it went there."""
 
     __slots__ = ("due", "failures", "name", "pause", "seed", "state")
@@ -45,10 +45,10 @@ class Entry:
         self.failures = 0
 
 
-class Book:
+class AddressBook:
     """Addresses by host, and the times of the next calls.
 
-    >>> book = Book(Random(1))
+    >>> book = AddressBook(Random(1))
     >>> book.add_seed("10.0.0.3:7411", now=0.0)
     >>> book.take_due(0.0)
     ['10.0.0.3:7411']
@@ -61,7 +61,7 @@ class Book:
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, AddressEntry] = {}
         self._hosts: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     # -- what is told ------------------------------------------------------------------------
@@ -70,7 +70,7 @@ class Book:
         """An address that the operator named."""
         entry = self._entries.get(address)
         if entry is None:
-            entry = self._entries[address] = Entry(seed=True)
+            entry = self._entries[address] = AddressEntry(seed=True)
         entry.seed = True
         self._wait(entry, now)
 
@@ -80,7 +80,7 @@ class Book:
         if entry is None:
             if len(self._entries) >= ENTRIES_MAX:
                 return
-            entry = self._entries[address] = Entry(seed=False)
+            entry = self._entries[address] = AddressEntry(seed=False)
         self._wait(entry, now)
 
     def learn(self, name: str, life: int, addresses: tuple[str, ...], *, sure: bool) -> bool:
@@ -123,7 +123,7 @@ class Book:
             if entry is None:
                 if len(self._entries) >= ENTRIES_MAX:
                     return False
-                entry = self._entries[address] = Entry(seed=False)
+                entry = self._entries[address] = AddressEntry(seed=False)
             entry.name = name
             self._wait(entry, now)
         return True
@@ -178,14 +178,14 @@ class Book:
         """The link to a host is gone: try again wherever it was."""
         for address in self._hosts.get(name, (0, ()))[1]:
             if address not in self._entries and len(self._entries) < ENTRIES_MAX:
-                self._entries[address] = Entry(seed=False)
+                self._entries[address] = AddressEntry(seed=False)
                 self._entries[address].name = name
         for entry in self._entries.values():
             if entry.name == name and entry.state == "RESTING":
                 entry.state = "WAITING"
                 entry.due = now + entry.pause * (1.0 - self._rng.random() / 2)
 
-    def _wait(self, entry: Entry, now: float) -> None:
+    def _wait(self, entry: AddressEntry, now: float) -> None:
         if entry.state == "RESTING":
             entry.state = "WAITING"
             entry.due = now

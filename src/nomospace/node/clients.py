@@ -27,8 +27,14 @@ from typing import Any, ClassVar, Final, cast
 from nomospace.errors import CallerError, LawError, NomospaceError, PeerError, Unavailable
 from nomospace.host.calls import LawText, OntologyText
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.entrance import Arrival, Entrance, TooManyClients
-from nomospace.node.principals import NotAnOperator, NotLetIn, Principal, Standing, Standings
+from nomospace.node.entrance import Entrance, IncomingConnection, TooManyClients
+from nomospace.node.principals import (
+    NotAnOperator,
+    NotLetIn,
+    Principal,
+    Standings,
+    WatchedPrincipal,
+)
 from nomospace.node.turns import (
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
@@ -59,9 +65,9 @@ from nomospace.wire.talk import (
     CallTooWide,
     Challenge,
     Frame,
+    HostWelcome,
     Open,
     Request,
-    Welcome,
     call_number,
     check_call,
     is_batch,
@@ -166,7 +172,7 @@ class Clients:
         self._max = clients_max
         self._links: dict[ClientLink, None] = {}
         self._standings = standings
-        self._standing: dict[HostSession | ClientLink, Standing] = {}
+        self._standing: dict[HostSession | ClientLink, WatchedPrincipal] = {}
         """How sessions stand, connected or not, and connections without one."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._stopped = False
@@ -196,7 +202,7 @@ class Clients:
             account = self._accounts[agent] = Account()
         return account
 
-    def receive(self, arrival: Arrival | None = None) -> ClientLink:
+    def receive(self, arrival: IncomingConnection | None = None) -> ClientLink:
         """The protocol of a connection that came in."""
         return ClientLink(self, asyncio.get_running_loop(), arrival)
 
@@ -292,7 +298,7 @@ class ClientLink(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(
-        self, clients: Clients, loop: asyncio.AbstractEventLoop, arrival: Arrival | None
+        self, clients: Clients, loop: asyncio.AbstractEventLoop, arrival: IncomingConnection | None
     ) -> None:
         self.loop = loop
         self.heard_at = loop.time()
@@ -576,7 +582,9 @@ class ClientLink(asyncio.Protocol):
         grace_s = self._sessions.grace_us / 1e6
         laws = tuple(clients.laws_of(agent)) if agent else ()
         version = VERSIONS.common(hello.versions)
-        welcome = Welcome(version, clients.host, clients.life, agent, known, grace_s, WINDOW, laws)
+        welcome = HostWelcome(
+            version, clients.host, clients.life, agent, known, grace_s, WINDOW, laws
+        )
         self.send(pack_frame(welcome))
         if session is not None:
             self._sessions.resend(session)

@@ -25,7 +25,7 @@ _born: Final[dict[str, int]] = {}
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Mark(msgspec.Struct, frozen=True, array_like=True):
+class ClockMark(msgspec.Struct, frozen=True, array_like=True):
     """A moment on both clocks: the host's, and the kernel's since `boot`."""
 
     at: int = 0
@@ -63,12 +63,12 @@ def draw_birth(name: str) -> int:
 class Clock:
     """The clock of one life of a host, going on from the last mark of the life before.
 
-    >>> clock = Clock(Mark(at=10**18))  # the machine's clock was set back since
+    >>> clock = Clock(ClockMark(at=10**18))  # the machine's clock was set back since
     >>> 10**18 <= clock.now() <= clock.now()
     True
     """
 
-    def __init__(self, last: Mark = Mark()) -> None:  # noqa: B008 - a mark never changes
+    def __init__(self, last: ClockMark = ClockMark()) -> None:  # noqa: B008 - a mark never changes
         kernel, boot = _kernel(), _boot()
         if boot and boot == last.boot and kernel >= last.kernel:
             begins = last.at + kernel - last.kernel
@@ -81,7 +81,7 @@ class Clock:
         """The time."""
         return self._offset + _kernel()
 
-    def mark(self) -> Mark:
+    def mark(self) -> ClockMark:
         """This moment, to be kept for the next life."""
         kernel = _kernel()
-        return Mark(self._offset + kernel, kernel, self._boot)
+        return ClockMark(self._offset + kernel, kernel, self._boot)

@@ -60,7 +60,7 @@ import msgspec
 from nomospace.client import check_name
 from nomospace.errors import CallerError
 from nomospace.host.shares import USUAL_SHARES, Shares
-from nomospace.node.addresses import Address, BadAddress
+from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.protocols.pace import HEARTBEAT, LOSS, BadPace, Pace
 
 FILE_BYTES_MAX: Final = 1_000_000
@@ -91,7 +91,7 @@ class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float = 60.0
 
 
-class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ServiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a host serves over HTTP besides, if anything."""
 
     http: str = ""
@@ -105,14 +105,14 @@ class Api(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     listen: str = ""
 
 
-class Links(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How soon a host notices that another came or went (`protocols.pace`)."""
 
     heartbeat_ms: int = HEARTBEAT // 1000
     loss_ms: int = LOSS // 1000
 
 
-class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a host tells what happens."""
 
     form: str = "text"
@@ -139,12 +139,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: Settings = Settings()
     servers: dict[str, tuple[str, ...]] = {}
     journal: Journal = Journal()
-    services: Services = Services()
+    services: ServiceSettings = ServiceSettings()
     api: Api = Api()
     secretaries: dict[str, str] = {}
-    links: Links = Links()
+    links: LinkSettings = LinkSettings()
     limits: Shares = USUAL_SHARES
-    log: Log = Log()
+    log: LogSettings = LogSettings()
 
     @property
     def listen(self) -> Address:
@@ -270,12 +270,12 @@ _TABLES: Final[dict[str, type[msgspec.Struct] | None]] = {
     "host": Settings,
     "servers": None,
     "journal": Journal,
-    "services": Services,
+    "services": ServiceSettings,
     "api": Api,
     "secretaries": None,
-    "links": Links,
+    "links": LinkSettings,
     "limits": Shares,
-    "log": Log,
+    "log": LogSettings,
 }
 _FLAGS: Final = {
     ("services", "http"): "--http",
@@ -337,16 +337,16 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
             raise fail(key, str(error)) from None
     try:
         listen = config.listen
-    except BadAddress as error:
+    except BadHostAddress as error:
         raise fail("listen", str(error)) from None
     try:
         joins = config.joins
-    except BadAddress as error:
+    except BadHostAddress as error:
         raise fail("join", str(error)) from None
     for text in host.advertise:
         try:
             Address.parse(text)
-        except BadAddress as error:
+        except BadHostAddress as error:
             raise fail("advertise", str(error)) from None
     if len(joins) > JOIN_MAX:
         raise fail("join", f"{len(joins):,} addresses, and at most {JOIN_MAX:,} are joined")
@@ -383,7 +383,7 @@ def _check(config: Config, lines: _Lines, given: dict[str, Any]) -> None:
     ):
         try:
             at = Address.parse(address) if address else None
-        except BadAddress as error:
+        except BadHostAddress as error:
             raise fail(key, str(error), table) from None
         if host.insecure and at is not None and table == "api" and not at.loopback:
             why = f"an insecure host serves its API on a loopback address only, and {at} is none"

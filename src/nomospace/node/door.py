@@ -16,7 +16,7 @@ from nomospace.node.identity import Identity, stamp_of
 from nomospace.node.principals import NotLetIn, Principal
 from nomospace.trust.certificates import AgentCertificate, read_claim
 from nomospace.trust.proof import channel_of, check_proof
-from nomospace.trust.tokens import BadTokensFile, Token, Tokens, read_tokens
+from nomospace.trust.tokens import BadTokensFile, StoredToken, Tokens, read_tokens
 
 TOKENS: Final = "tokens.toml"
 TOKENS_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -139,7 +139,7 @@ def _tokens(file: Path) -> Tokens:
     return read_tokens(data.decode("utf-8"))
 
 
-def _bearer(token: Token) -> Principal:
+def _bearer(token: StoredToken) -> Principal:
     return Principal(
         f"token {token.id}",
         token.acts,

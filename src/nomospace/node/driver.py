@@ -41,19 +41,19 @@ from nomospace.host.hand import Hand
 from nomospace.host.moving import Coming, MayCome
 from nomospace.host.problems import Busy
 from nomospace.law.program import known, remember
-from nomospace.node.clock import Clock, Mark
+from nomospace.node.clock import Clock, ClockMark
 from nomospace.node.keeper import WAITING_MAX, Keeper
-from nomospace.node.links import Links
+from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients
 from nomospace.node.telemetry import Tracing
 from nomospace.node.turns import Account, Turns
-from nomospace.node.working import TooManyJobs, Work
+from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
 from nomospace.sessions.host_session import Outgoing, Served
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.space import Record
-from nomospace.store.interface import Kept, Step, Store
+from nomospace.store.interface import KeptForClient, Step, Store
 from nomospace.terms import Source
 
 INBOX_MAX: Final = 100_000
@@ -88,7 +88,7 @@ class Driver(ABC):
         self,
         name: str,
         *,
-        network: Links | None,
+        network: HostLinks | None,
         store: Store | None,
         recorder: Recorder | None,
         on_report: Callable[[Report], None] | None,
@@ -129,7 +129,7 @@ class Driver(ABC):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0
         self._view: View | None = None
-        self.work: Work | None = None
+        self.work: Workers | None = None
         """Who compiles the laws that agents from elsewhere bring, if not this loop."""
         self._reading: dict[asyncio.Task[None], None] = {}
         """Frames that wait for their laws to be read."""
@@ -170,8 +170,8 @@ class Driver(ABC):
             return self._clock.now()
         return self._origin + round(self._time() * 1e6)
 
-    def _mark(self) -> Mark:
-        return Mark(self._now()) if self._clock is None else self._clock.mark()
+    def _mark(self) -> ClockMark:
+        return ClockMark(self._now()) if self._clock is None else self._clock.mark()
 
     def _tell(self, event: Event) -> None:
         """Tell the core one fact and carry out what follows."""
@@ -299,7 +299,7 @@ class Driver(ABC):
         keeper, todo = self._keeper, cast("list[Effect | Outgoing]", effects)
         first = effects[0]
         persists = first.__class__ is Persist
-        kept: tuple[Kept, ...] = ()
+        kept: tuple[KeptForClient, ...] = ()
         if self._sessions is not None:
             kept = self._sessions.outputs(todo, persists)
         if keeper is None:

@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Protocol
 from nomospace.errors import PeerError, Unavailable
 from nomospace.node.principals import Door, NotAnOperator, NotLetIn, NotYourAgent, Principal
 from nomospace.wire.framing import STRANGER_BYTES_MAX, BadFrame, Framer
-from nomospace.wire.talk import SELF, VERSIONS, Challenge, Hello, Proof, unpack_entry
+from nomospace.wire.talk import SELF, VERSIONS, Challenge, ClientHello, Proof, unpack_entry
 from nomospace.wire.versions import Versions
 
 NONCE_BYTES: Final = 32
@@ -44,7 +44,7 @@ class TooManyClients(Unavailable):
         return f"this host has {self.limit:,} clients and takes no more; try again later"
 
 
-class Arrival(Protocol):
+class IncomingConnection(Protocol):
     """A connection that came in, as the port tells of it (see `listen.Arrival`)."""
 
     @property
@@ -66,7 +66,7 @@ class Entrance:
         self._shown = shown
         self._bytes = 0
         self._nonce = b""
-        self.hello: Hello | None = None
+        self.hello: ClientHello | None = None
 
     def hear(self, framer: Framer, data: bytes) -> Principal | Challenge | None:
         """Who it is now, a challenge that it has to sign first, or nothing: more is to come.
@@ -80,7 +80,7 @@ class Entrance:
                 raise BadFrame(why=f"more than {STRANGER_BYTES_MAX:,} bytes came before a proof")
             return None
         said, hello = unpack_entry(frame), self.hello
-        if isinstance(said, Hello) and hello is None:
+        if isinstance(said, ClientHello) and hello is None:
             self.hello = said
             return self._judge(said)
         if isinstance(said, Proof) and hello is not None:
@@ -89,7 +89,7 @@ class Entrance:
             )
         raise BadFrame(why="a client says hello once, and proves itself when asked")
 
-    def _judge(self, hello: Hello) -> Principal | Challenge:
+    def _judge(self, hello: ClientHello) -> Principal | Challenge:
         if not VERSIONS.common(hello.versions):
             raise OtherVersion(theirs=hello.versions, ours=VERSIONS)
         if hello.token:

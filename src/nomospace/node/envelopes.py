@@ -159,7 +159,7 @@ Opened: TypeAlias = tuple[str, list[bytes], list[tuple[str, bytes]]]
 """The sender, its frames, and what is to be sent back to whom."""
 
 
-class Session:
+class PeerSession:
     """What two hosts have agreed on once, and where its numbers stand."""
 
     __slots__ = (
@@ -203,7 +203,7 @@ class Session:
         return sum(map(len, self.parts))
 
 
-class Known:
+class KnownHost:
     """A host that is known, and the sessions with it, the oldest first."""
 
     __slots__ = ("heard_at", "life", "sessions", "using")
@@ -211,8 +211,8 @@ class Known:
     def __init__(self, now: float) -> None:
         self.life = 0
         self.heard_at = now
-        self.sessions: dict[bytes, Session] = {}
-        self.using: Session | None = None
+        self.sessions: dict[bytes, PeerSession] = {}
+        self.using: PeerSession | None = None
         """The session that the other side has shown last that it has."""
 
 
@@ -256,7 +256,7 @@ class Mailroom:
         self._draw = draw
         self._check = check
         self._again = again
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownHost] = {}
         self._asked: dict[str, tuple[bytes, float, Half | None]] = {}
         self._parts_bytes = 0
         self._asking = self._answering = (0, 0)
@@ -309,14 +309,14 @@ class Mailroom:
                 made += [(name, data) for data in self._parcels(session, payloads, room)]
         return made
 
-    def _parcels(self, session: Session, payloads: list[bytes], room: int) -> Iterable[bytes]:
+    def _parcels(self, session: PeerSession, payloads: list[bytes], room: int) -> Iterable[bytes]:
         for payload in payloads:
             parts = max(1, -(-len(payload) // room))
             for part in range(parts):
                 piece = payload[part * room : (part + 1) * room] if parts > 1 else payload
                 yield self._enclose(session, part, parts, piece)
 
-    def _enclose(self, session: Session, part: int, parts: int, piece: bytes) -> bytes:
+    def _enclose(self, session: PeerSession, part: int, parts: int, piece: bytes) -> bytes:
         session.number = number = session.number + 1
         channel = session.channel
         sealed = channel.seal(number, _part.pack(part, parts) + piece)
@@ -451,7 +451,7 @@ class Mailroom:
         half: Half | None,
         certificate: HostCertificate | None,
         now: float,
-    ) -> Session:
+    ) -> PeerSession:
         """Have the session that a question and its answer have made."""
         asking = question.sender == self.name
         name, life = (answer.sender, answer.life) if asking else (question.sender, question.life)
@@ -472,8 +472,8 @@ class Mailroom:
         if known is None:
             if len(self._known) >= SENDERS_MAX:
                 self._forget(min(self._known, key=lambda name: self._known[name].heard_at))
-            known = self._known[name] = Known(now)
-        session = Session(channel, life, certificate)
+            known = self._known[name] = KnownHost(now)
+        session = PeerSession(channel, life, certificate)
         for id, one in list(known.sessions.items()):
             if len(known.sessions) < SESSIONS_MAX:
                 break
@@ -482,7 +482,7 @@ class Mailroom:
         known.sessions[channel.id] = session
         return session
 
-    def _confirm(self, known: Known, session: Session, now: float) -> None:
+    def _confirm(self, known: KnownHost, session: PeerSession, now: float) -> None:
         """The other side has shown that it has a session: go by it from now on."""
         session.confirmed = True
         known.heard_at = now
@@ -525,7 +525,7 @@ class Mailroom:
             raise BadEnvelope(sender=name, what="bad-frame", why=str(error)) from None
 
     def _assemble(
-        self, name: str, session: Session, number: int, part: int, parts: int, payload: bytes
+        self, name: str, session: PeerSession, number: int, part: int, parts: int, payload: bytes
     ) -> bytes | None:
         """Add a part; the whole when it was the last. A gap drops what was there."""
         if part == 0:
@@ -550,7 +550,7 @@ class Mailroom:
         self._drop_parts(session)
         return whole
 
-    def _drop_parts(self, session: Session) -> None:
+    def _drop_parts(self, session: PeerSession) -> None:
         self._parts_bytes -= session.held()
         session.parts = []
         session.next_part = (0, 0)
@@ -582,7 +582,7 @@ def _one_more(count: tuple[int, int], now: float) -> tuple[tuple[int, int], int]
     return (int(now), made), made
 
 
-def _usable(known: Known) -> Session | None:
+def _usable(known: KnownHost) -> PeerSession | None:
     """The session to send by: the one the other side has shown last, else the newest."""
     if known.using is not None:
         return known.using

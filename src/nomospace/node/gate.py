@@ -9,7 +9,7 @@ from nomospace.client import Report
 from nomospace.host.calls import Event
 from nomospace.host.hand import Hand
 from nomospace.sessions.host_session import Outgoing, Served
-from nomospace.store.interface import Kept, Step
+from nomospace.store.interface import KeptForClient, Step
 
 if TYPE_CHECKING:
     from nomospace.node.local import Host
@@ -35,12 +35,12 @@ class HostGate:
     def seat(self, agent: str) -> None:
         self._host._seat(agent)
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[KeptForClient]) -> None:
         keeper = self._host._keeper
         if keeper is not None:
             keeper.put(Step((), tuple(kept)))
 
-    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+    def bring(self, out: Outgoing, kept: Sequence[KeptForClient]) -> None:
         host = self._host
         keeper = host._keeper
         if keeper is None:

@@ -28,19 +28,19 @@ from nomospace.host.effects import Effect
 from nomospace.node.config import Journal
 from nomospace.node.notes import OnNote
 from nomospace.space import Record
-from nomospace.store.interface import Entry, Store
+from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
     EventRecord,
     LawRecord,
+    RulingCounts,
     Scribe,
-    Tally,
     TupleRecord,
     decode_record,
     encode_record,
 )
 from nomospace.store.private import make_folder
 from nomospace.terms import Compound, Term, show
-from nomospace.wire.admin import Record as Line
+from nomospace.wire.admin import JournalRecord as Line
 from nomospace.wire.changes import encode_ruling
 from nomospace.wire.segments import MANIFEST, check_last, decode_manifest
 
@@ -100,7 +100,7 @@ class Journalist:
         self._scribe = Scribe(host, law=self._law, member=self._member)
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> RulingCounts:
         """How many rulings it has written of in this life."""
         return self._scribe.tally
 
@@ -230,7 +230,7 @@ class _Sealed(msgspec.Struct):
     last: int
 
 
-def told(entry: Entry) -> Line:
+def told(entry: JournalEntry) -> Line:
     """A record as operators are shown it: its table, and its columns with terms as text."""
     record = decode_record(entry.record)
     columns: dict[str, Any] = {}

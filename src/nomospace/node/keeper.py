@@ -36,7 +36,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from nomospace.errors import NomospaceError, Unavailable
-from nomospace.node.clock import Mark
+from nomospace.node.clock import ClockMark
 from nomospace.store.interface import Step, Store
 
 IDLE: Final = "idle"
@@ -73,7 +73,7 @@ class Keeper:
         self,
         store: Store,
         *,
-        now: Callable[[], Mark],
+        now: Callable[[], ClockMark],
         kept: Callable[[int], None],
         troubled: Callable[[Unavailable | None], None],
         broken: Callable[[BaseException], None],

@@ -9,7 +9,7 @@ Hear: TypeAlias = Callable[[str, Any], None]
 """Tells a host that a frame came: from which neighbour, as the wires have proved, and the frame."""
 
 
-class Links(Protocol):
+class HostLinks(Protocol):
     """What a host's driver asks of its wires (`network`, `tcp`, `nats`)."""
 
     def join(self, name: str, hear: Hear) -> None:

@@ -70,7 +70,7 @@ PREFACES: Final = {
 
 
 @dataclass(eq=False, kw_only=True)
-class CannotListen(Unavailable):
+class PortUnavailable(Unavailable):
     """The port cannot be had."""
 
     code: ClassVar[str] = "node.cannot-listen"
@@ -82,7 +82,7 @@ class CannotListen(Unavailable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PortLimits:
     """What a port bears."""
 
     connections_max: int = 10_000
@@ -201,11 +201,11 @@ class Port(ABC):
         *,
         tls: Callable[[], ssl.SSLContext] | None,
         on_note: OnNote | None = None,
-        limits: Limits | None = None,
+        limits: PortLimits | None = None,
     ) -> None:
         self._asked = address
         self._tls = tls
-        self._limits = limits or Limits()
+        self._limits = limits or PortLimits()
         self._on_note = on_note
         self._sockets: list[socket.socket] = []
         self._strangers: dict[Arrival, None] = {}
@@ -257,7 +257,7 @@ class Port(ABC):
         return len(self._strangers)
 
     async def start(self, on_bound: Callable[..., None] | None = None) -> None:
-        """Take the port and begin to listen; raises `CannotListen`.
+        """Take the port and begin to listen; raises `PortUnavailable`.
 
         `on_bound` is told the addresses (`bound`) before anybody can connect to them.
         """
@@ -278,7 +278,7 @@ class Port(ABC):
         except OSError as error:
             self._close()
             why = error.strerror or str(error)
-            raise CannotListen(address=str(self._asked), why=why) from error
+            raise PortUnavailable(address=str(self._asked), why=why) from error
         for sock in self._sockets:
             loop.add_reader(sock.fileno(), self._accept, sock)
         self._sweeper = loop.call_later(SWEEP_S, self._sweep)
@@ -525,7 +525,7 @@ class Listener(Port):
         on_host: Receive,
         on_client: Receive,
         on_note: OnNote | None = None,
-        limits: Limits | None = None,
+        limits: PortLimits | None = None,
     ) -> None:
         asked = Address.parse(address)
         if identity is None:

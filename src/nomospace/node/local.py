@@ -24,12 +24,12 @@ from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.law import CompiledLaw
-from nomospace.node.clock import Clock, Mark, draw_birth
+from nomospace.node.clock import Clock, ClockMark, draw_birth
 from nomospace.node.driver import Recorder
 from nomospace.node.gate import HostGate
 from nomospace.node.grouped import Grouped, NotInTime
 from nomospace.node.keeper import Keeper
-from nomospace.node.links import Links
+from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalConnection
 from nomospace.node.programs import Stage
 from nomospace.protocols.births import era_of
@@ -37,7 +37,7 @@ from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
 from nomospace.protocols.routing.frames import Post
 from nomospace.sessions.host_sessions import HostSessions
-from nomospace.store.interface import Kept, Store
+from nomospace.store.interface import KeptForClient, Store
 from nomospace.trust.seals import NotAuthentic
 from nomospace.wire.talk import CLIENT_PROGRAM
 
@@ -80,7 +80,7 @@ class Host(Grouped):
         self,
         name: str,
         *,
-        network: Links | None = None,
+        network: HostLinks | None = None,
         policy: Policy | None = None,
         pace: Pace = USUAL,
         store: Store | None = None,
@@ -88,7 +88,7 @@ class Host(Grouped):
         on_report: Callable[[Report], None] | None = None,
         listener_timeout: float = LISTENER_TIMEOUT_S,
         epoch_us: int | None = None,
-        clock: Callable[[Mark], Clock] | None = None,
+        clock: Callable[[ClockMark], Clock] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
         vouches: Callable[[CompiledLaw, Post], NotAuthentic | None] | None = None,
@@ -180,13 +180,13 @@ class Host(Grouped):
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
         birth = draw_birth(self.name)
-        life, durable, mark = 1, None, Mark()
-        outbox: tuple[Kept, ...] = ()
+        life, durable, mark = 1, None, ClockMark()
+        outbox: tuple[KeptForClient, ...] = ()
         if self._store is not None:
             beginning = self._store.begin(tuples=False, birth=birth)
             birth, life = beginning.birth, beginning.life
             durable, outbox = beginning.durable, beginning.outbox
-            mark = Mark(*beginning.clock)
+            mark = ClockMark(*beginning.clock)
         # A host that forgets all numbers what follows above what it can have given before: others
         # may remember that.
         lasts = self._store is not None and self._store.lasts

@@ -25,7 +25,7 @@ SERVED_MAX: Final = 16
 BUCKETS_S: Final = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 
 
-class Meaning(NamedTuple):
+class MetricMeaning(NamedTuple):
     """What a number is: `counter`, `gauge` or `histogram`, its label if it has one, in words."""
 
     kind: str
@@ -33,28 +33,30 @@ class Meaning(NamedTuple):
     help: str
 
 
-KNOWN: Final[Mapping[str, Meaning]] = {
-    "frames_in": Meaning("counter", "", "frames that came from other hosts"),
-    "frames_out": Meaning("counter", "", "frames that went to other hosts"),
-    "bytes_in": Meaning("counter", "", "bytes that came from other hosts"),
-    "bytes_out": Meaning("counter", "", "bytes that went to other hosts"),
-    "frames_dropped": Meaning("counter", "", "frames that were not sent: a slow or absent peer"),
-    "notes": Meaning("counter", "what", "what happened beside the way, refusals among it"),
-    "calls": Meaning("counter", "kind", "calls of agents, by kind"),
-    "refusals": Meaning("counter", "code", "calls that were answered with an error, by code"),
-    "steps": Meaning("counter", "", "steps of the host's core"),
-    "step_seconds": Meaning("histogram", "", "how long a step of the core takes"),
-    "commits": Meaning("counter", "", "transactions of the store"),
-    "commit_seconds": Meaning("histogram", "", "how long a transaction of the store takes"),
-    "commit_steps": Meaning("counter", "", "steps that were kept, many in one transaction"),
-    "connections": Meaning("gauge", "", "connections to the host's port"),
-    "strangers": Meaning("gauge", "", "connections that have not said who they are"),
-    "neighbours": Meaning("gauge", "", "hosts that this one is linked with"),
-    "members": Meaning("gauge", "", "hosts of the group"),
-    "agents": Meaning("gauge", "", "agents that are here"),
-    "sessions": Meaning("gauge", "", "sessions of remote agents"),
-    "queue": Meaning("gauge", "what", "how much waits, by queue"),
-    "tuples": Meaning("gauge", "space", "tuples that are here, by space"),
+KNOWN: Final[Mapping[str, MetricMeaning]] = {
+    "frames_in": MetricMeaning("counter", "", "frames that came from other hosts"),
+    "frames_out": MetricMeaning("counter", "", "frames that went to other hosts"),
+    "bytes_in": MetricMeaning("counter", "", "bytes that came from other hosts"),
+    "bytes_out": MetricMeaning("counter", "", "bytes that went to other hosts"),
+    "frames_dropped": MetricMeaning(
+        "counter", "", "frames that were not sent: a slow or absent peer"
+    ),
+    "notes": MetricMeaning("counter", "what", "what happened beside the way, refusals among it"),
+    "calls": MetricMeaning("counter", "kind", "calls of agents, by kind"),
+    "refusals": MetricMeaning("counter", "code", "calls that were answered with an error, by code"),
+    "steps": MetricMeaning("counter", "", "steps of the host's core"),
+    "step_seconds": MetricMeaning("histogram", "", "how long a step of the core takes"),
+    "commits": MetricMeaning("counter", "", "transactions of the store"),
+    "commit_seconds": MetricMeaning("histogram", "", "how long a transaction of the store takes"),
+    "commit_steps": MetricMeaning("counter", "", "steps that were kept, many in one transaction"),
+    "connections": MetricMeaning("gauge", "", "connections to the host's port"),
+    "strangers": MetricMeaning("gauge", "", "connections that have not said who they are"),
+    "neighbours": MetricMeaning("gauge", "", "hosts that this one is linked with"),
+    "members": MetricMeaning("gauge", "", "hosts of the group"),
+    "agents": MetricMeaning("gauge", "", "agents that are here"),
+    "sessions": MetricMeaning("gauge", "", "sessions of remote agents"),
+    "queue": MetricMeaning("gauge", "what", "how much waits, by queue"),
+    "tuples": MetricMeaning("gauge", "space", "tuples that are here, by space"),
 }
 
 

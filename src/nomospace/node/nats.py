@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, PeerError
-from nomospace.node.addresses import Address, BadAddress
+from nomospace.node.addresses import Address, BadHostAddress
 from nomospace.node.envelopes import BadEnvelope, Mailroom
 from nomospace.node.framed import BUFFER_BYTES_MAX
 from nomospace.node.identity import Identity, NotItsName
@@ -80,7 +80,7 @@ class NatsLinks:
         if identity is not None and identity.name != name:
             raise NotItsName(name=name, certified=identity.name)
         if not _PLAIN.fullmatch(net):
-            raise BadAddress(text=net[:80], why="a net is named with letters, digits, - and _")
+            raise BadHostAddress(text=net[:80], why="a net is named with letters, digits, - and _")
         server = _server(url)
         if identity is None:
             server.check_loopback()
@@ -317,11 +317,11 @@ def _server(url: str) -> Address:
     """The address of the server in a URL."""
     parts = urlsplit(url)
     if parts.scheme not in ("nats", "tls") or not parts.hostname:
-        raise BadAddress(text=_shown(url)[:80], why="a NATS server is nats://host:port")
+        raise BadHostAddress(text=_shown(url)[:80], why="a NATS server is nats://host:port")
     try:
         return Address(parts.hostname, parts.port or PORT)
     except ValueError:
-        raise BadAddress(text=_shown(url)[:80], why="its port is no number") from None
+        raise BadHostAddress(text=_shown(url)[:80], why="its port is no number") from None
 
 
 def _shown(url: str) -> str:

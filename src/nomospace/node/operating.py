@@ -13,18 +13,18 @@ from nomospace.terms import show
 from nomospace.wire.admin import (
     ANSWER_BYTES_MAX,
     TAIL_MAX,
+    AdminFinding,
     AgentLine,
     Agents,
     Doctor,
-    Finding,
-    Listing,
+    JournalRecord,
     Question,
     RawRecord,
-    Record,
     Records,
     RecordsPage,
     Resume,
     SpaceLine,
+    SpaceListing,
     Spaces,
     Stats,
     StatsLine,
@@ -146,13 +146,13 @@ class Operating:
             lines.append(SpaceLine(space.name, law, shared, agents, *counts))
         return lines
 
-    def _tuples(self, question: Tuples) -> Listing:
+    def _tuples(self, question: Tuples) -> SpaceListing:
         for space, _, shared, agents in self._server.host.core.holding.census():
             if space.name == question.space and (
                 shared if not question.agent else not shared and agents == (question.agent,)
             ):
-                return Listing(True, len(space), tuple(_lines(space, question.limit)))
-        return Listing(False, 0, ())
+                return SpaceListing(True, len(space), tuple(_lines(space, question.limit)))
+        return SpaceListing(False, 0, ())
 
     def _stats(self) -> StatsLine:
         server = self._server
@@ -179,7 +179,7 @@ class Operating:
         engaged = core.group.where.get(agent, "")
         return WhereLine(agent, engaged or core.posting.guess(agent), bool(engaged))
 
-    def _tail(self, question: Tail) -> list[Record]:
+    def _tail(self, question: Tail) -> list[JournalRecord]:
         return self._server.tail(question)
 
     def _records(self, question: Records) -> RecordsPage:
@@ -199,21 +199,21 @@ class Operating:
             found.append(RawRecord(entry.seq, entry.record))
         return RecordsPage(name, min(first, last + 1), last, tuple(found))
 
-    def _doctor(self) -> list[Finding]:
+    def _doctor(self) -> list[AdminFinding]:
         server = self._server
         keeper = server.host.keeper
         trouble = None if keeper is None else keeper.trouble
-        store = Finding(
+        store = AdminFinding(
             "store",
             trouble is None,
             f"{server.config.store}: {'takes steps' if trouble is None else trouble}",
             "" if trouble is None else "free some room, or start the database",
         )
         members = server.host.view.members
-        group = Finding("group", True, f"{len(members)} hosts: {', '.join(members[:20])}")
+        group = AdminFinding("group", True, f"{len(members)} hosts: {', '.join(members[:20])}")
         neighbours = server.links.neighbours()
         alone = bool(server.config.host.join) and not neighbours
-        links = Finding(
+        links = AdminFinding(
             "links",
             not alone,
             f"linked with {', '.join(neighbours[:20]) or 'nobody'}",

@@ -1,9 +1,9 @@
 """One connection between two hosts, and the few words that the transport itself says on it.
 
 Each side begins with a `Greeting`. From then on frames of the cores go both ways; beside them the
-transport tells addresses it knows (`Known`) and, when it has nothing else to say, that it is still
-there (`Ping`). Its own words begin with a zero byte, which no frame of a core does: those begin
-with their version, from 1 up.
+transport tells addresses it knows (`KnownAddresses`) and, when it has nothing else to say, that it
+is still there (`Ping`). Its own words begin with a zero byte, which no frame of a core does: those
+begin with their version, from 1 up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PING_S: Final = 2.0
 SILENT_S: Final = 7.0
 """After so long without a word heard, a connection counts as dead."""
 KNOWN_MAX: Final = 256
-"""The most hosts in one `Known`."""
+"""The most hosts in one `KnownAddresses`."""
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_MAX)]
 _Addresses: TypeAlias = Annotated[
@@ -68,7 +68,7 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True, tag="greeting"):
         return Versions.said(self.version, self.newest)
 
 
-class Known(msgspec.Struct, frozen=True, array_like=True, tag="known"):
+class KnownAddresses(msgspec.Struct, frozen=True, array_like=True, tag="known"):
     """Hosts and where they are said to be, with the life that said so; a hint for dialling."""
 
     hosts: Annotated[
@@ -80,7 +80,7 @@ class Ping(msgspec.Struct, frozen=True, array_like=True, tag="ping"):
     """I am there."""
 
 
-Word: TypeAlias = Greeting | Known | Ping
+Word: TypeAlias = Greeting | KnownAddresses | Ping
 """What the transport itself says."""
 
 _decoder: Final[msgspec.msgpack.Decoder[Word]] = msgspec.msgpack.Decoder(Word)
@@ -100,7 +100,7 @@ PING: Final = encode_word(Ping())
 PREFACE: Final = join([HOST_ALPN.encode()])
 
 
-class Links(Protocol):
+class PeerListener(Protocol):
     """What a connection tells its transport."""
 
     identity: Identity | None
@@ -140,7 +140,7 @@ class Peer(Framed):
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        links: Links,
+        links: PeerListener,
         *,
         dialled: str = "",
         call: int = 0,

@@ -178,7 +178,7 @@ SLICE: Final = 256
 """How many proofs are judged again before others have a turn."""
 
 
-class Standing:
+class WatchedPrincipal:
     """One who is watched. Made by `Standings.watch`."""
 
     __slots__ = ("_standings", "principal", "told")
@@ -203,7 +203,7 @@ class Standings:
     def __init__(self, door: Door, now: Callable[[], int] | None = None) -> None:
         self.door = door
         self._now = now or _machine_clock
-        self._by: dict[Hashable, dict[Standing, None]] = {}
+        self._by: dict[Hashable, dict[WatchedPrincipal, None]] = {}
         self._due: int | None = None
         """When the first of them ends."""
         self._stale = False
@@ -211,9 +211,9 @@ class Standings:
     def __len__(self) -> int:
         return sum(map(len, self._by.values()))
 
-    def watch(self, principal: Principal, told: Told) -> Standing:
-        """Tell somebody of all that changes about a principal, until its `Standing` ends."""
-        standing = Standing(self, principal, told)
+    def watch(self, principal: Principal, told: Told) -> WatchedPrincipal:
+        """Tell somebody of all that changes about a principal, until what is returned ends."""
+        standing = WatchedPrincipal(self, principal, told)
         if principal.proof is not None:
             self._by.setdefault(principal.proof, {})[standing] = None
             self._note_end(principal)
@@ -259,7 +259,7 @@ class Standings:
         if principal.until is not None and (self._due is None or principal.until < self._due):
             self._due = principal.until
 
-    def _forget(self, standing: Standing) -> None:
+    def _forget(self, standing: WatchedPrincipal) -> None:
         proof = standing.principal.proof
         crowd = self._by.get(proof) if proof is not None else None
         if crowd is not None:

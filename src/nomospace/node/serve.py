@@ -38,11 +38,11 @@ from nomospace.node.logs import note_log
 from nomospace.node.metrics import Metrics
 from nomospace.node.operating import Operating
 from nomospace.node.principals import Door, OpenDoor, Standings
-from nomospace.node.working import TooManyJobs, Work
+from nomospace.node.working import TooManyJobs, Workers
 from nomospace.store import open_store
-from nomospace.store.journal import Tally
+from nomospace.store.journal import RulingCounts
 from nomospace.store.private import narrow
-from nomospace.wire.admin import TAIL_MAX, Record, Tail
+from nomospace.wire.admin import TAIL_MAX, JournalRecord, Tail
 from nomospace.wire.calls import LawShelf, Unready
 from nomospace.wire.frames import too_large
 
@@ -129,7 +129,7 @@ class Server:
         self.clock: Clock | None = None
         self._faulty: dict[OntologyText, NomospaceError] = {}
         """What is wrong with ontologies that came."""
-        self.work = Work()
+        self.work = Workers()
         """Who compiles the laws and reads the ontologies of others."""
         self.host: Host
         self.links: Wires
@@ -354,9 +354,9 @@ class Server:
         return protocol
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> RulingCounts:
         """How many rulings the journal tells of since the start; none where there is no journal."""
-        return Tally() if self._journalist is None else self._journalist.tally
+        return RulingCounts() if self._journalist is None else self._journalist.tally
 
     def door(self) -> Door:
         """Who judges whom clients have proved to be."""
@@ -499,7 +499,7 @@ class Server:
     def _counted(self, what: str) -> float:
         return self.links.counts().get(what, 0)
 
-    def tail(self, question: Tail) -> list[Record]:
+    def tail(self, question: Tail) -> list[JournalRecord]:
         """The last records that no segment has yet, or those after a number."""
         keeper = self.host.keeper
         if keeper is None:

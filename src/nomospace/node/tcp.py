@@ -32,8 +32,8 @@ import msgspec
 
 from nomospace.client import check_name
 from nomospace.errors import CallerError, NomospaceError, PeerError
-from nomospace.node.addresses import Address, BadAddress
-from nomospace.node.book import HOSTS_MAX, Book
+from nomospace.node.addresses import Address, BadHostAddress
+from nomospace.node.book import HOSTS_MAX, AddressBook
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.listen import Arrival
 from nomospace.node.network import Hear, NameTaken
@@ -46,7 +46,7 @@ from nomospace.node.peering import (
     PING_S,
     SILENT_S,
     Greeting,
-    Known,
+    KnownAddresses,
     Peer,
     decode_word,
     encode_word,
@@ -97,7 +97,7 @@ class TcpLinks:
         self.advertise = tuple(advertise)
         self._seeds = tuple(self._checked(address) for address in seeds)
         self._life = time.time_ns() // 1000 if life is None else life
-        self._book = Book(Random(seed))
+        self._book = AddressBook(Random(seed))
         self._on_note = on_note
         self._hear: Hear | None = None
         self._peers: dict[str, Peer] = {}
@@ -209,7 +209,7 @@ class TcpLinks:
         if self.identity is None:
             address.check_loopback()
         if address.port == 0:
-            raise BadAddress(text=text[:80], why="nobody listens on port 0")
+            raise BadHostAddress(text=text[:80], why="nobody listens on port 0")
         return str(address)
 
     def _arm(self) -> None:
@@ -375,12 +375,12 @@ class TcpLinks:
         news = self._book.learn(peer.name, peer.life, tuple(addresses), sure=True)
         known = [told for told in self._book.known() if told[0] != peer.name]
         for start in range(0, len(known), KNOWN_MAX):
-            peer.send(encode_word(Known(tuple(known[start : start + KNOWN_MAX]))))
+            peer.send(encode_word(KnownAddresses(tuple(known[start : start + KNOWN_MAX]))))
         if news and addresses:
             self._tell([(peer.name, peer.life, tuple(addresses))], besides=peer)
 
     def _tell(self, hosts: list[tuple[str, int, tuple[str, ...]]], *, besides: Peer) -> None:
-        data = encode_word(Known(tuple(hosts)))
+        data = encode_word(KnownAddresses(tuple(hosts)))
         for peer in self._peers.values():
             if peer is not besides:
                 peer.send(data)
@@ -400,7 +400,7 @@ class TcpLinks:
 
     def _word(self, peer: Peer, data: bytes) -> None:
         word = decode_word(data)
-        if isinstance(word, Known):
+        if isinstance(word, KnownAddresses):
             news: list[tuple[str, int, tuple[str, ...]]] = []
             for name, life, addresses in word.hosts:
                 try:

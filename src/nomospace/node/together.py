@@ -88,7 +88,7 @@ class NoFolder(CallerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRuling:
     """A ruling in the journal of a host; `record` is its number there."""
 
     host: str
@@ -233,7 +233,7 @@ class Together:
         wanted: Told | Callable[[Ruling], bool],
         *,
         timeout: float = FIND_S,
-    ) -> Found:
+    ) -> FoundRuling:
         """The first ruling after these marks that is wanted; raises `NotRecorded`.
 
         What an agent was told of a ruling finds that ruling.
@@ -250,7 +250,7 @@ class Together:
         except TimeoutError:
             raise NotRecorded(waited_s=timeout) from None
 
-    def latest(self, host: str, wanted: Callable[[Ruling], bool]) -> Found | None:
+    def latest(self, host: str, wanted: Callable[[Ruling], bool]) -> FoundRuling | None:
         """The latest ruling among a host's last `RECORDS_MAX` records that is wanted."""
         after = {host: max(0, self._last(host) - RECORDS_MAX)}
         return max(self._look(host, after, wanted), key=lambda one: one.record, default=None)
@@ -262,7 +262,7 @@ class Together:
 
     def _look(
         self, name: str, after: dict[str, int], good: Callable[[Ruling], bool]
-    ) -> Iterator[Found]:
+    ) -> Iterator[FoundRuling]:
         """Those of the next records of a host that are wanted; `after` goes on with them."""
         keeper = self.host(name).keeper
         assert keeper is not None, "every one of these has a store"
@@ -272,7 +272,7 @@ class Together:
             if isinstance(record, EventRecord):
                 ruling = record.ruling
                 if good(ruling):
-                    yield Found(name, entry.seq, ruling, record.hops)
+                    yield FoundRuling(name, entry.seq, ruling, record.hops)
 
 
 def _that_is(told: Told) -> Callable[[Ruling], bool]:

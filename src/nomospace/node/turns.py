@@ -87,7 +87,7 @@ class Account:
         """How many of its queues wait for a turn."""
 
 
-class Waiting(Protocol):
+class TurnWaiter(Protocol):
     """What can wait for a turn."""
 
     account: Account
@@ -124,7 +124,7 @@ class Turns:
     ) -> None:
         self.clock = clock
         self.used = used
-        self._heap: list[tuple[float, int, Waiting]] = []
+        self._heap: list[tuple[float, int, TurnWaiter]] = []
         self._number = 0
         """Those who are due at the same time are served in the order in which they came."""
         self._set = False
@@ -186,7 +186,7 @@ class Turns:
         if self._nap is not None or not self._set:
             self._soon()
 
-    def add(self, waiting: Waiting, *, after: bool = False) -> None:
+    def add(self, waiting: TurnWaiter, *, after: bool = False) -> None:
         """One has something to do: when it is due, or `after` all who wait already."""
         account = waiting.account
         self._number += 1

@@ -45,7 +45,7 @@ from nomospace.node.viewed import (
 from nomospace.node.within import LINES_MAX, Within, shown, space_view
 from nomospace.store.journal import EventRecord, decode_record
 from nomospace.terms import Compound
-from nomospace.wire.admin import TAIL_MAX, Agents, Record, Resume, Suspend, Tail
+from nomospace.wire.admin import TAIL_MAX, Agents, JournalRecord, Resume, Suspend, Tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -330,7 +330,7 @@ class Views:
                 found.append(_ruling(entry.seq, record))
         return RulingsView(tuple(found), last)
 
-    def records(self, *, after: int = 0, limit: int = 100) -> list[Record]:
+    def records(self, *, after: int = 0, limit: int = 100) -> list[JournalRecord]:
         """Records of the journal of all tables, as `nomospace journal tail` shows them."""
         return self._server.tail(Tail(after, min(_limit(limit), TAIL_MAX)))
 

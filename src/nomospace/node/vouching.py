@@ -19,7 +19,7 @@ import msgspec
 from nomospace.host.posting import UNSEALED, Letter
 from nomospace.law import CompiledLaw
 from nomospace.node.identity import Identity
-from nomospace.node.links import Hear, Links
+from nomospace.node.links import Hear, HostLinks
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay
 from nomospace.protocols.routing.frames import Frame, Post, post_in, with_post
@@ -124,7 +124,7 @@ class SealedLinks:
     """Links over which this host's own letters go sealed. Frames to a host keep their order."""
 
     def __init__(
-        self, links: Links, vouching: Vouching, law: Callable[[str], CompiledLaw | None]
+        self, links: HostLinks, vouching: Vouching, law: Callable[[str], CompiledLaw | None]
     ) -> None:
         self._links = links
         self._vouching = vouching

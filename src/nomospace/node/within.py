@@ -25,7 +25,7 @@ from nomospace.node.viewed import (
     WaiterView,
 )
 from nomospace.space import Slice, Unfinished
-from nomospace.space.asking import Ask
+from nomospace.space.asking import SetQuestion
 from nomospace.space.searching import CorrelationTooDear
 from nomospace.store.journal import TupleRecord, decode_record
 from nomospace.terms import show
@@ -225,7 +225,7 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
     if not asked.meant or len(space) > SETS_TUPLES_MAX:
         return ()
     try:
-        found = space.gather_all(Ask(asked, max_set=SET_SIZE_MAX), now=now, slice=Slice())
+        found = space.gather_all(SetQuestion(asked, max_set=SET_SIZE_MAX), now=now, slice=Slice())
     except Unfinished:
         raise CorrelationTooDear(limit=SLICE_UNITS) from None
     return tuple(

@@ -76,7 +76,7 @@ class WorkerLost(Unavailable):
         return f"{self.what} was not done: {self.why}; try again later"
 
 
-class Finding(NamedTuple):
+class LawFinding(NamedTuple):
     """One thing found in a text: what, line and column from 1, and the words with their caret."""
 
     diagnostic: Diagnostic
@@ -84,7 +84,7 @@ class Finding(NamedTuple):
     words: str
 
 
-class Examined(NamedTuple):
+class ExaminedLaw(NamedTuple):
     """A text as a law. It has a hash when it has no errors."""
 
     name: str
@@ -92,10 +92,10 @@ class Examined(NamedTuple):
     rules: int
     errors: int
     warnings: int
-    findings: tuple[Finding, ...]
+    findings: tuple[LawFinding, ...]
 
 
-class Work:
+class Workers:
     """The workers of one host.
 
     `who` says whose work it is: each has its turn.
@@ -178,10 +178,12 @@ class Work:
         found: tuple[str, str] = await self._one(who, "checking this law", "identity", text, name)
         return found
 
-    async def examined(self, text: str, name: str, most: int, who: str) -> Examined:
+    async def examined(self, text: str, name: str, most: int, who: str) -> ExaminedLaw:
         """What there is to say of a text as a law."""
-        found = Examined(*await self._one(who, "checking this law", "findings", text, name, most))
-        return found._replace(findings=tuple([Finding(*one) for one in found.findings]))
+        found = ExaminedLaw(
+            *await self._one(who, "checking this law", "findings", text, name, most)
+        )
+        return found._replace(findings=tuple([LawFinding(*one) for one in found.findings]))
 
     async def layout(self, text: str, name: str, who: str) -> str:
         """A law in the one layout; raises `Faulty`."""

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Layout, Table
+from nomospace.meaning.sql.layout import BYTES, COMMON, NUMBER, TEXT, WHOLE, Layout, SqlTable
 
 ARCHIVE_VERSION: Final = 1
 MANIFEST: Final = "archive.json"
@@ -49,7 +49,7 @@ LEFT_S: Final = 86_400
 """How long what was merged stays, for those who read it: no question may take longer."""
 SPACES_MAX: Final = 16
 """How many spaces the manifest names of a file; one with more is of any."""
-ENDS: Final = Table("ends", (("tuple", TEXT),))
+ENDS: Final = SqlTable("ends", (("tuple", TEXT),))
 COLUMNS: Final = ("space", "since", "host", "writer", "count", "op", "fields")
 """What is read of the journal's tuples; `since` is their `at`."""
 _STAMP: Final = (("space", TEXT), ("since", WHOLE))
@@ -63,7 +63,7 @@ SPARK: Final = {TEXT: "string", NUMBER: "double", WHOLE: "bigint", BYTES: "binar
 
 
 @dataclass(eq=False, kw_only=True)
-class OtherOntology(CallerError):
+class OtherArchiveOntology(CallerError):
     """An archive was laid out by another ontology than is asked with."""
 
     code: ClassVar[str] = "pipeline.other-ontology"
@@ -113,7 +113,7 @@ class File(msgspec.Struct, frozen=True):
         return begun and (not space or not self.spaces or space in self.spaces)
 
 
-class Part(msgspec.Struct, frozen=True):
+class ArchivePart(msgspec.Struct, frozen=True):
     """Some segments' tuples, laid out.
 
     `tables` has the files of each table, `classes` the paths that each class's remainder holds, and
@@ -138,19 +138,19 @@ class Part(msgspec.Struct, frozen=True):
         }
 
 
-class Left(msgspec.Struct, frozen=True):
+class MergedPart(msgspec.Struct, frozen=True):
     """A part that was merged: its folder, and since when it counts no more, in microseconds."""
 
     folder: str
     since: int
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class ArchiveManifest(msgspec.Struct, frozen=True):
     """What counts in an archive, and what is still there for those who read it."""
 
     ontology: str
-    parts: tuple[Part, ...] = ()
-    left: tuple[Left, ...] = ()
+    parts: tuple[ArchivePart, ...] = ()
+    left: tuple[MergedPart, ...] = ()
     version: int = ARCHIVE_VERSION
 
     @property
@@ -162,30 +162,30 @@ class Manifest(msgspec.Struct, frozen=True):
 # -- the manifest ----------------------------------------------------------------------------------
 
 
-def read_manifest(archive: Path, ontology: Ontology) -> Manifest:
+def read_manifest(archive: Path, ontology: Ontology) -> ArchiveManifest:
     """What counts in a folder; nothing, where there is none yet.
 
-    Raises `OtherOntology` and `BadArchive`.
+    Raises `OtherArchiveOntology` and `BadArchive`.
     """
     try:
         data = (archive / MANIFEST).read_bytes()
     except FileNotFoundError:
-        return Manifest(ontology.hash)
+        return ArchiveManifest(ontology.hash)
     try:
         version = msgspec.json.decode(data)["version"]
         if version > ARCHIVE_VERSION:
             why = f"it is of version {version}, this nomospace knows {ARCHIVE_VERSION}; upgrade"
             raise BadArchive(archive=str(archive), why=why)
-        found = msgspec.json.decode(data, type=Manifest)
+        found = msgspec.json.decode(data, type=ArchiveManifest)
     except (msgspec.MsgspecError, KeyError, TypeError) as error:
         why = f"{MANIFEST} cannot be read ({error}); bring it back from a copy, or compact anew"
         raise BadArchive(archive=str(archive), why=why) from None
     if found.ontology != ontology.hash:
-        raise OtherOntology(archive=str(archive), hash=found.ontology, wanted=ontology.hash)
+        raise OtherArchiveOntology(archive=str(archive), hash=found.ontology, wanted=ontology.hash)
     return found
 
 
-def write_manifest(archive: Path, manifest: Manifest) -> None:
+def write_manifest(archive: Path, manifest: ArchiveManifest) -> None:
     """Let a manifest count, all of it or none, also through a power cut."""
     beside = archive / f".{MANIFEST}.new"
     with beside.open("wb") as file:
@@ -209,7 +209,7 @@ def adding(archive: Path) -> Iterator[None]:
         yield
 
 
-def tidied(archive: Path, manifest: Manifest, *, now: int) -> Manifest:
+def tidied(archive: Path, manifest: ArchiveManifest, *, now: int) -> ArchiveManifest:
     """The manifest without what was left long enough; folders that it does not name are removed.
 
     A run that was ended in the middle left those, or they were merged and their time is over. The
@@ -226,13 +226,13 @@ def tidied(archive: Path, manifest: Manifest, *, now: int) -> Manifest:
     return manifest
 
 
-def to_merge(parts: Sequence[Part], *, whole: bool = False) -> int:
+def to_merge(parts: Sequence[ArchivePart], *, whole: bool = False) -> int:
     """How many of the last parts to make one of; fewer than two: none. `whole`: all of them.
 
     A part is taken in as soon as those behind it are together as large. So there are never more
     parts than the tuples' number has binary digits, and each tuple is rewritten as often at most.
 
-    >>> def of(*sizes): return [Part({}, {}, (), size) for size in sizes]
+    >>> def of(*sizes): return [ArchivePart({}, {}, (), size) for size in sizes]
     >>> to_merge(of(800, 100, 60, 50)), to_merge(of(800, 100)), to_merge(of(800, 100), whole=True)
     (3, 0, 2)
     """
@@ -292,22 +292,22 @@ def _range(outline: Any, place: int) -> tuple[Any, Any]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def columns_of(table: Table) -> tuple[tuple[str, str], ...]:
+def columns_of(table: SqlTable) -> tuple[tuple[str, str], ...]:
     """The columns that a table has in an archive."""
     return (*table.columns, *_STAMP)
 
 
-def arrow_schema(table: Table) -> pa.Schema:
+def arrow_schema(table: SqlTable) -> pa.Schema:
     """A table of an archive as Arrow has it."""
     return pa.schema([(name, ARROW[kind]) for name, kind in columns_of(table)])
 
 
-def spark_schema(table: Table) -> str:
+def spark_schema(table: SqlTable) -> str:
     """A table of an archive as Spark's schemas have it."""
     return ", ".join(f"`{name}` {SPARK[kind]}" for name, kind in columns_of(table))
 
 
-def tables_of(parts: Sequence[Part], ontology: Ontology) -> Mapping[str, Table]:
+def tables_of(parts: Sequence[ArchivePart], ontology: Ontology) -> Mapping[str, SqlTable]:
     """All tables that parts may have files of."""
     layout = Layout(ontology)
     found = {table.name: table for table in (*COMMON, ENDS)}
@@ -316,7 +316,7 @@ def tables_of(parts: Sequence[Part], ontology: Ontology) -> Mapping[str, Table]:
     return found
 
 
-def merged(parts: Iterable[Part]) -> Part:
+def merged(parts: Iterable[ArchivePart]) -> ArchivePart:
     """Parts as one."""
     tables: dict[str, tuple[File, ...]] = {}
     classes: dict[str, dict[tuple[str, ...], None]] = {}
@@ -331,4 +331,4 @@ def merged(parts: Iterable[Part]) -> Part:
         for shape, count in part.shapes:
             shapes[shape] = shapes.get(shape, 0) + count
     opened = {name: tuple(paths) for name, paths in classes.items()}
-    return Part(tables, opened, tuple(shapes.items()), tuples)
+    return ArchivePart(tables, opened, tuple(shapes.items()), tuples)

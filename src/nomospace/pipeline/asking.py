@@ -19,22 +19,22 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from nomospace.meaning.answers import Answers
-from nomospace.meaning.facts import Known
+from nomospace.meaning.facts import KnownFacts
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql.building import statistics
 from nomospace.meaning.sql.dialects import prepared
-from nomospace.meaning.sql.layout import Layout, Table
-from nomospace.meaning.sql.tables import Database, Tables
+from nomospace.meaning.sql.layout import Layout, SqlTable
+from nomospace.meaning.sql.tables import Database, FactTables
 from nomospace.meaning.sql.values import Params
-from nomospace.pipeline.archive import ENDS, Part, merged, tables_of
+from nomospace.pipeline.archive import ENDS, ArchivePart, merged, tables_of
 from nomospace.wire.values import unpack_term
 
 STATEMENT_S: Final = 3_600.0
 """How long a database may work on one statement."""
 
 
-class Bounds(NamedTuple):
+class RowBounds(NamedTuple):
     """Which rows count: begun by a moment (`None`: ever), of a space (empty: any), not ended.
 
     `ended` are files of `ends`; a tuple that they name, within the same bounds, is gone.
@@ -45,16 +45,16 @@ class Bounds(NamedTuple):
     ended: tuple[str, ...] = ()
 
 
-class Reader(Database, Protocol):
+class ArchiveReader(Database, Protocol):
     """A database that can have files of an archive as its tables."""
 
-    def have(self, table: Table, files: Sequence[str], bounds: Bounds) -> None:
+    def have(self, table: SqlTable, files: Sequence[str], bounds: RowBounds) -> None:
         """Have the rows of files that are within bounds as a table."""
 
 
 def ask_parts(
-    database: Reader,
-    parts: Sequence[tuple[Path, Part]],
+    database: ArchiveReader,
+    parts: Sequence[tuple[Path, ArchivePart]],
     ontology: Ontology,
     question: Question,
     *,
@@ -68,15 +68,15 @@ def ask_parts(
     `ever` all that had begun by then; of one space, or without a name of all.
     """
     whole = merged(part for _, part in parts)
-    tables = Tables(ontology, database, unpack_term)
+    tables = FactTables(ontology, database, unpack_term)
     ended = () if ever else files_of(parts, ENDS.name, at, space)
     for name, table in tables_of([whole], ontology).items():
         if name != ENDS.name:
-            database.have(table, files_of(parts, name, at, space), Bounds(at, space, ended))
+            database.have(table, files_of(parts, name, at, space), RowBounds(at, space, ended))
     opened = {name: dict.fromkeys(paths) for name, paths in whole.classes.items()}
     shapes = whole.known_shapes()
     counted = recurring(database, [part for _, part in parts], ontology)
-    known = Known(
+    known = KnownFacts(
         tuple(shapes.items()),
         {name: holders for name, (holders, _) in counted.items() if holders > 1},
         frozenset(name for name, (_, forms) in counted.items() if forms > 1),
@@ -86,7 +86,7 @@ def ask_parts(
 
 
 def files_of(
-    parts: Sequence[tuple[Path, Part]], table: str, at: int | None = None, space: str = ""
+    parts: Sequence[tuple[Path, ArchivePart]], table: str, at: int | None = None, space: str = ""
 ) -> tuple[str, ...]:
     """The files of a table that may have rows of a time and a space."""
     return tuple(
@@ -100,7 +100,7 @@ def files_of(
 
 
 def recurring(
-    database: Database, parts: Sequence[Part], ontology: Ontology
+    database: Database, parts: Sequence[ArchivePart], ontology: Ontology
 ) -> Mapping[str, tuple[int, int]]:
     """Of each class: in how many tuples one object stands at most, and in how many forms.
 
@@ -120,10 +120,12 @@ def recurring(
     return found
 
 
-def counted(database: Reader, folder: Path, part: Part, ontology: Ontology) -> Part:
+def counted(
+    database: ArchiveReader, folder: Path, part: ArchivePart, ontology: Ontology
+) -> ArchivePart:
     """A part that tells how often its objects recur: a database that has no tables counts."""
     known = tables_of([part], ontology)
     for name in part.tables:
-        database.have(known[name], files_of([(folder, part)], name), Bounds())
+        database.have(known[name], files_of([(folder, part)], name), RowBounds())
     found = dict(recurring(database, [part], ontology))
     return msgspec.structs.replace(part, recurring=found)

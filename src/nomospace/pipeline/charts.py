@@ -49,7 +49,7 @@ class Rect(msgspec.Struct, frozen=True):
     says: str = ""
 
 
-class Line(msgspec.Struct, frozen=True):
+class ChartLine(msgspec.Struct, frozen=True):
     """A line through points."""
 
     points: tuple[Point, ...]
@@ -73,7 +73,7 @@ class Chart(msgspec.Struct, frozen=True):
     name: str
     says: str
     height: float
-    marks: tuple[Rect | Line | Words, ...]
+    marks: tuple[Rect | ChartLine | Words, ...]
 
 
 # -- laying out ------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def bars(
     left = 12.0 + min(260.0, 7.0 * max((len(label) for label, _ in shown), default=1))
     room = WIDTH - left - 90
     most = max((sum(parts.values()) for _, parts in shown), default=0) or 1
-    marks: list[Rect | Line | Words] = []
+    marks: list[Rect | ChartLine | Words] = []
     top = 6.0
     if len(colours) > 1:
         marks += _legend(colours, left, top)
@@ -125,7 +125,7 @@ def timeline(name: str, says: str, series: Mapping[str, Mapping[int, int]], widt
     A step without a count counts 0: silence is shown, not bridged.
 
     >>> chart = timeline("rhythm", "Events", {"ap": {0: 3, 120_000_000: 5}}, 60_000_000)
-    >>> [len(mark.points) for mark in chart.marks if isinstance(mark, Line)][-1]
+    >>> [len(mark.points) for mark in chart.marks if isinstance(mark, ChartLine)][-1]
     3
     """
     shown = dict(list(series.items())[:LINES_MAX])
@@ -136,7 +136,7 @@ def timeline(name: str, says: str, series: Mapping[str, Mapping[int, int]], widt
     step = _nice(most / 4)
     high = step * -(-most // step)
     left, right, top, bottom = 64.0, 16.0, 12.0, 200.0
-    marks: list[Rect | Line | Words] = []
+    marks: list[Rect | ChartLine | Words] = []
     if len(shown) > 1:
         marks += _legend({n: f"c{i}" for i, n in enumerate(shown)}, left, 6.0)
         top, bottom = top + _ROW, bottom + _ROW
@@ -147,7 +147,7 @@ def timeline(name: str, says: str, series: Mapping[str, Mapping[int, int]], widt
 
     for value in range(0, high + 1, step):
         y = at(first, value)[1]
-        marks.append(Line(((left, y), (WIDTH - right, y)), "grid"))
+        marks.append(ChartLine(((left, y), (WIDTH - right, y)), "grid"))
         marks.append(Words(left - 8, y + 4, f"{value:,}", "faint", "end"))
     form = "%d %b" if span > 3 * 86_400_000_000 else "%d %b %H:%M"
     for part, anchor in ((0, "start"), (1, "middle"), (2, "end")):
@@ -159,12 +159,12 @@ def timeline(name: str, says: str, series: Mapping[str, Mapping[int, int]], widt
         points = tuple([at(us, counts.get(us, 0)) for us in steps])
         if len(points) == 1:
             points = (points[0], (WIDTH - right, points[0][1]))
-        marks.append(Line(points, f"c{i}", 1.6))
+        marks.append(ChartLine(points, f"c{i}", 1.6))
     return Chart(name, says, bottom + 28, tuple(marks))
 
 
-def _legend(colours: Mapping[str, str], x: float, y: float) -> list[Rect | Line | Words]:
-    marks: list[Rect | Line | Words] = []
+def _legend(colours: Mapping[str, str], x: float, y: float) -> list[Rect | ChartLine | Words]:
+    marks: list[Rect | ChartLine | Words] = []
     for words, colour in colours.items():
         text = _cut(words, 24)
         if x + 26 + 7 * len(text) > WIDTH:
@@ -211,7 +211,7 @@ def as_svg(chart: Chart) -> str:
                 f'<rect class="{mark.colour}" x="{mark.x:g}" y="{mark.y:g}" {size} rx="2">'
                 f"{title}</rect>"
             )
-        elif isinstance(mark, Line):
+        elif isinstance(mark, ChartLine):
             path = " ".join(f"{x:g},{y:g}" for x, y in mark.points)
             parts.append(
                 f'<polyline class="{mark.colour}" points="{path}" stroke-width="{mark.width:g}"/>'
@@ -247,7 +247,7 @@ def as_png(chart: Chart) -> bytes:
             end = mark.x + mark.width, y + mark.height
             corners = [scale * value for value in (mark.x, y, *end)]
             draw.rectangle(corners, fill=colour)
-        elif isinstance(mark, Line):
+        elif isinstance(mark, ChartLine):
             points = [(x * scale, (y + top) * scale) for x, y in mark.points]
             draw.line(points, fill=colour, width=max(1, round(mark.width * scale)), joint="curve")
         else:

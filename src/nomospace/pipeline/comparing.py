@@ -17,7 +17,7 @@ import msgspec
 from nomospace.law import CompiledLaw
 from nomospace.pipeline.jobs.replay import TABLES, make_trial
 from nomospace.pipeline.replay import replay_process
-from nomospace.pipeline.segments import Listing, list_journal, read_batches
+from nomospace.pipeline.segments import JournalFiles, list_journal, read_batches
 
 SHOWN_MAX: Final = 500
 """How many differing rulings are told; the rest is counted."""
@@ -47,7 +47,7 @@ class Difference(msgspec.Struct, frozen=True):
     after: Side
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class LawComparison(msgspec.Struct, frozen=True):
     """Two laws over a journal: counts of rulings, and those that differ, the earliest first."""
 
     community: str
@@ -67,7 +67,7 @@ def compare(
     *,
     community: str,
     shown: int = SHOWN_MAX,
-) -> Comparison:
+) -> LawComparison:
     """Tell the histories of a community to two laws; `None` is the law that was in force.
 
     Raises `NoJournal`, `BadSegments`, `OtherCommunity`, `TooLarge`.
@@ -84,7 +84,7 @@ def compare(
     found.sort(key=lambda one: (one.at, one.agent, one.seq))
     members = dict.fromkeys(key[0].rpartition("/")[0] for key in [*left, *right])
     events = sum(key[1] > 0 for key in left)
-    return Comparison(
+    return LawComparison(
         community=community,
         events=events,
         differing=len(found),
@@ -100,7 +100,7 @@ def _side(row: dict[str, Any] | None) -> Side:
 
 
 def _verdicts(
-    listing: Listing, law: CompiledLaw | None, community: str
+    listing: JournalFiles, law: CompiledLaw | None, community: str
 ) -> dict[_Key, dict[str, Any]]:
     """What a law makes of every event, by what the rulings of two laws are put together by."""
     trial, _ = make_trial(listing, law, community)
@@ -118,7 +118,7 @@ def _verdicts(
     return found
 
 
-def _recorded(listing: Listing, community: str) -> int:
+def _recorded(listing: JournalFiles, community: str) -> int:
     """How many rulings the journal has of a community."""
     trial, _ = make_trial(listing, None, community)
     laws: list[str | None] = []

@@ -28,7 +28,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from nomospace.control import Event, Explanation, Membership, Record, Ruling, Snapshot, explain
+from nomospace.control import (
+    Event,
+    Explanation,
+    Membership,
+    RecordRuling,
+    Ruling,
+    Snapshot,
+    explain,
+)
 from nomospace.control.events import goes_out
 from nomospace.control.explain import verdict_on
 from nomospace.control.membership import Bounded
@@ -61,7 +69,7 @@ Kind: TypeAlias = Literal["same", "forwards", "refuses", "differs", "arises", "l
 `ended` an event after the membership now has quit."""
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False):
+class ReplayVerdict(msgspec.Struct, frozen=True, gc=False):
     """One event: what was ruled, and what would be. `seq` is its number in the record, or 0."""
 
     seq: int
@@ -83,7 +91,7 @@ class RuleCount(msgspec.Struct, gc=False):
     changed: int = 0
 
 
-class History(msgspec.Struct):
+class MemberHistory(msgspec.Struct):
     """What a replay found of one membership."""
 
     agent: str
@@ -105,7 +113,7 @@ class History(msgspec.Struct):
     """Rulings that are in the journal twice, and not alike."""
     unreadable: int = 0
     """Rows whose bytes are no ruling and no state."""
-    first: Verdict | None = None
+    first: ReplayVerdict | None = None
 
 
 class Replay:
@@ -120,14 +128,14 @@ class Replay:
         law: CompiledLaw,
         *,
         recorded_law: CompiledLaw | None = None,
-        on_verdict: Callable[[Verdict], None] | None = None,
+        on_verdict: Callable[[ReplayVerdict], None] | None = None,
     ) -> None:
         self._law = law
         self._recorded_law = recorded_law
         self._on_verdict = on_verdict
         self._member: Membership | None = None
         self._exact = False
-        self._found = History("", "")
+        self._found = MemberHistory("", "")
         self._last = -1  # the number of the last row; -1 before the first
         self._last_body = b""
         self._derived = False  # whether the next row is the exception of the last one
@@ -206,7 +214,7 @@ class Replay:
         self._dues = {place: due for place, _, due in snapshot.obligations}
         self._owing.clear()
 
-    def end(self) -> History:
+    def end(self) -> MemberHistory:
         """What was found."""
         self._flush()
         found = self._found
@@ -280,10 +288,10 @@ class Replay:
         then = self._then(recorded) if self._exact else None
         effects = member.rule_on(Event(*recorded.event), now=at, then=then)
         first = effects[0]
-        assert isinstance(first, Record)
+        assert isinstance(first, RecordRuling)
         self._compare(recorded, body, first.ruling, then)
         if first.ruling.stopped is not None:
-            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
+            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, RecordRuling)]
 
     @staticmethod
     def _then(recorded: Recorded) -> Bounded:
@@ -392,13 +400,13 @@ class Replay:
         then = None if recorded is None or not self._exact else self._then(recorded)
         effects = member.fire(place, now=now, then=then)
         first = effects[0]
-        assert isinstance(first, Record)
+        assert isinstance(first, RecordRuling)
         if recorded is None:
             self._arise(first.ruling)
         else:
             self._compare(recorded, body, first.ruling, then)
         if first.ruling.stopped is not None:
-            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, Record)]
+            self._ensued += [e.ruling for e in effects[1:] if isinstance(e, RecordRuling)]
 
     def _drop_ensued(self) -> None:
         """Exceptions that follow now, and that the record does not have."""
@@ -506,7 +514,7 @@ class Replay:
         if not first and self._on_verdict is None:
             return
         was = decode_ruling(body) if recorded is not None else None
-        verdict = Verdict(
+        verdict = ReplayVerdict(
             0 if recorded is None else recorded.seq,
             self._now if recorded is None else recorded.at,
             kind,
@@ -592,8 +600,8 @@ def replay_history(
     law: CompiledLaw,
     *,
     recorded_law: CompiledLaw | None = None,
-    on_verdict: Callable[[Verdict], None] | None = None,
-) -> History:
+    on_verdict: Callable[[ReplayVerdict], None] | None = None,
+) -> MemberHistory:
     """What a law makes of one membership's history.
 
     Rows are `(agent_seq, whether it is a checkpoint, body)`, in this order.
@@ -603,7 +611,7 @@ def replay_history(
     >>> law = load("law(open). R1. sent(X, M, Y) :- do(forward).")
     >>> ann, effects = adopt(law, "ann@x", now=0)
     >>> effects += ann.handle(sent("ann@x", "hi", "bob@x"), now=1)
-    >>> rulings = [effect.ruling for effect in effects if isinstance(effect, Record)]
+    >>> rulings = [effect.ruling for effect in effects if isinstance(effect, RecordRuling)]
     >>> rows = [(ruling.seq, False, encode_ruling(ruling)) for ruling in rulings]
     >>> replay_history(rows, law).same
     2

@@ -2,7 +2,7 @@
 
 `lay_out` turns what journals tell of tuples into rows, class by class; `write_rows` puts rows that
 are laid out already into new files. Either may be at work in many processes at once: each writes
-files of its own, and gives a `Part` or `File`s that say what it wrote.
+files of its own, and gives a `ArchivePart` or `File`s that say what it wrote.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from nomospace.errors import CallerError
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.coding import escaped
-from nomospace.meaning.sql.layout import COMMON, Batch, Layout, Table
-from nomospace.pipeline.archive import ENDS, SPACES_MAX, File, Part, arrow_schema
+from nomospace.meaning.sql.layout import COMMON, Layout, RowBatch, SqlTable
+from nomospace.pipeline.archive import ENDS, SPACES_MAX, ArchivePart, File, arrow_schema
 from nomospace.wire.values import unpack_term
 
 CHUNK: Final = 20_000
@@ -51,7 +51,9 @@ class TooManyClasses(CallerError):
         )
 
 
-def lay_out(batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path, name: str) -> Part:
+def lay_out(
+    batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path, name: str
+) -> ArchivePart:
     """Write what rows of the journal say of tuples, with `COLUMNS`, into files of a folder.
 
     `name` is the end of the files' names, and nobody else's. Rows come in the order of their times,
@@ -59,7 +61,7 @@ def lay_out(batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path,
     """
     layout = Layout(ontology)
     writers = _Writers(folder, name)
-    batch, found = Batch(), Batch()
+    batch, found = RowBatch(), RowBatch()
     stamps: dict[str, tuple[str, int]] = {}
     tuples = 0
 
@@ -88,7 +90,7 @@ def lay_out(batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path,
                     continue
                 if escaped(known) in stamps or len(stamps) >= CHUNK:
                     flush()  # a tuple that came twice began twice
-                    batch = Batch()
+                    batch = RowBatch()
                 stamps[escaped(known)] = stamp
                 layout.add(known, unpack_term(row["fields"]), batch)
                 tuples += 1
@@ -97,7 +99,7 @@ def lay_out(batches: Iterable[pa.RecordBatch], ontology: Ontology, folder: Path,
         writers.close()
     opened = {one: tuple(paths) for one, paths in found.open_paths.items()}
     shapes = tuple((_plain(shape), count) for shape, count in found.shapes.items())
-    return Part(writers.files(), opened, shapes, tuples)
+    return ArchivePart(writers.files(), opened, shapes, tuples)
 
 
 def _plain(shape: Shape) -> tuple[str | tuple[str], ...]:
@@ -105,7 +107,7 @@ def _plain(shape: Shape) -> tuple[str | tuple[str], ...]:
 
 
 def write_rows(
-    batches: Iterable[pa.RecordBatch], table: Table, folder: Path, name: str
+    batches: Iterable[pa.RecordBatch], table: SqlTable, folder: Path, name: str
 ) -> tuple[File, ...]:
     """Write rows that are laid out already into files of a folder, of `FILE_ROWS` rows at most.
 

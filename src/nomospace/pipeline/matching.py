@@ -26,10 +26,10 @@ from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
-from nomospace.meaning.sql.layout import Row, Table
+from nomospace.meaning.sql.layout import Row, SqlTable
 from nomospace.meaning.sql.tables import DatabaseFailed
-from nomospace.pipeline.archive import ARROW, ENDS, SPARK, Part, columns_of, spark_schema
-from nomospace.pipeline.asking import STATEMENT_S, Bounds, ask_parts
+from nomospace.pipeline.archive import ARROW, ENDS, SPARK, ArchivePart, columns_of, spark_schema
+from nomospace.pipeline.asking import STATEMENT_S, RowBounds, ask_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -139,7 +139,7 @@ class SparkDatabase:
 
     # -- an archive --------------------------------------------------------------------------------
 
-    def have(self, table: Table, files: Sequence[str], bounds: Bounds) -> None:
+    def have(self, table: SqlTable, files: Sequence[str], bounds: RowBounds) -> None:
         """Have the rows of files that are within bounds as a table."""
         with self._told() as spark:
             frame = self._within(spark, table, files, bounds)
@@ -150,7 +150,7 @@ class SparkDatabase:
             frame.select(*columns).createOrReplaceTempView(table.name)
 
     def _within(
-        self, spark: SparkSession, table: Table, files: Sequence[str], bounds: Bounds
+        self, spark: SparkSession, table: SqlTable, files: Sequence[str], bounds: RowBounds
     ) -> DataFrame:
         if not files:
             nothing = ", ".join(
@@ -166,7 +166,7 @@ class SparkDatabase:
 
 def match(
     spark: SparkSession,
-    parts: Sequence[tuple[Path, Part]],
+    parts: Sequence[tuple[Path, ArchivePart]],
     ontology: Ontology,
     question: Question,
     *,

@@ -7,9 +7,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Table
+from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, SqlTable
 from nomospace.pipeline.archive import ENDS, columns_of
-from nomospace.pipeline.asking import STATEMENT_S, Bounds
+from nomospace.pipeline.asking import STATEMENT_S, RowBounds
 from nomospace.store.matching_duckdb import DuckdbDatabase
 
 _DUCK: Final = {TEXT: "VARCHAR", NUMBER: "DOUBLE", WHOLE: "BIGINT", BYTES: "BLOB"}
@@ -25,7 +25,7 @@ class DuckdbReader(DuckdbDatabase):
     def __init__(self) -> None:
         super().__init__(statement_s=STATEMENT_S)
 
-    def have(self, table: Table, files: Sequence[str], bounds: Bounds) -> None:
+    def have(self, table: SqlTable, files: Sequence[str], bounds: RowBounds) -> None:
         """Have the rows of files that are within bounds as a table."""
         names = ", ".join(f'"{name}"' for name, _ in table.columns)
         query = f"SELECT {names} FROM ({_within(table, files, bounds)}) AS w"
@@ -37,7 +37,7 @@ class DuckdbReader(DuckdbDatabase):
         self.script([made, f'CREATE OR REPLACE TEMPORARY VIEW "{table.name}" AS {query}'])
 
 
-def _within(table: Table, files: Sequence[str], bounds: Bounds) -> str:
+def _within(table: SqlTable, files: Sequence[str], bounds: RowBounds) -> str:
     if not files:
         nothing = ", ".join(
             f'CAST(NULL AS {_DUCK[kind]}) AS "{name}"' for name, kind in columns_of(table)

@@ -17,8 +17,8 @@ import msgspec
 import pyarrow as pa
 
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.sql.layout import Table
-from nomospace.pipeline.archive import File, Part, merged, spark_schema, tables_of
+from nomospace.meaning.sql.layout import SqlTable
+from nomospace.pipeline.archive import ArchivePart, File, merged, spark_schema, tables_of
 from nomospace.pipeline.laying import FILE_ROWS, write_rows
 from nomospace.pipeline.segments import BATCH_ROWS
 
@@ -30,8 +30,11 @@ MEMORY: Final = "2GB"
 
 
 def merge_parts(
-    parts: Sequence[tuple[Path, Part]], ontology: Ontology, folder: Path, spark: SparkSession | None
-) -> Part:
+    parts: Sequence[tuple[Path, ArchivePart]],
+    ontology: Ontology,
+    folder: Path,
+    spark: SparkSession | None,
+) -> ArchivePart:
     """Write the rows of parts, each with its folder, into a new folder; gives the part it holds.
 
     How often objects recur is not told: an object of two parts recurs more often than in either.
@@ -67,7 +70,7 @@ def _sorted_here(files: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _sort_on_spark(
-    spark: SparkSession, files: Sequence[str], table: Table, folder: Path, rows: int
+    spark: SparkSession, files: Sequence[str], table: SqlTable, folder: Path, rows: int
 ) -> tuple[File, ...]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for file in write_rows(batches, table, folder, uuid4().hex):

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nomospace.errors import CallerError
-from nomospace.pipeline.history import History, Replay, Verdict
+from nomospace.pipeline.history import MemberHistory, Replay, ReplayVerdict
 from nomospace.pipeline.laws import LawSource, compiled
-from nomospace.pipeline.segments import BATCH_ROWS, Listing, read_batches
+from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles, read_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -109,7 +109,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 @dataclass(eq=False, kw_only=True)
-class TooLarge(CallerError):
+class JournalTooLarge(CallerError):
     """A journal is too large for one process's memory."""
 
     code: ClassVar[str] = "pipeline.too-large"
@@ -158,7 +158,7 @@ def _replay_batches(
             if verdicts is None:
                 out.append(history_row(membership, found))
 
-    def hear(verdict: Verdict) -> None:
+    def hear(verdict: ReplayVerdict) -> None:
         if verdicts == "all" or verdict.kind != "same":
             out.append(_verdict_row(membership, verdict))
 
@@ -194,7 +194,7 @@ def _replay_batches(
         yield pa.RecordBatch.from_pylist(out, schema=schema)
 
 
-def history_row(membership: str, found: History) -> dict[str, Any]:
+def history_row(membership: str, found: MemberHistory) -> dict[str, Any]:
     """What was found of a membership, as a row of `HISTORIES`."""
     row: dict[str, Any] = msgspec.to_builtins(found)
     row["membership"] = membership
@@ -204,7 +204,7 @@ def history_row(membership: str, found: History) -> dict[str, Any]:
     return row
 
 
-def _verdict_row(membership: str, verdict: Verdict) -> dict[str, Any]:
+def _verdict_row(membership: str, verdict: ReplayVerdict) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(verdict)
     row["membership"], row["agent_seq"] = membership, row.pop("seq")
     del row["reason"]
@@ -269,16 +269,16 @@ def _spread(
 
 
 def replay_process(
-    listing: Listing, trial: Trial, *, which: Literal["changed", "all"] | None = None
+    listing: JournalFiles, trial: Trial, *, which: Literal["changed", "all"] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """`replay`, or `verdicts`, in this process: Arrow reads and sorts. Raises `TooLarge`."""
+    """`replay`, or `verdicts`, in this process: Arrow reads and sorts. Raises `JournalTooLarge`."""
     rows = listing.rows["events"] + listing.rows["checkpoints"]
     if rows > PROCESS_ROWS_MAX:
-        raise TooLarge(rows=rows)
+        raise JournalTooLarge(rows=rows)
     return replay_batches(_sorted(listing, trial.recorded), trial=trial, verdicts=which)
 
 
-def _sorted(listing: Listing, laws: Mapping[str, LawSource]) -> Iterator[pa.RecordBatch]:
+def _sorted(listing: JournalFiles, laws: Mapping[str, LawSource]) -> Iterator[pa.RecordBatch]:
     """All rows of some laws in the order that `replay_batches` wants.
 
     Bodies are nearly all there is. They stay where they were read, and only those of one batch at a
@@ -340,7 +340,7 @@ def _gathered(parts: Sequence[Any], part: pa.Array[Any], row: pa.Array[Any]) -> 
 
 
 def replay_duckdb(
-    listing: Listing, trial: Trial, *, which: Literal["changed", "all"] | None = None
+    listing: JournalFiles, trial: Trial, *, which: Literal["changed", "all"] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """`replay`, or `verdicts`, in this process: DuckDB reads and sorts, with the disk's help."""
     import duckdb

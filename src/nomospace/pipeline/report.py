@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from nomospace.pipeline.segments import Fault
+from nomospace.pipeline.segments import JournalFault
 
 FIRST_SHOWN: Final = 10
 """How many first divergences, gaps and lost laws a report names; the rest is counted."""
@@ -67,7 +67,7 @@ class MissingRows(msgspec.Struct, frozen=True):
     found: int
 
 
-class Report(msgspec.Struct, frozen=True):
+class ReplayReport(msgspec.Struct, frozen=True):
     """A whole replay. Counts are of rulings; `changed` counts those that are new, too."""
 
     law: str
@@ -91,7 +91,7 @@ class Report(msgspec.Struct, frozen=True):
     passed_over: int
     doubled: int
     unreadable: int
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[JournalFault, ...] = ()
     lost_laws: tuple[str, ...] = ()
 
     @property
@@ -107,9 +107,9 @@ def add_up(
     engine: str,
     took_s: float,
     first: int = FIRST_SHOWN,
-    faults: tuple[Fault, ...] = (),
+    faults: tuple[JournalFault, ...] = (),
     lost_laws: tuple[str, ...] = (),
-) -> Report:
+) -> ReplayReport:
     """The report on a table of `replay.HISTORIES`; divergences by time, rules by name."""
     rows: list[dict[str, Any]] = histories.to_pylist()
     counts = {name: sum(row[name] for row in rows) for name in _COUNTS}
@@ -126,7 +126,7 @@ def add_up(
     diverged.sort(key=lambda row: (row["first"]["at"], row["membership"]))
     gaps = [(row["membership"], row["agent"], gap) for row in rows for gap in row["gaps"]]
     gaps.sort(key=lambda one: (one[0], one[2]["after"]))
-    return Report(
+    return ReplayReport(
         law=law,
         engine=engine,
         took_s=round(took_s, 3),
@@ -158,7 +158,7 @@ def _natural(rule: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def render(report: Report) -> str:
+def render(report: ReplayReport) -> str:
     """The report for people."""
     rate = report.events / report.took_s if report.took_s else 0.0
     whose = f"for {report.diverged:,} of {report.members:,} members"
@@ -195,7 +195,7 @@ def render(report: Report) -> str:
     return "\n".join(lines + _wants(report))
 
 
-def _wants(report: Report) -> list[str]:
+def _wants(report: ReplayReport) -> list[str]:
     """What is missing or wrong in the journal."""
     lines: list[str] = []
     if report.gap_count:
@@ -214,7 +214,7 @@ def _wants(report: Report) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _passed(report: Report) -> str:
+def _passed(report: ReplayReport) -> str:
     return f"{report.passed_over:,} rulings passed over for want of a checkpoint before them"
 
 

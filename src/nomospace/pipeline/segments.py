@@ -2,9 +2,9 @@
 
 A journal is a folder with a manifest, as a host seals it (`wire.segments`), or a folder of such
 folders: the journals of many hosts. `list_journal` looks at every file that the manifests name and
-gives a `Listing`; from there on nothing depends on the folder. What is wrong is never passed over
-in silence: `Listing.sound` raises with the names of all bad files, unless the caller asked to skip
-them, and then they stand in the listing.
+gives a `JournalFiles`; from there on nothing depends on the folder. What is wrong is never passed
+over in silence: `JournalFiles.sound` raises with the names of all bad files, unless the caller
+asked to skip them, and then they stand in the listing.
 
 | fault | what was found |
 | --- | --- |
@@ -15,7 +15,7 @@ them, and then they stand in the listing.
 A look at a file is a look at its end, where Parquet keeps its outline; `deep` reads all pages and
 checks their sums. A journal may begin late: what was dropped before its first segment is no fault.
 The outline also tells of which time and communities a file's rows are, so that who wants a part of
-a journal opens no others (`Listing.within`).
+a journal opens no others (`JournalFiles.within`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _SPARK_TYPES: Final = {
 }
 
 
-class Fault(msgspec.Struct, frozen=True):
+class JournalFault(msgspec.Struct, frozen=True):
     """Something wrong with a journal: a kind of the table above, where, and what was found."""
 
     kind: str
@@ -73,7 +73,7 @@ class Fault(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.where}: {self.why}"
 
 
-class Span(msgspec.Struct, frozen=True):
+class RowSpan(msgspec.Struct, frozen=True):
     """What a file's outline tells of its rows: how many, from when to when, in microseconds.
 
     `communities` are the first and the last by name, where rows have one.
@@ -87,7 +87,7 @@ class Span(msgspec.Struct, frozen=True):
     def meets(self, since: int | None, until: int | None, community: str | None) -> bool:
         """Whether some row may be of a time, `until` not included, and of a community.
 
-        >>> span = Span(3, first=10, last=20, communities=("ap", "cc"))
+        >>> span = RowSpan(3, first=10, last=20, communities=("ap", "cc"))
         >>> span.meets(20, None, None), span.meets(None, 10, None), span.meets(0, 99, "sb")
         (True, False, False)
         """
@@ -100,7 +100,7 @@ class Span(msgspec.Struct, frozen=True):
         return self.communities[0] <= community <= self.communities[1]
 
 
-class Listing(msgspec.Struct, frozen=True):
+class JournalFiles(msgspec.Struct, frozen=True):
     """The files of a journal by table, with their rows, and what is wrong.
 
     `spans` has what is known of each file, by its path.
@@ -108,10 +108,10 @@ class Listing(msgspec.Struct, frozen=True):
 
     files: dict[str, tuple[str, ...]]
     rows: dict[str, int]
-    faults: tuple[Fault, ...] = ()
-    spans: dict[str, Span] = {}
+    faults: tuple[JournalFault, ...] = ()
+    spans: dict[str, RowSpan] = {}
 
-    def sound(self, *, skip_bad: bool = False) -> Listing:
+    def sound(self, *, skip_bad: bool = False) -> JournalFiles:
         """This listing, if nothing is wrong with it or that was asked to be skipped.
 
         Raises `BadSegments` otherwise.
@@ -127,7 +127,7 @@ class Listing(msgspec.Struct, frozen=True):
         since: int | None = None,
         until: int | None = None,
         community: str | None = None,
-    ) -> Listing:
+    ) -> JournalFiles:
         """This listing without those files of a table that have no row of a time or a community."""
         kept = [
             path
@@ -161,7 +161,7 @@ class BadSegments(CallerError):
     """Segments of a journal are missing, damaged or too new."""
 
     code: ClassVar[str] = "pipeline.bad-segments"
-    faults: tuple[Fault, ...]
+    faults: tuple[JournalFault, ...]
 
     def __str__(self) -> str:
         shown = [f"  {fault}" for fault in self.faults[:FAULTS_SHOWN]]
@@ -182,7 +182,7 @@ def list_journal(
     tables: Sequence[str] = tuple(TABLES),
     *,
     deep: bool = False,
-) -> Listing:
+) -> JournalFiles:
     """All segments of journals, each looked at. Raises `NoJournal`.
 
     >>> list_journal("/nowhere")
@@ -192,8 +192,8 @@ def list_journal(
     given = [folders] if isinstance(folders, str | Path) else list(folders)
     files: dict[str, list[str]] = {table: [] for table in tables}
     rows = dict.fromkeys(tables, 0)
-    faults: list[Fault] = []
-    spans: dict[str, Span] = {}
+    faults: list[JournalFault] = []
+    spans: dict[str, RowSpan] = {}
     for folder in [found for one in given for found in _journals(Path(one))]:
         manifest = _manifest(folder, faults)
         faults += _gaps(folder, manifest.segments)
@@ -203,14 +203,14 @@ def list_journal(
                     continue
                 path = folder / file_of(table, segment.number)
                 found = _look(path, table, segment, deep)
-                if isinstance(found, Fault):
+                if isinstance(found, JournalFault):
                     faults.append(found)
                     continue
                 files[table].append(str(path))
                 rows[table] += segment.rows[table]
                 spans[str(path)] = found
     listed = {table: tuple(paths) for table, paths in files.items()}
-    return Listing(listed, rows, tuple(faults), spans)
+    return JournalFiles(listed, rows, tuple(faults), spans)
 
 
 @contextmanager
@@ -239,56 +239,62 @@ def _journals(folder: Path) -> list[Path]:
     return inside
 
 
-def _manifest(folder: Path, faults: list[Fault]) -> Manifest:
+def _manifest(folder: Path, faults: list[JournalFault]) -> Manifest:
     """What counts in a folder; a manifest that cannot be used is a fault, and counts nothing."""
     path = folder / MANIFEST
     try:
         return decode_manifest(path.read_bytes(), str(folder))
     except NewerManifest as error:
-        faults.append(Fault("newer", str(path), error.why))
+        faults.append(JournalFault("newer", str(path), error.why))
     except (BadManifest, OSError) as error:
         why = error.why if isinstance(error, BadManifest) else str(error)
-        faults.append(Fault("corrupt", str(path), why))
+        faults.append(JournalFault("corrupt", str(path), why))
     return Manifest()
 
 
-def _gaps(folder: Path, segments: Sequence[Segment]) -> Iterator[Fault]:
+def _gaps(folder: Path, segments: Sequence[Segment]) -> Iterator[JournalFault]:
     for before, after in pairwise(segments):
         if after.first != before.last + 1:
             why = f"records {before.last + 1} to {after.first - 1} are in no segment"
-            yield Fault("missing", str(folder / MANIFEST), why)
+            yield JournalFault("missing", str(folder / MANIFEST), why)
 
 
-def _look(path: Path, table: str, segment: Segment, deep: bool) -> Fault | Span:
+def _look(path: Path, table: str, segment: Segment, deep: bool) -> JournalFault | RowSpan:
     """What is wrong with a file, or what its outline tells."""
     where = str(path)
     try:
         size = path.stat().st_size
     except FileNotFoundError:
         rows = segment.rows[table]
-        return Fault("missing", where, f"its {rows:,} rows are in the manifest, and it is gone")
+        return JournalFault(
+            "missing", where, f"its {rows:,} rows are in the manifest, and it is gone"
+        )
     except OSError as error:
-        return Fault("corrupt", where, error.strerror or str(error))
+        return JournalFault("corrupt", where, error.strerror or str(error))
     try:
         with pq.ParquetFile(where, page_checksum_verification=deep) as file:
             newest = (_range(file, "version") or (0, 0))[1]
             if newest > JOURNAL_VERSION:
                 known = f"this nomospace knows {JOURNAL_VERSION} at most"
-                return Fault("newer", where, f"it is of version {newest}, and {known}; upgrade")
+                return JournalFault(
+                    "newer", where, f"it is of version {newest}, and {known}; upgrade"
+                )
             if size != segment.bytes[table] or file.metadata.num_rows != segment.rows[table]:
                 found = f"{size:,} bytes and {file.metadata.num_rows:,} rows"
                 told = f"{segment.bytes[table]:,} and {segment.rows[table]:,}"
-                return Fault("corrupt", where, f"it has {found}, and the manifest says {told}")
+                return JournalFault(
+                    "corrupt", where, f"it has {found}, and the manifest says {told}"
+                )
             lacking = [name for name in TABLES[table] if name not in file.schema_arrow.names]
             if lacking:
-                return Fault("corrupt", where, f"it has no column {', '.join(lacking)}")
+                return JournalFault("corrupt", where, f"it has no column {', '.join(lacking)}")
             if deep:
                 for _ in file.iter_batches(BATCH_ROWS):
                     pass
             first, last = _range(file, "at") or (None, None)
-            return Span(segment.rows[table], first, last, _range(file, "community"))
+            return RowSpan(segment.rows[table], first, last, _range(file, "community"))
     except (OSError, ValueError) as error:  # Arrow's own errors are among these
-        return Fault("corrupt", where, str(error).splitlines()[0])
+        return JournalFault("corrupt", where, str(error).splitlines()[0])
 
 
 def _range(file: pq.ParquetFile, column: str) -> tuple[Any, Any] | None:
@@ -308,7 +314,7 @@ def _range(file: pq.ParquetFile, column: str) -> tuple[Any, Any] | None:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_spark(spark: SparkSession, listing: Listing, table: str) -> DataFrame:
+def read_spark(spark: SparkSession, listing: JournalFiles, table: str) -> DataFrame:
     """A table of a journal as a DataFrame, with the columns of `wire.segments.TABLES`.
 
     Pages are checked by their sums as they are read; one that is damaged fails the job.
@@ -331,7 +337,7 @@ def ddl(columns: Mapping[str, str]) -> str:
 
 
 def read_batches(
-    listing: Listing, table: str, columns: Sequence[str], *, rows: int = BATCH_ROWS
+    listing: JournalFiles, table: str, columns: Sequence[str], *, rows: int = BATCH_ROWS
 ) -> Iterator[pa.RecordBatch]:
     """A table of a journal in Arrow batches, segment by segment, without any engine.
 
@@ -343,9 +349,9 @@ def read_batches(
                 yield from file.iter_batches(rows, columns=list(columns))
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
-            raise BadSegments(faults=(Fault("corrupt", path, why),)) from None
+            raise BadSegments(faults=(JournalFault("corrupt", path, why),)) from None
 
 
-def read_duckdb(listing: Listing, table: str, connection: Any) -> Any:
+def read_duckdb(listing: JournalFiles, table: str, connection: Any) -> Any:
     """A table of a journal as a relation of a DuckDB connection."""
     return connection.read_parquet(list(listing.files[table]))

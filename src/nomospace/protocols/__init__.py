@@ -3,7 +3,7 @@
 from nomospace.protocols.engagement import Engagement
 from nomospace.protocols.events import (
     TICK,
-    Deliver,
+    DeliverRelayed,
     Disengage,
     Effect,
     Engage,
@@ -23,12 +23,12 @@ from nomospace.protocols.events import (
 from nomospace.protocols.messages import View, ViewId
 from nomospace.protocols.pace import Pace
 from nomospace.protocols.policy import Announced, Policy, Position, Reachable
-from nomospace.protocols.rounds import Phase
+from nomospace.protocols.rounds import RoundPhase
 
 __all__ = [
     "TICK",
     "Announced",
-    "Deliver",
+    "DeliverRelayed",
     "Disengage",
     "Effect",
     "Engage",
@@ -43,10 +43,10 @@ __all__ = [
     "Installed",
     "Moved",
     "Pace",
-    "Phase",
     "Policy",
     "Position",
     "Reachable",
+    "RoundPhase",
     "Thaw",
     "Tick",
     "Transmit",

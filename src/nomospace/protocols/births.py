@@ -78,7 +78,7 @@ class Word(Enum):
 FITS, LATE, DEAF = Word
 
 
-class News(NamedTuple):
+class BirthNews(NamedTuple):
     """A pair of births that is to be remembered; with `anew`, numbers begin anew as well."""
 
     birth: int
@@ -91,12 +91,13 @@ class Births:
 
     >>> here = Births(50)
     >>> here.weigh("b", 70, UNKNOWN)  # they meet, and b does not know with whom
-    (<Word.DEAF: 'the peer has not heard of this birth yet'>, News(birth=70, own=50, anew=False))
-    >>> here.learn("b", News(70, 50, anew=False))
+    (<Word.DEAF: 'the peer has not heard of this birth yet'>, BirthNews(birth=70, own=50,
+    anew=False))
+    >>> here.learn("b", BirthNews(70, 50, anew=False))
     >>> here.weigh("b", 70, 50)
     (<Word.FITS: 'its number counts'>, None)
     >>> here.weigh("b", 90, 50)[1]  # b came back, and has forgotten
-    News(birth=90, own=50, anew=True)
+    BirthNews(birth=90, own=50, anew=True)
     >>> here.stamp("b")
     (50, 70)
     """
@@ -114,11 +115,11 @@ class Births:
         birth, own = self._pairs.get(peer, (UNKNOWN, self.own))
         return own, birth
 
-    def learn(self, peer: str, news: News) -> None:
+    def learn(self, peer: str, news: BirthNews) -> None:
         """Remember a pair of births."""
         self._pairs[peer] = (news.birth, news.own)
 
-    def weigh(self, peer: str, birth: int, to: int) -> tuple[Word, News | None]:
+    def weigh(self, peer: str, birth: int, to: int) -> tuple[Word, BirthNews | None]:
         """What a frame of a peer is worth, and what is news in it."""
         own, known = self.stamp(peer)
         if birth > BIRTH_MAX or to > BIRTH_MAX:
@@ -126,7 +127,7 @@ class Births:
         if birth <= SILENT:
             if known > BEFORE:
                 return LATE, None
-            return FITS, News(SILENT, own, anew=False) if known == UNKNOWN else None
+            return FITS, BirthNews(SILENT, own, anew=False) if known == UNKNOWN else None
         if birth < known:
             return LATE, None
         if known == SILENT and birth == BEFORE and to == SILENT:
@@ -139,12 +140,12 @@ class Births:
             and (birth == BEFORE or (own == BEFORE and to == SILENT))
         )
         if to > own:
-            return DEAF, News(birth, to + 1, anew=True)
-        news = News(birth, own, anew) if birth != known else None
+            return DEAF, BirthNews(birth, to + 1, anew=True)
+        news = BirthNews(birth, own, anew) if birth != known else None
         fits = to == own or (own == BEFORE and to <= SILENT)
         return (FITS if fits else DEAF), news
 
-    def introduce(self, peer: str, birth: int) -> News | None:
+    def introduce(self, peer: str, birth: int) -> BirthNews | None:
         """What is news in the birth of a peer, as the directory of a group has it.
 
         Whether a peer that was silent so far has forgotten, only its own frames tell.
@@ -152,4 +153,4 @@ class Births:
         own, known = self.stamp(peer)
         if birth <= known or known == SILENT or birth > BIRTH_MAX:
             return None
-        return News(max(birth, SILENT), own, anew=known != UNKNOWN)
+        return BirthNews(max(birth, SILENT), own, anew=known != UNKNOWN)

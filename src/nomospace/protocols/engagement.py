@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nomospace.protocols.events import (
-    Deliver,
+    DeliverRelayed,
     Disengage,
     Effect,
     Engage,
@@ -62,8 +62,8 @@ from nomospace.protocols.messages import (
     Commit,
     EngagementBody,
     Got,
-    Hello,
-    Known,
+    HelloFrame,
+    KnownVersions,
     Nack,
     Origin,
     Prepare,
@@ -193,7 +193,7 @@ class Engagement:
         It may be lost on its way; without a way it is dropped. Who needs it sends it again.
         """
         if dst == self.host:
-            return [Deliver(self.host, body)]
+            return [DeliverRelayed(self.host, body)]
         return self._links.send(dst, body)
 
     def next_deadline(self) -> int | None:
@@ -208,26 +208,26 @@ class Engagement:
         >>> from nomospace.protocols import TICK
         >>> core = Engagement("ann", life=1, now=0)
         >>> [effect.frame for effect in core.handle(TICK, now=0)]
-        [Hello(host='ann', life=1, beat=1, heard={}, digest=..., info=None, loss=3500000)]
+        [HelloFrame(host='ann', life=1, beat=1, heard={}, digest=..., info=None, loss=3500000)]
         """
         effects: list[Effect] = []
         links = self._links
         if event.__class__ is Heard:
             assert isinstance(event, Heard)
             frame = event.frame
-            if frame.__class__ is Hello:
-                assert isinstance(frame, Hello)
+            if frame.__class__ is HelloFrame:
+                assert isinstance(frame, HelloFrame)
                 if not links.hear_hello(event.neighbour, frame, now, effects) and now < self._due:
                     return effects
             elif isinstance(frame, Adverts):
                 links.hear_adverts(event.neighbour, frame, now, effects)
-            elif isinstance(frame, Known):
+            elif isinstance(frame, KnownVersions):
                 links.hear_known(event.neighbour, frame, now, effects)
             elif isinstance(frame, Relay):
                 if frame.dst != self.host:
                     return links.pass_on(frame)
                 if not isinstance(frame.body, EngagementBody):
-                    return [Deliver(frame.src, frame.body)]
+                    return [DeliverRelayed(frame.src, frame.body)]
                 self._hear(frame.src, frame.body, now, effects)
         elif isinstance(event, Info):
             self._inform(event.directory, now, effects)

@@ -99,11 +99,11 @@ class Installed(msgspec.Struct, frozen=True, gc=False):
     view: View
 
 
-class Deliver(msgspec.Struct, frozen=True, gc=False):
+class DeliverRelayed(msgspec.Struct, frozen=True, gc=False):
     """A body that was relayed to this host."""
 
     src: str
     body: Any
 
 
-Effect: TypeAlias = Transmit | Floor | Freeze | Thaw | Exchange | Installed | Deliver
+Effect: TypeAlias = Transmit | Floor | Freeze | Thaw | Exchange | Installed | DeliverRelayed

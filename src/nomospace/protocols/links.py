@@ -10,9 +10,9 @@ or one more than the last, and the life, so that no two lives give the same vers
 is flooded: each host passes it on once, over links to those who are not told by the one that it
 has it from. What a flood missed is mended by hellos: each has a digest of the adverts of its
 sender's component. To a linked neighbour whose digest differs a host says which versions it holds
-(`Known`), and is sent the newer ones. An edge is in the graph when the adverts of both ends list
-each other. The component of a host is what it reaches over edges; the next hop to a member is the
-first step of a shortest way, the least by name among equals, so everyone with the same adverts
+(`KnownVersions`), and is sent the newer ones. An edge is in the graph when the adverts of both ends
+list each other. The component of a host is what it reaches over edges; the next hop to a member is
+the first step of a shortest way, the least by name among equals, so everyone with the same adverts
 draws the same picture.
 
 Work is paced by its size, so that a meeting of many does not drown in its own news: adverts that
@@ -37,7 +37,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from nomospace.protocols.events import Effect, Transmit
-from nomospace.protocols.messages import Advert, Adverts, Hello, Known, Relay, ViewId
+from nomospace.protocols.messages import Advert, Adverts, HelloFrame, KnownVersions, Relay, ViewId
 from nomospace.protocols.pace import FEW, LOSS, LOSS_MAX, USUAL, Pace, believable
 from nomospace.protocols.policy import NotAPosition, Policy, Reachable, is_position
 
@@ -94,7 +94,7 @@ class Links:
     """The links of one host and its picture of the component: a part of `Engagement`.
 
     >>> ann = Links("ann", life=1, view=(1, "ann"), now=0)
-    >>> hello = Hello("bob", life=1, beat=1, heard={"ann": 1}, digest=0)
+    >>> hello = HelloFrame("bob", life=1, beat=1, heard={"ann": 1}, digest=0)
     >>> effects = []
     >>> ann.hear_hello("bob", hello, 0, effects)
     True
@@ -176,13 +176,13 @@ class Links:
 
     # -- hellos ----------------------------------------------------------------------------
 
-    def _hello(self) -> Hello:
+    def _hello(self) -> HelloFrame:
         """The next hello. Its dict is made anew when it changes, never changed."""
         self._beat += 1
         if self._heard is None:
             near = self.neighbours.items()
             self._heard = {name: one.life for name, one in near if one.accepted}
-        return Hello(
+        return HelloFrame(
             self.host,
             self.life,
             self._beat,
@@ -192,7 +192,7 @@ class Links:
             self.pace.loss,
         )
 
-    def hear_hello(self, name: str, hello: Hello, now: int, effects: list[Effect]) -> bool:
+    def hear_hello(self, name: str, hello: HelloFrame, now: int, effects: list[Effect]) -> bool:
         """Take a neighbour's hello in; whether it said anything new."""
         one = self.neighbours.get(name)
         if (
@@ -221,7 +221,7 @@ class Links:
     def _knows_few(self) -> bool:
         return len(self.adverts) <= FEW and len(self.neighbours) <= FEW
 
-    def _take_in(self, name: str, hello: Hello, now: int, effects: list[Effect]) -> bool:
+    def _take_in(self, name: str, hello: HelloFrame, now: int, effects: list[Effect]) -> bool:
         if name == self.host or hello.host != name:
             return False
         one = self.neighbours.get(name)
@@ -247,7 +247,7 @@ class Links:
         self._link(one)
         if hello.digest != self._digest and self._would_ask(one, now):
             self._asked_at = one.asked_at = now
-            effects.append(Transmit(name, Known(self._known())))
+            effects.append(Transmit(name, KnownVersions(self._known())))
         self._spread(now, effects)
         return True
 
@@ -314,7 +314,7 @@ class Links:
                 self._hold(advert, name, now)
         self._spread(now, effects)
 
-    def hear_known(self, name: str, frame: Known, now: int, effects: list[Effect]) -> None:
+    def hear_known(self, name: str, frame: KnownVersions, now: int, effects: list[Effect]) -> None:
         """Send a neighbour what it lacks.
 
         Of hosts out of reach, only what is newer than what it has. It may be the trace of a

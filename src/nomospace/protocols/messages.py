@@ -31,7 +31,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
     members: tuple[str, ...]
 
 
-class Hello(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello"):
+class HelloFrame(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello"):
     """A sign of life, to whoever can hear it.
 
     `beat` counts the hellos of one life. `heard` names those whose link the sender would have,
@@ -50,7 +50,7 @@ class Hello(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="hello")
     loss: int = LOSS
 
 
-class Known(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="known"):
+class KnownVersions(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="known"):
     """Which version of each host's advert the sender holds; it wants the newer ones."""
 
     vector: dict[str, int]
@@ -146,6 +146,6 @@ ANSWERED: Final = 2
 DECIDED: Final = 3
 """It has the commit."""
 
-Frame: TypeAlias = Hello | Known | Adverts | Relay
+Frame: TypeAlias = HelloFrame | KnownVersions | Adverts | Relay
 """What crosses one link; everything else rides in a `Relay`."""
 EngagementBody: TypeAlias = Prepare | Ready | Got | Nack | Commit | Abort

@@ -13,7 +13,7 @@ from nomospace.protocols.messages import ASKED, DECIDED, Advert, Commit, Prepare
 from nomospace.protocols.pace import Pace, allowance
 
 
-class Phase(Enum):
+class RoundPhase(Enum):
     """Where a host stands between the view it has and the next."""
 
     STABLE = "STABLE"
@@ -32,8 +32,8 @@ class Cause(Enum):
     EXCHANGED = "all that the fresh peers had to send has come"
 
 
-STABLE, PREPARED, EXCHANGING = Phase
-TRANSITIONS: Final[dict[tuple[Phase, Cause], Phase]] = {
+STABLE, PREPARED, EXCHANGING = RoundPhase
+TRANSITIONS: Final[dict[tuple[RoundPhase, Cause], RoundPhase]] = {
     (STABLE, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze
     (PREPARED, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: for the greater one
     (EXCHANGING, Cause.PREPARED_FOR): PREPARED,  # Floor, Freeze: the committed one is skipped

@@ -55,7 +55,7 @@ class Sharing(msgspec.Struct, frozen=True, gc=False, array_like=True):
     ontology: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class DirectoryEntry(msgspec.Struct, frozen=True, gc=False):
     """A host's lines in the directory of its group: its agents, and the spaces they share.
 
     `owes` names the agents and the hosts that it has tuples for; `None` says that it may have some
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     those who ask whether its controllers may take part in a community. `birth` is the host's
     (`births`).
 
-    >>> Entry(owes=("bob@b", "z")).has_for("b", Entry(("bob@b",)))
+    >>> DirectoryEntry(owes=("bob@b", "z")).has_for("b", DirectoryEntry(("bob@b",)))
     True
     """
 
@@ -74,13 +74,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     papers: bytes = b""
     birth: int = SILENT
 
-    def has_for(self, host: str, entry: Entry) -> bool:
+    def has_for(self, host: str, entry: DirectoryEntry) -> bool:
         """Whether this host may have tuples for another, of which the entry is."""
         owes = self.owes
         return owes is None or host in owes or any(agent in owes for agent in entry.agents if owes)
 
 
-class Announced(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):
+class DirectoryChanged(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="announced"):
     """What has changed in the sender's lines since the edition before this one.
 
     Only what is different in the end is told: who came and left again in one step is not in it. In
@@ -165,7 +165,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="shown")
     sets: tuple[int, ...] = ()
 
 
-class Offer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="offer"):
+class TupleOffer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="offer"):
     """There is a tuple for a waiting take; it stays free until it is claimed."""
 
     key: Key
@@ -195,7 +195,7 @@ class Lent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="lent"):
     message: Any = None
 
 
-class Settled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settled"):
+class LeaseSettled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settled"):
     """A tuple under a lease is done with, or comes back; `key` is `None` when nobody asks.
 
     `agent` and `space` are the taker's: who guesses the name of a lease has no say in it.
@@ -208,8 +208,8 @@ class Settled(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="settl
     space: str = ""
 
 
-class Closed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed"):
-    """The lease was ended as `Settled` asked (`counts`), or was over before."""
+class LeaseClosed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="closed"):
+    """The lease was ended as `LeaseSettled` asked (`counts`), or was over before."""
 
     key: Key
     counts: bool

@@ -27,7 +27,7 @@ from nomospace.control import (
     Explanation,
     Forward,
     Membership,
-    Record,
+    RecordRuling,
     Release,
     ReservedRole,
     Ruling,
@@ -257,7 +257,7 @@ class Community:
             effects = member.fire(place, now=now)
             if cause.at < now:
                 first = effects[0]
-                assert isinstance(first, Record)
+                assert isinstance(first, RecordRuling)
                 cause = _Cause(member.home, first.ruling.event, now)
             yield from self._ensue(cause, member, effects)
         self.now = to
@@ -299,7 +299,7 @@ class Community:
         """The rulings in some effects, each with the state after it and its own effects."""
         found: list[tuple[Ruling, list[Effect]]] = []
         for effect in effects:
-            if isinstance(effect, Record):
+            if isinstance(effect, RecordRuling):
                 found.append((effect.ruling, []))
                 self._impose(member, effect.ruling, cause)
             else:

@@ -52,7 +52,7 @@ class BadOffer(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
-class NoSuchHost(CallerError):
+class HostNotRegistered(CallerError):
     """A host that is not registered."""
 
     code: ClassVar[str] = "controllers.no-such-host"
@@ -122,9 +122,9 @@ class Controllers:
         return Registered(offer, now + LEASE_US)
 
     def unregister(self, name: str) -> Unregistered:
-        """What would change if a host went; raises `NoSuchHost`."""
+        """What would change if a host went; raises `HostNotRegistered`."""
         if name not in self._hosts:
-            raise NoSuchHost(name=name)
+            raise HostNotRegistered(name=name)
         return Unregistered(name)
 
     def apply(self, change: Change) -> None:
@@ -144,11 +144,11 @@ class Controllers:
             del self._hosts[name]
 
     def get(self, name: str, *, now: int) -> Offer:
-        """What a host offers; raises `NoSuchHost`."""
+        """What a host offers; raises `HostNotRegistered`."""
         self.expire(now=now)
         found = self._hosts.get(name)
         if found is None:
-            raise NoSuchHost(name=name)
+            raise HostNotRegistered(name=name)
         return found.offer
 
     def find(

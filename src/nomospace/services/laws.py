@@ -97,7 +97,7 @@ class LawTooLarge(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
-class NoSuchLaw(CallerError):
+class LawNotShelved(CallerError):
     """A library does not have this law."""
 
     code: ClassVar[str] = "laws.no-such-law"
@@ -218,17 +218,17 @@ class Library:
             self._bytes += size
 
     def get(self, name: str, version: int = 0) -> Edition:
-        """A law by `sha256:…` or by name, its newest version unless told; raises `NoSuchLaw`."""
+        """A law by `sha256:…` or name, its newest version unless told; raises `LawNotShelved`."""
         prefix, _, hash = name.partition(":")
         if prefix == "sha256" and HASH.fullmatch(hash):
             text = self._texts.get(hash)
             if text is None:
-                raise NoSuchLaw(name=name)
+                raise LawNotShelved(name=name)
             return self._edition(text.name, text.version)
         versions = self._names.get(name, ())
         number = version or len(versions)
         if not 1 <= number <= len(versions):
-            raise NoSuchLaw(name=name, version=version)
+            raise LawNotShelved(name=name, version=version)
         return self._edition(name, number)
 
     def _edition(self, name: str, version: int) -> Edition:

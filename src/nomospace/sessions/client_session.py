@@ -43,7 +43,7 @@ from nomospace.wire.talk import (
     REFUSAL,
     REPLY,
     Frame,
-    Welcome,
+    HostWelcome,
     pack_ask,
     pack_seen,
     read_error,
@@ -179,7 +179,7 @@ class ClientSession(OpenCalls[ClientOrder]):
     def __init__(self, agent: str) -> None:
         super().__init__()
         self.agent = agent
-        self.welcome: Welcome | None = None
+        self.welcome: HostWelcome | None = None
         """What the host said when it let the client in last."""
         self.connected = False
         self.seen = 0
@@ -311,7 +311,7 @@ class ClientSession(OpenCalls[ClientOrder]):
                 orders += self._out_of_time(call)
         return orders
 
-    def welcomed(self, welcome: Welcome, *, now: int) -> list[ClientOrder]:
+    def welcomed(self, welcome: HostWelcome, *, now: int) -> list[ClientOrder]:
         """A host has let the client in: go on where the last connection ended.
 
         After what this orders comes `attached`, then what the host has said meanwhile (`hear`), and

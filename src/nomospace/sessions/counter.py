@@ -25,7 +25,7 @@ from nomospace.sessions.host_session import HostSession, Served
 from nomospace.sessions.pushing import Pushing
 from nomospace.sessions.taken import TakenRows
 from nomospace.space import Slice, Unfinished
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 from nomospace.terms import Term
 from nomospace.terms.templates import Template, check_tuple
 from nomospace.wire.packing import Unfit, unpack
@@ -125,7 +125,7 @@ class Counter(Pushing):
                 high = seq
                 pushes.append((number, body, seq, taken))
                 if len(changes) > len(kept):
-                    kept.append(Kept(session.key, number, body))
+                    kept.append(KeptForClient(session.key, number, body))
         except (NomospaceError, Unfit):
             pass  # no frame, too large an answer, no room: the long way says so
         if pushes:

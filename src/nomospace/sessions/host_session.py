@@ -16,7 +16,7 @@ from nomospace.host.changes import Change
 from nomospace.host.hand import Hand
 from nomospace.sessions.taken import TakenRows
 from nomospace.space import Record, Slice
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 
 
 class SessionLink(Protocol):
@@ -54,10 +54,10 @@ class Gate(Protocol):
     def seat(self, agent: str) -> None:
         """See that an agent is here, new or as it was left; raises why it cannot be."""
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[KeptForClient]) -> None:
         """Write something down with the next commit; nobody waits for it."""
 
-    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+    def bring(self, out: Outgoing, kept: Sequence[KeptForClient]) -> None:
         """Write something down, and release it in its turn, after all that was numbered before."""
 
     def unreleased(self) -> Iterable[Outgoing]:
@@ -191,7 +191,7 @@ class Served:
         """How many of the calls have written a tuple."""
         self.changes: list[Change] = []
         """What must be on disk before anything goes out, with its answers: """
-        self.kept: list[Kept] = []
+        self.kept: list[KeptForClient] = []
         self.told: list[tuple[str, Record]] = []
         """What the journal is to tell: what became of a tuple, and the tuple."""
 

@@ -52,7 +52,7 @@ from nomospace.host.calls import (
 from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.sessions.counter import CALLS_MAX, OUTBOX_BYTES_MAX, Counter
 from nomospace.sessions.host_session import Gate, HostSession, Push, SessionKept, SessionLink
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 from nomospace.wire.framing import BadFrame
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
@@ -157,9 +157,9 @@ class HostSessions(Counter):
 
     # -- beginning and end -------------------------------------------------------------------
 
-    def restore(self, outbox: Iterable[Kept], *, now: int) -> None:
+    def restore(self, outbox: Iterable[KeptForClient], *, now: int) -> None:
         """Take up the sessions of an earlier life; their clients have yet to come back."""
-        pushes: dict[str, list[tuple[Kept, int]]] = {}
+        pushes: dict[str, list[tuple[KeptForClient, int]]] = {}
         opened: dict[str, SessionKept] = {}
         for one in outbox:
             try:
@@ -252,7 +252,7 @@ class HostSessions(Counter):
         """Have a session on disk as it is: with whether its agent is away."""
         agent = session.agent
         body = msgspec.msgpack.encode(SessionKept(agent, session.alongside, agent in self._away))
-        self._gate.keep((Kept(session.key, _OPENED, body),))
+        self._gate.keep((KeptForClient(session.key, _OPENED, body),))
 
     def _close_box(self, box: HostSession) -> None:
         """Somebody speaks for an agent again, and gets the letters that have waited."""

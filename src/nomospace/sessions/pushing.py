@@ -28,7 +28,7 @@ from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.shares import USUAL_SHARES
 from nomospace.sessions.host_session import Gate, HostSession, Outgoing, Push
 from nomospace.sessions.taken import TakenRows, giving_back, taken_by
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 from nomospace.wire.talk import (
     CLIENT_PROGRAM,
     pack_back,
@@ -68,7 +68,9 @@ class Pushing:
 
     # -- what the driver brings ----------------------------------------------------------------
 
-    def outputs(self, effects: list[Effect | Outgoing], persisted: bool) -> tuple[Kept, ...]:
+    def outputs(
+        self, effects: list[Effect | Outgoing], persisted: bool
+    ) -> tuple[KeptForClient, ...]:
         """Turn what the effects of one step have for clients into one `Outgoing` at their end.
 
         `persisted` says whether the step must survive; then what this gives belongs into its
@@ -110,7 +112,7 @@ class Pushing:
         if not persisted:
             return ()
         out.kept = True
-        return tuple([Kept(session.key, push[0], push[1]) for session, push in out.pushes])
+        return tuple([KeptForClient(session.key, push[0], push[1]) for session, push in out.pushes])
 
     def release(self, out: Outgoing) -> None:
         """A step is on disk, or needs not be: its pushes go out."""
@@ -271,14 +273,17 @@ class Pushing:
         sessions = self._of.get(session.agent)
         heir = next(reversed(sessions.values())) if sessions else None
         out = Outgoing()
-        kept: list[Kept] = []
+        kept: list[KeptForClient] = []
         for number, body, _, _ in letters:
             to = self._box(session.agent) if heir is None else heir
             letter = renumbered_mail(to.number + 1, body)
             if letter:
                 to.number += 1
                 out.pushes.append((to, (to.number, letter, 0, None)))
-                kept += [Kept(to.key, to.number, letter), Kept(session.key, number, b"")]
+                kept += [
+                    KeptForClient(to.key, to.number, letter),
+                    KeptForClient(session.key, number, b""),
+                ]
         if kept:
             out.kept = True
             out.replaced = (session.key, session.number)

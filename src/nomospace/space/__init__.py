@@ -11,23 +11,23 @@ A pure core by direct calls: a host puts, finds and removes, and is told what th
 ("bob's", ('job', 17), 0)
 """
 
-from nomospace.space.asking import Ask, Gathering
+from nomospace.space.asking import Gathering, SetQuestion
 from nomospace.space.engine import (
     FIRINGS_MAX,
-    NameTaken,
+    IdTaken,
     NotInSpace,
     Space,
     SpaceFull,
 )
 from nomospace.space.leases import Lease
 from nomospace.space.outcomes import (
-    Dead,
+    DeadLetter,
     Dear,
     Expired,
-    Failed,
     Fired,
     Gathered,
     Lapsed,
+    ListenerFailed,
     Outcome,
     Overran,
     Ranaway,
@@ -36,7 +36,7 @@ from nomospace.space.outcomes import (
 from nomospace.space.reactions import ONCE, ONCE_PER_TUPLE, Mode, Reaction
 from nomospace.space.records import Record, TupleId
 from nomospace.space.searching import Search, SearchTooLong, SetSearch, Unfinished
-from nomospace.space.seen import Seen
+from nomospace.space.seen import SeenIds
 from nomospace.space.store import Looker, TupleTwice
 from nomospace.space.watchers import OFFER, READ, TAKE
 from nomospace.terms.budget import Slice
@@ -48,19 +48,18 @@ __all__ = [
     "ONCE_PER_TUPLE",
     "READ",
     "TAKE",
-    "Ask",
-    "Dead",
+    "DeadLetter",
     "Dear",
     "Expired",
-    "Failed",
     "Fired",
     "Gathered",
     "Gathering",
+    "IdTaken",
     "Lapsed",
     "Lease",
+    "ListenerFailed",
     "Looker",
     "Mode",
-    "NameTaken",
     "NotInSpace",
     "Outcome",
     "Overran",
@@ -69,7 +68,8 @@ __all__ = [
     "Record",
     "Search",
     "SearchTooLong",
-    "Seen",
+    "SeenIds",
+    "SetQuestion",
     "SetSearch",
     "Slice",
     "Space",

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from nomospace.meaning.facts import Facts, id_key
 from nomospace.meaning.memory.compiling import Loops
-from nomospace.meaning.memory.matcher import Matcher, Ready
-from nomospace.meaning.plan import Network
+from nomospace.meaning.memory.matcher import Matcher, ReadyNetwork
+from nomospace.meaning.plan import TupleNetwork
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, Field, Question
 from nomospace.terms import MISSING, Compound, Term
@@ -49,7 +49,7 @@ def without_ids(question: Question) -> tuple[Question, tuple[Term, ...]]:
     return question._replace(fields=tuple(fields)), tuple(ids)
 
 
-class Bounded(Matcher):
+class BoundedMatcher(Matcher):
     """A matcher whose plan is cut where it would be too large."""
 
     def __init__(self, question: Question, facts: Facts) -> None:
@@ -68,7 +68,7 @@ class Bounded(Matcher):
             networks_max=NETWORKS_MAX,
         )
 
-    def ready(self, size: int) -> list[Ready]:
+    def ready(self, size: int) -> list[ReadyNetwork]:
         """The networks for sets of a size; none for sizes that are cut."""
         if self._counted != self.facts.version:
             self._counted = self.facts.version
@@ -82,16 +82,16 @@ class Bounded(Matcher):
         return found
 
 
-class Alike(Bounded):
+class Alike(BoundedMatcher):
     """A matcher that has its plan and its loops from another, made for places of ids."""
 
     def __init__(
-        self, question: Question, facts: Facts, model: Bounded, ids: tuple[Term, ...]
+        self, question: Question, facts: Facts, model: BoundedMatcher, ids: tuple[Term, ...]
     ) -> None:
         super().__init__(question, facts)
         self._model = model
         self._ids = ids
-        self._bound: dict[int, list[Ready]] = {}
+        self._bound: dict[int, list[ReadyNetwork]] = {}
         self._bound_version = -1
 
     @property
@@ -99,7 +99,7 @@ class Alike(Bounded):
         """The planner of all questions like this one."""
         return self._model.planner
 
-    def ready(self, size: int) -> list[Ready]:
+    def ready(self, size: int) -> list[ReadyNetwork]:
         """The networks for sets of a size, with the ids of this question."""
         if self._bound_version != self.facts.version:
             self._bound_version = self.facts.version
@@ -111,7 +111,7 @@ class Alike(Bounded):
             found = self._bound[size] = [self._bind(one) for one in models]
         return found
 
-    def _bind(self, model: Ready) -> Ready:
+    def _bind(self, model: ReadyNetwork) -> ReadyNetwork:
         needs = tuple(
             [
                 need._replace(asks=asks._replace(id=self._ids[asks.id.args[0]]))
@@ -123,10 +123,12 @@ class Alike(Bounded):
         return _Bound(self.question, model.network._replace(needs=needs), self.facts, model)
 
 
-class _Bound(Ready):
+class _Bound(ReadyNetwork):
     """A network with ids, whose loops are those of the network with places for them."""
 
-    def __init__(self, question: Question, network: Network, facts: Facts, model: Ready) -> None:
+    def __init__(
+        self, question: Question, network: TupleNetwork, facts: Facts, model: ReadyNetwork
+    ) -> None:
         super().__init__(question, network, facts)
         self._from = model
 

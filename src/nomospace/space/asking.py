@@ -18,7 +18,7 @@ Name: TypeAlias = tuple[bytes, str, str, int]
 """A question: its template's bytes, how it correlates, its key and the most tuples of a set."""
 
 
-class Ask(NamedTuple):
+class SetQuestion(NamedTuple):
     """A question about sets, as one who asks it names it."""
 
     template: Template

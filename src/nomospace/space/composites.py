@@ -52,7 +52,7 @@ def _as_float(value: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-class Run:
+class OrderRun:
     """Orders by a number each, sorted by number, in arrays of bounded length."""
 
     __slots__ = ("chunks", "size", "tops")
@@ -120,7 +120,7 @@ class Composite:
         self._resolve = resolve
         self._extractors = [feature(path) for path in name[0]]
         self._slots: Slots[Record] = Slots(resolve)
-        self._runs: dict[Hashable, Run] = {}
+        self._runs: dict[Hashable, OrderRun] = {}
         self.done = done  # segments up to this one are in it
         self.whole = False
         self.used = 0  # the wide search that last used it
@@ -153,7 +153,7 @@ class Composite:
         if value.__class__ in (int, float):
             run = self._runs.get(key)
             if run is None:
-                run = self._runs[key] = Run()
+                run = self._runs[key] = OrderRun()
             run.add(_as_float(value), record.order)
 
     def drop(self, record: Record) -> None:

@@ -25,13 +25,13 @@ from itertools import islice
 from sys import maxsize
 from typing import Final, TypeVar
 
-from nomospace.meaning.answers import Answer
-from nomospace.meaning.facts import Facts, Row, id_key
+from nomospace.meaning.answers import MeaningAnswer
+from nomospace.meaning.facts import FactRow, Facts, id_key
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import CORRELATION
 from nomospace.meaning.question import ClassField, Question
-from nomospace.space.alike import Alike, Bounded, without_ids
-from nomospace.space.asking import Ask, Gathering, Name
+from nomospace.space.alike import Alike, BoundedMatcher, without_ids
+from nomospace.space.asking import Gathering, Name, SetQuestion
 from nomospace.space.records import Record, TupleId
 from nomospace.space.searching import FACT_UNITS, FIRST_UNITS_MAX, CorrelationTooDear, SetSearch
 from nomospace.terms import MISSING, Compound, is_object
@@ -55,12 +55,12 @@ SHAPES_MIN: Final = 1_024
 """Shapes of tuples that are remembered even when no tuple has them."""
 
 
-class Group:
+class QuestionGroup:
     """All who wait with one question."""
 
     __slots__ = ("anchor", "matcher", "name", "reach", "waiters")
 
-    def __init__(self, name: Name, matcher: Bounded) -> None:
+    def __init__(self, name: Name, matcher: BoundedMatcher) -> None:
         self.name = name
         self.matcher = matcher
         self.anchor = _anchor(matcher.question, matcher.facts.ontology)
@@ -80,11 +80,11 @@ class Correlating:
         """What it has cost to see what a tuple completes, the last time."""
         self._facts = Facts(ontology, steady=True)
         self._shapes_max = SHAPES_MIN
-        self._matchers: dict[Name, Bounded] = {}
-        self._models: dict[bytes, Bounded] = {}
-        self._groups: dict[Name, Group] = {}
-        self._open: dict[Name, Group] = {}  # those that are looked at for every tuple
-        self._watched: dict[Hashable, dict[Name, Group]] = {}
+        self._matchers: dict[Name, BoundedMatcher] = {}
+        self._models: dict[bytes, BoundedMatcher] = {}
+        self._groups: dict[Name, QuestionGroup] = {}
+        self._open: dict[Name, QuestionGroup] = {}  # those that are looked at for every tuple
+        self._watched: dict[Hashable, dict[Name, QuestionGroup]] = {}
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Correlating:
 
     # -- asking ------------------------------------------------------------------------------
 
-    def first(self, ask: Ask) -> Gathering | None:
+    def first(self, ask: SetQuestion) -> Gathering | None:
         """The set that answers before all others, if one does; raises `CorrelationTooDear`."""
         found = self.go_on(SetSearch(ask), Slice(FIRST_UNITS_MAX))
         if found is None:
@@ -151,12 +151,12 @@ class Correlating:
             facts.slice = Slice(maxsize)
         return None
 
-    def _one(self, ask: Ask) -> Generator[None, None, list[Gathering]]:
+    def _one(self, ask: SetQuestion) -> Generator[None, None, list[Gathering]]:
         """The set that answers before all others; for a question that is auto, only a set."""
         found = yield from self._matcher(ask).first_in_slices()
         return [] if found is None or found.kind != CORRELATION else [_gathered(found)]
 
-    def _every(self, ask: Ask) -> Generator[None, None, list[Gathering]]:
+    def _every(self, ask: SetQuestion) -> Generator[None, None, list[Gathering]]:
         """All sets that answer; for a question that is auto, only where no single tuple does."""
         answers = yield from self._matcher(ask).all_in_slices()
         sets = [one for one in answers.items if one.kind == CORRELATION]
@@ -170,14 +170,14 @@ class Correlating:
             told.append(_gathered(one))
         return told
 
-    def complete(self, ask: Ask) -> int:
+    def complete(self, ask: SetQuestion) -> int:
         """Up to which size sets are looked for: less than was asked for where plans grow large."""
         matcher = self._matcher(ask)
         for size in range(ask.max_set + 1):
             matcher.ready(size)
         return min(matcher.complete, matcher.planner.complete)
 
-    def _matcher(self, ask: Ask) -> Bounded:
+    def _matcher(self, ask: SetQuestion) -> BoundedMatcher:
         name = ask.name
         group = self._groups.get(name)
         if group is not None:
@@ -188,24 +188,24 @@ class Correlating:
         _keep(self._matchers, name, found)
         return found
 
-    def _made(self, question: Question) -> Bounded:
+    def _made(self, question: Question) -> BoundedMatcher:
         """A matcher; the plan is that of all questions that differ only in ids."""
         alike, ids = without_ids(question)
         if not ids:
-            return Bounded(question, self._facts)
+            return BoundedMatcher(question, self._facts)
         name = alike.name
-        model = self._models.pop(name, None) or Bounded(alike, self._facts)
+        model = self._models.pop(name, None) or BoundedMatcher(alike, self._facts)
         _keep(self._models, name, model)
         return Alike(question, self._facts, model, ids)
 
     # -- waiting -----------------------------------------------------------------------------
 
-    def wait(self, ask: Ask, order: int, ticket: Hashable) -> Name:
+    def wait(self, ask: SetQuestion, order: int, ticket: Hashable) -> Name:
         """Let someone wait for a set, in the turn that a number gives; raises `BadQuestion`."""
         name = ask.name
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name, self._matcher(ask))
+            group = self._groups[name] = QuestionGroup(name, self._matcher(ask))
             self._matchers.pop(name, None)
             if group.anchor is None or not self.whole:
                 self._open[name] = group
@@ -224,7 +224,7 @@ class Correlating:
             self._let_go(group)
             _keep(self._matchers, name, group.matcher)
 
-    def _let_go(self, group: Group) -> None:
+    def _let_go(self, group: QuestionGroup) -> None:
         """Look at a question for nothing any more."""
         self._open.pop(group.name, None)
         for key in group.reach:
@@ -234,7 +234,7 @@ class Correlating:
                 del self._watched[key]
         group.reach.clear()
 
-    def touched(self, record: Record) -> Iterator[Group]:
+    def touched(self, record: Record) -> Iterator[QuestionGroup]:
         """The questions that a tuple, just come, may complete, those first that waited first."""
         row = self._facts.rows.get(_fact_id(record.id))
         if row is None or not self._groups:
@@ -247,7 +247,7 @@ class Correlating:
                 self._extend(group, (row,))
             yield group
 
-    def completed(self, group: Group, record: Record) -> Gathering | None:
+    def completed(self, group: QuestionGroup, record: Record) -> Gathering | None:
         """The least set with a tuple in it that answers a waiting question."""
         self.spent = 0
         row = self._facts.rows.get(_fact_id(record.id))
@@ -256,7 +256,7 @@ class Correlating:
         matcher = group.matcher
         with self._within(COMPLETED_UNITS_MAX):
             for size in range(1, matcher.question.max_set + 1):
-                sets: list[tuple[Row, ...]] = []
+                sets: list[tuple[FactRow, ...]] = []
                 for found in islice(matcher.with_row(row, size), ROWS_MAX):
                     if found is None:
                         raise CorrelationTooDear(
@@ -266,7 +266,9 @@ class Correlating:
                     if found[0] == CORRELATION:
                         sets.append(found[1])
                 if sets:  # larger ones are not looked for
-                    return _gathered(Answer(CORRELATION, min(sets, key=_orders), matcher.assigner))
+                    return _gathered(
+                        MeaningAnswer(CORRELATION, min(sets, key=_orders), matcher.assigner)
+                    )
         return None
 
     @contextmanager
@@ -281,22 +283,22 @@ class Correlating:
 
     # -- reach -------------------------------------------------------------------------------
 
-    def _watch(self, group: Group, key: Hashable) -> None:
+    def _watch(self, group: QuestionGroup, key: Hashable) -> None:
         group.reach[key] = None
         self._watched.setdefault(key, {})[group.name] = group
 
-    def _keys(self, row: Row) -> Iterator[Hashable]:
+    def _keys(self, row: FactRow) -> Iterator[Hashable]:
         """What the objects of a tuple are noted by: each by its class and key, and by its id."""
         for class_name, key in zip(self._facts.shapes[row.form], row.keys, strict=True):
             if key is not None:
                 yield class_name, key
                 yield key
 
-    def _holding(self, anchor: Hashable) -> list[Row]:
+    def _holding(self, anchor: Hashable) -> list[FactRow]:
         """The tuples that hold an object of an id, of whatever class."""
         return [row for name in self._facts.objects for row in self._facts.holding(name, anchor)]
 
-    def _extend(self, group: Group, rows: Iterable[Row]) -> None:
+    def _extend(self, group: QuestionGroup, rows: Iterable[FactRow]) -> None:
         """Note what hangs together with tuples that a question reaches."""
         todo = list(rows)
         while todo:
@@ -321,7 +323,7 @@ def _anchor(question: Question, ontology: Ontology) -> Hashable | None:
     return next((id_key(field.id) for field in fields if field.id is not MISSING), None)
 
 
-def _gathered(answer: Answer) -> Gathering:
+def _gathered(answer: MeaningAnswer) -> Gathering:
     ids = tuple([_tuple_id(row.id) for row in answer.rows])
     return Gathering(ids, *answer.told())
 
@@ -340,16 +342,16 @@ def _tuple_id(id: str) -> TupleId:
     return writer, int(count)
 
 
-def _keep(matchers: dict[K, Bounded], name: K, matcher: Bounded) -> None:
+def _keep(matchers: dict[K, BoundedMatcher], name: K, matcher: BoundedMatcher) -> None:
     """Have a matcher at hand, as the last in use; the one longest unused makes room."""
     if len(matchers) >= MATCHERS_MAX:
         del matchers[next(iter(matchers))]
     matchers[name] = matcher
 
 
-def _turn(group: Group) -> int:
+def _turn(group: QuestionGroup) -> int:
     return next(iter(group.waiters))
 
 
-def _orders(rows: tuple[Row, ...]) -> list[int]:
+def _orders(rows: tuple[FactRow, ...]) -> list[int]:
     return [row.order for row in rows]

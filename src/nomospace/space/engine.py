@@ -31,17 +31,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import CallerError, LimitReached, Unavailable
 from nomospace.meaning.ontology import PLAIN, Ontology
-from nomospace.space.asking import Ask, Gathering
+from nomospace.space.asking import Gathering, SetQuestion
 from nomospace.space.leases import Lease
 from nomospace.space.meant import Speech
 from nomospace.space.outcomes import (
-    Dead,
+    DeadLetter,
     Dear,
     Expired,
-    Failed,
     Fired,
     Gathered,
     Lapsed,
+    ListenerFailed,
     Outcome,
     Overran,
     Ranaway,
@@ -50,7 +50,7 @@ from nomospace.space.outcomes import (
 from nomospace.space.reactions import ONCE, Reaction
 from nomospace.space.records import Record, TupleId
 from nomospace.space.searching import FACT_UNITS, Search, Searches, SetSearch, Unfinished
-from nomospace.space.store import Looker, Store, TupleTwice
+from nomospace.space.store import Looker, SpaceRecords, TupleTwice
 from nomospace.space.timers import Timers
 from nomospace.space.watchers import OFFER, READ, TAKE, Waiter, Watchers, watches
 from nomospace.terms import Term
@@ -117,7 +117,7 @@ class NotInSpace(CallerError):
 
 
 @dataclass(eq=False, kw_only=True)
-class NameTaken(CallerError):
+class IdTaken(CallerError):
     """A ticket or a reaction's id is in use."""
 
     code: ClassVar[str] = "space.name-taken"
@@ -208,7 +208,7 @@ class Space(Searches):
         self.reactions_max = reactions_max
         self.deliveries_max = deliveries_max  # 0: a tuple may be lent any number of times
         speech = Speech(ontology)
-        super().__init__(Store(name, speech), speech)
+        super().__init__(SpaceRecords(name, speech), speech)
         self._next_order = 1  # of records, waiters and reactions alike; never given twice
         self._lent: dict[TupleId, Lease] = {}
         self._leases: Timers[Lease] = Timers(when=attrgetter("until"))
@@ -301,7 +301,7 @@ class Space(Searches):
         """What the space speaks."""
         return self._speech.ontology
 
-    def gather(self, ask: Ask, *, now: int, slice: Slice | None = None) -> Gathering | None:
+    def gather(self, ask: SetQuestion, *, now: int, slice: Slice | None = None) -> Gathering | None:
         """The set of tuples that answers a question together before all others, if one does.
 
         Only sets: a single tuple that answers is for `find`. None of them is lent out, or past its
@@ -311,7 +311,9 @@ class Space(Searches):
         found = self.go_on_sets(SetSearch(ask), now=now, slice=slice)
         return found[0] if found else None
 
-    def gather_all(self, ask: Ask, *, now: int, slice: Slice | None = None) -> list[Gathering]:
+    def gather_all(
+        self, ask: SetQuestion, *, now: int, slice: Slice | None = None
+    ) -> list[Gathering]:
         """All sets that answer a question together, in the order of their tuples' ids."""
         return self.go_on_sets(SetSearch(ask, every=True), now=now, slice=slice)
 
@@ -347,7 +349,7 @@ class Space(Searches):
                 return found
             search.steps = None
 
-    def complete(self, ask: Ask) -> int:
+    def complete(self, ask: SetQuestion) -> int:
         """Up to how many tuples sets are looked for: fewer than asked for where plans grow large.
 
         What is left out would take a plan of too many joins: ask for fewer fields of one class, or
@@ -477,7 +479,7 @@ class Space(Searches):
         *,
         at: str | None = None,
         dest: str | None = None,
-        ask: Ask | None = None,
+        ask: SetQuestion | None = None,
     ) -> None:
         """Register a blocked operation. It is served by tuples yet to come: look with `find` first.
 
@@ -487,7 +489,7 @@ class Space(Searches):
         and `rearm` wakes it.
         """
         if ticket in self._waiters:
-            raise NameTaken(space=self.name, what=f"ticket {ticket!r}")
+            raise IdTaken(space=self.name, what=f"ticket {ticket!r}")
         if len(self._waiters) >= self.waiters_max:
             raise SpaceFull(space=self.name, what="waiters", limit=self.waiters_max)
         if template.meant:
@@ -536,7 +538,7 @@ class Space(Searches):
         more is there than a slice has time for, the rest is met by `scan`.
         """
         if reaction.id in self._reactions:
-            raise NameTaken(space=self.name, what=f"reaction {reaction.id!r}")
+            raise IdTaken(space=self.name, what=f"reaction {reaction.id!r}")
         if len(self._reactions) >= self.reactions_max:
             raise SpaceFull(space=self.name, what="reactions", limit=self.reactions_max)
         if reaction.template.meant:
@@ -647,7 +649,7 @@ class Space(Searches):
     def give_back(self, id: TupleId, taker: str, *, now: int) -> list[Outcome]:
         """End a lease: the tuple lies in the space again, in its old place, as one step.
 
-        One that was lent `deliveries_max` times leaves the space instead (`Dead`).
+        One that was lent `deliveries_max` times leaves the space instead (`DeadLetter`).
 
         Nothing happens when it is not on loan to that taker.
         """
@@ -832,7 +834,7 @@ class Space(Searches):
             try:
                 reaction.listener(reaction, record)
             except Exception as error:
-                self._told.append(Failed(reaction, record, error))
+                self._told.append(ListenerFailed(reaction, record, error))
             finally:
                 self._inside = outer
         if inner and reaction.listener is not None:  # else it brings nothing, and cannot run away
@@ -1012,7 +1014,7 @@ class Space(Searches):
             self._told.append(Expired(record))
         elif 0 < self.deliveries_max <= record.deliveries:
             record.order = 0
-            self._told.append(Dead(record))
+            self._told.append(DeadLetter(record))
         else:
             record.order = -record.order
             self._insert(record)

@@ -40,7 +40,7 @@ class Fired(msgspec.Struct, frozen=True):
     record: Record
 
 
-class Failed(msgspec.Struct, frozen=True):
+class ListenerFailed(msgspec.Struct, frozen=True):
     """A listener raised. The tuple counts as reacted to, and the step went on without it."""
 
     reaction: Reaction
@@ -82,12 +82,21 @@ class Expired(msgspec.Struct, frozen=True):
     record: Record
 
 
-class Dead(msgspec.Struct, frozen=True):
+class DeadLetter(msgspec.Struct, frozen=True):
     """A record came back from its last lease and has left the space: a dead letter."""
 
     record: Record
 
 
 Outcome: TypeAlias = (
-    Woken | Gathered | Fired | Failed | Ranaway | Overran | Dear | Lapsed | Expired | Dead
+    Woken
+    | Gathered
+    | Fired
+    | ListenerFailed
+    | Ranaway
+    | Overran
+    | Dear
+    | Lapsed
+    | Expired
+    | DeadLetter
 )

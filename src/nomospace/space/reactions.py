@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from nomospace.space.records import Record
 from nomospace.space.searching import Search
-from nomospace.space.seen import Seen
+from nomospace.space.seen import SeenIds
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
 
@@ -50,7 +50,7 @@ class Reaction:
         dest: str | None = None,
         listener: Callable[[Reaction, Record], None] | None = None,
         enabled: bool = True,
-        seen: Seen | None = None,
+        seen: SeenIds | None = None,
     ) -> None:
         self.id = id
         self.template = template
@@ -59,7 +59,7 @@ class Reaction:
         self.dest = dest
         self.listener = listener
         self.enabled = enabled
-        self.seen = Seen() if seen is None else seen
+        self.seen = SeenIds() if seen is None else seen
         self.fired = 0
         self.search: Search | None = None
         """How far it has met what was there before it, if not all of that."""

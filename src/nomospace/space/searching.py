@@ -17,11 +17,11 @@ from sys import maxsize
 from typing import Any, ClassVar, Final, TypeAlias
 
 from nomospace.errors import LimitReached
-from nomospace.space.asking import Ask, Gathering
+from nomospace.space.asking import Gathering, SetQuestion
 from nomospace.space.meant import Speech
 from nomospace.space.records import Record
 from nomospace.space.shelves import Shelf
-from nomospace.space.store import Store
+from nomospace.space.store import SpaceRecords
 from nomospace.terms import Term
 from nomospace.terms.budget import SLICE_UNITS, TEST_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
@@ -178,7 +178,7 @@ class SetSearch:
 
     __slots__ = ("ask", "changes", "every", "facts", "spent", "steps")
 
-    def __init__(self, ask: Ask, *, every: bool = False) -> None:
+    def __init__(self, ask: SetQuestion, *, every: bool = False) -> None:
         self.ask = ask
         self.every = every
         self.spent = 0
@@ -206,7 +206,7 @@ class Searches:
 
     __slots__ = ("_look_budget", "_searches", "_speech", "_store")
 
-    def __init__(self, store: Store, speech: Speech) -> None:
+    def __init__(self, store: SpaceRecords, speech: Speech) -> None:
         self._look_budget = Budget()
         """For the tests of the few tuples that most searches look at."""
         self._store = store

@@ -21,7 +21,7 @@ WRITERS_MAX: Final = 65_536
 Spans: TypeAlias = dict[str, list[tuple[int, int]]]
 
 
-class Seen:
+class SeenIds:
     """A set of tuple ids that stays small.
 
     Past `SPANS_MAX` intervals of one writer, the gaps between the older half are closed: tuples
@@ -29,7 +29,7 @@ class Seen:
     and never meets one twice. Past `WRITERS_MAX` writers the one that was longest not added to
     is forgotten; its tuples would be met anew.
 
-    >>> seen = Seen()
+    >>> seen = SeenIds()
     >>> for count in (1, 3, 2, 7):
     ...     seen.add(("ann", count))
     >>> ("ann", 2) in seen, ("ann", 4) in seen, seen.spans()
@@ -53,12 +53,12 @@ class Seen:
         return bool(self._ends)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Seen) and self._ends == other._ends
+        return isinstance(other, SeenIds) and self._ends == other._ends
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        return f"Seen({self.spans()!r})"
+        return f"SeenIds({self.spans()!r})"
 
     def add(self, id: TupleId) -> None:
         """Remember one tuple."""
@@ -86,7 +86,7 @@ class Seen:
         if len(ends) > 2 * SPANS_MAX:
             del ends[1 : len(ends) // 4 * 2 - 1]
 
-    def merge(self, other: Seen) -> None:
+    def merge(self, other: SeenIds) -> None:
         """Remember what another remembers too."""
         for writer, pairs in other.spans().items():
             for low, high in pairs:
@@ -97,7 +97,7 @@ class Seen:
         self._ends.clear()
 
     def spans(self) -> Spans:
-        """All of it as plain data, which `Seen` takes back: closed intervals by writer."""
+        """All of it as plain data, which `SeenIds` takes back: closed intervals by writer."""
         return {
             writer: [(low, end - 1) for low, end in _pairs(ends)]
             for writer, ends in self._ends.items()

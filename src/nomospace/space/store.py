@@ -45,7 +45,7 @@ class Looker(Protocol):
         """A tuple lies there no more."""
 
 
-class Store:
+class SpaceRecords:
     """The records of one space that lie there.
 
     A search goes to the shelf of its width; one that names a class goes to `objects`.

@@ -22,7 +22,7 @@ import msgspec
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
 from nomospace.store.guarded import guard
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 from nomospace.store.schema import Params, TupleKey
 from nomospace.wire.changes import BadRecord, decode_row
 
@@ -36,12 +36,14 @@ Put: TypeAlias = tuple[int, Row, bytes]
 
 _VERSION: Final = b"\x01"
 _Trims: TypeAlias = list[tuple[str, int]]
-_Stored: TypeAlias = tuple[_Trims, list[Kept], list[TupleKey], list[tuple[int, str, bytes]]]
+_Stored: TypeAlias = tuple[
+    _Trims, list[KeptForClient], list[TupleKey], list[tuple[int, str, bytes]]
+]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
-class Part:
+class CommitPart:
     """What one commit brings for the two tables, in the order in which it is done.
 
     First some pushes are trimmed, then others kept; first tuples go, then others are put.
@@ -51,7 +53,7 @@ class Part:
 
     def __init__(self) -> None:
         self.trims: _Trims = []
-        self.kept: list[Kept] = []
+        self.kept: list[KeptForClient] = []
         self.gone: dict[TupleKey, None] = {}
         self.puts: dict[TupleKey, Put] = {}
 
@@ -67,15 +69,15 @@ class Part:
         return pushes + sum([len(body) for _, _, body in self.puts.values()])
 
 
-def encode_part(part: Part) -> bytes:
+def encode_part(part: CommitPart) -> bytes:
     """The body of a row of the backlog."""
     puts = [(place, key[0], body) for key, (place, _, body) in part.puts.items()]
     return _VERSION + _encode((part.trims, part.kept, list(part.gone), puts))
 
 
-def decode_part(data: bytes) -> Part:
+def decode_part(data: bytes) -> CommitPart:
     """The part that such a body stands for; raises `BadRecord`."""
-    part = Part()
+    part = CommitPart()
     try:
         if data[:1] != _VERSION:
             raise ValueError("it has another version")
@@ -94,7 +96,7 @@ class Backlog:
 
     >>> from nomospace.wire.changes import encode_row
     >>> row = Row(("job", 17), "ann@x", 3, "ann@x", "ann@x")
-    >>> came, went = Part(), Part()
+    >>> came, went = CommitPart(), CommitPart()
     >>> came.puts["jobs", "ann@x", 3] = (1, row, encode_row(row))
     >>> went.gone["jobs", "ann@x", 3] = None
     >>> backlog = Backlog()
@@ -110,7 +112,7 @@ class Backlog:
         self.weight = 0
         """The bytes that were added; those that are gone again count too."""
         self._trims: dict[str, int] = {}
-        self._kept: dict[str, dict[int, Kept]] = {}
+        self._kept: dict[str, dict[int, KeptForClient]] = {}
         self._gone: dict[TupleKey, None] = {}
         self._puts: dict[TupleKey, Put] = {}
 
@@ -120,7 +122,7 @@ class Backlog:
         pushes = sum(map(len, self._kept.values()))
         return len(self._trims) + pushes + len(self._gone) + len(self._puts)
 
-    def add(self, part: Part) -> None:
+    def add(self, part: CommitPart) -> None:
         """What one more commit brings, after the others."""
         self.weight += part.weight
         for agent, number in part.trims:
@@ -144,7 +146,7 @@ class Backlog:
             old = puts.get(key)
             puts[key] = put if old is None else (old[0], *put[1:])  # it keeps its place
 
-    def joined(self, part: Part) -> Backlog:
+    def joined(self, part: CommitPart) -> Backlog:
         """This backlog and one more commit; it stays as it is itself."""
         made = Backlog()
         made.weight = self.weight
@@ -200,7 +202,7 @@ class Backlog:
                 newer = self._puts.get(key)
                 yield put if newer is None else TuplePut(put.space, newer[1])
 
-    def over_outbox(self, stored: Iterable[Kept]) -> Iterator[Kept]:
+    def over_outbox(self, stored: Iterable[KeptForClient]) -> Iterator[KeptForClient]:
         """The pushes of the table, in their order, as they are with this backlog over them."""
         for kept in stored:
             held = self._kept.get(kept.agent, {})

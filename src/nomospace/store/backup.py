@@ -30,7 +30,7 @@ import msgspec
 
 from nomospace.errors import Unavailable
 from nomospace.store.guarded import Altered, guard, unguard
-from nomospace.store.interface import Header, Kept, Step, Store
+from nomospace.store.interface import Header, KeptForClient, Step, Store
 from nomospace.store.private import open_file
 from nomospace.wire.changes import BadRecord, decode_change, encode_change
 
@@ -42,7 +42,7 @@ _MAGIC: Final = b"nomospace backup "
 _CHUNK: Final = 5_000
 
 
-class Summary(msgspec.Struct, frozen=True):
+class BackupSummary(msgspec.Struct, frozen=True):
     """What a backup holds, in parts of each kind."""
 
     life: int
@@ -69,7 +69,7 @@ class BadBackup(Unavailable):
         return f"{self.path} cannot be restored: {self.why}; take another backup"
 
 
-def write_backup(store: Store, path: Path) -> Summary:
+def write_backup(store: Store, path: Path) -> BackupSummary:
     """Write all of a store, as it is at one moment, into a file, which appears whole or not at all.
 
     The host may have the store open; `store` is another object for it, and is not begun.
@@ -98,7 +98,7 @@ class _Writer:
         self.digest = blake2b(digest_size=32)
         self.counts = {"C": 0, "K": 0, "J": 0}
 
-    def write(self, parts: Iterator[Header | Step]) -> Summary:
+    def write(self, parts: Iterator[Header | Step]) -> BackupSummary:
         header = next(parts)
         assert isinstance(header, Header), "a dump begins with its header"
         self._bytes(_MAGIC + b"%d\n" % BACKUP_VERSION)
@@ -114,7 +114,7 @@ class _Writer:
         end = _End(sum(self.counts.values()) + 1, self.digest.digest())
         self._part("Z", msgspec.msgpack.encode(end))
         counts = self.counts
-        return Summary(header.life, header.last_at, counts["C"], counts["K"], counts["J"])
+        return BackupSummary(header.life, header.last_at, counts["C"], counts["K"], counts["J"])
 
     def _part(self, letter: str, body: bytes) -> None:
         guarded = letter.encode() + guard(body)
@@ -173,7 +173,7 @@ def _check_version(first: bytes, bad: Callable[[str], BadBackup]) -> None:
         )
 
 
-def restore_backup(path: Path, store: Store) -> Summary:
+def restore_backup(path: Path, store: Store) -> BackupSummary:
     """Fill an empty store from a backup; raises `BadBackup` and `StoreNotEmpty`.
 
     The whole file is looked at before the store is touched. A host that begins with the store goes
@@ -200,7 +200,7 @@ def restore_backup(path: Path, store: Store) -> Summary:
     finally:
         store.close()
     counts = [letters.count(letter) for letter in "CKJ"]
-    return Summary(header.life, header.last_at, *counts)
+    return BackupSummary(header.life, header.last_at, *counts)
 
 
 def _step(letter: str, body: bytes) -> Step:
@@ -208,5 +208,5 @@ def _step(letter: str, body: bytes) -> Step:
     if letter == "C":
         return Step((decode_change(body),))
     if letter == "K":
-        return Step((), (msgspec.msgpack.decode(body, type=Kept),))
+        return Step((), (msgspec.msgpack.decode(body, type=KeptForClient),))
     return Step((), (), (body,))

@@ -39,7 +39,7 @@ from nomospace.host.changes import (
     TupleGone,
     TuplePut,
 )
-from nomospace.store.backlog import Part
+from nomospace.store.backlog import CommitPart
 from nomospace.store.bundles import BUNDLE_MAX, bundle
 from nomospace.store.guarded import guard
 from nomospace.store.interface import HELD, PARCELS, TRANSFERS, Step
@@ -67,7 +67,7 @@ class Batch:
 
     def __init__(self, counters: Counters) -> None:
         self.counters = msgspec.structs.replace(counters)
-        self.part = Part()
+        self.part = CommitPart()
         """What it brings for tuples and pushes."""
         self.left: dict[str, None] = {}
         """Agents that went."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from nomospace.store.interface import Entry
+from nomospace.store.interface import JournalEntry
 
 BUNDLE_MAX: Final = 256
 """How many records a row has at most: so many may stay when some of them are forgotten."""
@@ -27,15 +27,15 @@ def bundle(records: Sequence[bytes]) -> bytes:
     >>> [entry.seq for entry in unbundle(7, bundle([b"\\x01a", b"\\x01b", b"\\x01c"]))]
     [5, 6, 7]
     >>> unbundle(7, bundle([b"\\x01a"]))
-    [Entry(seq=7, record=b'\\x01a')]
+    [JournalEntry(seq=7, record=b'\\x01a')]
     """
     return records[0] if len(records) == 1 else _BUNDLE + _encode(records)
 
 
-def unbundle(seq: int, body: bytes) -> list[Entry]:
+def unbundle(seq: int, body: bytes) -> list[JournalEntry]:
     """The records of a row; raises `msgspec.MsgspecError` for what is no row."""
     if body[:1] != _BUNDLE:
-        return [Entry(seq, body)]
+        return [JournalEntry(seq, body)]
     records = _decode(body[1:])
     first = seq - len(records) + 1
-    return [Entry(first + place, record) for place, record in enumerate(records)]
+    return [JournalEntry(first + place, record) for place, record in enumerate(records)]

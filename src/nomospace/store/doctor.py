@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nomospace.store.interface import Finding, Store, StoreDamaged
+from nomospace.store.interface import Store, StoreDamaged, StoreFinding
 
 
-def doctor(store: Store) -> list[Finding]:
+def doctor(store: Store) -> list[StoreFinding]:
     """What is wrong with a store, which a host may have open; nothing, if all is well.
 
     Raises `StoreUnavailable` and `StoreTooNew`, when it cannot be looked at.
@@ -18,4 +18,4 @@ def doctor(store: Store) -> list[Finding]:
         store.attach()
         return list(store.inspect())
     except StoreDamaged as error:  # so badly that nothing can be asked of it
-        return [Finding(error.table, error.key, error.why)]
+        return [StoreFinding(error.table, error.key, error.why)]

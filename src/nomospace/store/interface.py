@@ -1,8 +1,8 @@
 """What a host asks of a store, whichever engine keeps it.
 
 A store keeps three things that must not come apart: the state of a host (`host.changes`), what
-waits for agents whose clients are elsewhere (`Kept`), and the records of the journal. `Step` has
-all three of one step of the core, and steps are kept whole or not at all.
+waits for agents whose clients are elsewhere (`KeptForClient`), and the records of the journal.
+`Step` has all three of one step of the core, and steps are kept whole or not at all.
 
 Calls block, and one is made after the other; only `flush` may run beside those that read. `commit`
 (`stage`, then `flush`) returns when its steps are on disk. If it raises `StoreFull` or
@@ -31,7 +31,7 @@ HELD: Final = "held"
 """The books in which hosts keep what they have given each other (`host.changes.Book`)."""
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class KeptForClient(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Something for an agent's client that must survive until the client has it."""
 
     agent: str
@@ -43,7 +43,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     """What one step of a host's core leaves behind: kept whole, or not at all."""
 
     changes: tuple[Change, ...] = ()
-    outbox: tuple[Kept, ...] = ()
+    outbox: tuple[KeptForClient, ...] = ()
     records: tuple[bytes, ...] = ()
 
 
@@ -57,13 +57,13 @@ class Beginning(msgspec.Struct, frozen=True):
 
     life: int
     durable: Durable
-    outbox: tuple[Kept, ...]
+    outbox: tuple[KeptForClient, ...]
     last_at: int
     clock: tuple[int, ...]
     birth: int = BEFORE
 
 
-class Finding(msgspec.Struct, frozen=True):
+class StoreFinding(msgspec.Struct, frozen=True):
     """Something in a store that is not as it should be; `key` is empty for a whole table."""
 
     table: str
@@ -90,7 +90,7 @@ class Header(msgspec.Struct, frozen=True):
     birth: int = BEFORE
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     """A journal record as the store has it: `seq` counts a host's records from 1."""
 
     seq: int
@@ -158,7 +158,7 @@ class Store(Protocol):
     def keep_records(self, limit: int) -> None:
         """Forget records of the journal past a limit, with the commits that follow."""
 
-    def journal(self, after: int, limit: int) -> list[Entry]:
+    def journal(self, after: int, limit: int) -> list[JournalEntry]:
         """Records that no segment has yet, from the one after a number."""
 
     def prune(self, upto: int) -> None:
@@ -173,7 +173,7 @@ class Store(Protocol):
     def found(self, header: Header) -> None:
         """Let an empty store go on from a header, in its first life; raises `StoreNotEmpty`."""
 
-    def inspect(self) -> Iterator[Finding]:
+    def inspect(self) -> Iterator[StoreFinding]:
         """Look at everything, and tell what is not as it should be."""
 
     def close(self) -> None:

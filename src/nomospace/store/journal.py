@@ -108,7 +108,7 @@ class TupleRecord(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=_T
             raise BadRecord(what="tuple of the journal", why=str(error)) from None
 
 
-class Told(Protocol):
+class TupleMention(Protocol):
     """A tuple, as far as the journal tells of it."""
 
     @property
@@ -152,7 +152,7 @@ def decode_record(data: bytes) -> Record:
     return record
 
 
-class Tally:
+class RulingCounts:
     """How many rulings a scribe has written, since its life began: exact, and cheap to look at.
 
     `sent` are messages that agents here sent, `refused` and `held` those of them that went nowhere;
@@ -200,7 +200,7 @@ class Scribe:
         every: int = CHECKPOINT_EVERY,
     ) -> None:
         self.host = host
-        self.tally = Tally()
+        self.tally = RulingCounts()
         self._law = law
         self._member = member
         self._every = every
@@ -229,7 +229,7 @@ class Scribe:
         return tuple(told)
 
     def tuples(
-        self, space: str, told: Iterable[tuple[str, Told]], agent: str, now: int
+        self, space: str, told: Iterable[tuple[str, TupleMention]], agent: str, now: int
     ) -> tuple[bytes, ...]:
         """What the journal says of tuples that an agent wrote and took, as `records` would."""
         host = self.host

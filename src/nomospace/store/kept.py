@@ -11,7 +11,7 @@ import msgspec
 from nomospace.meaning.facts import Fact
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql.coding import escaped
-from nomospace.meaning.sql.kept import KeptTables, Tally
+from nomospace.meaning.sql.kept import KeptTables, TableCounts
 from nomospace.meaning.sql.layout import BYTES, TEXT, WHOLE
 from nomospace.store.interface import Store
 from nomospace.store.keeping import KeptDamaged, KeptDatabase, KeptPlace, KeptUnusable
@@ -60,7 +60,7 @@ class _Stamp(msgspec.Struct, frozen=True, array_like=True):
     journal: int
 
 
-class Kept:
+class SpaceKeptTables:
     """The kept tables of one space of a store, brought up to date when they are asked to be.
 
     `tables` answers questions of the moment of the last `refresh`, until `rest` lets go of it.
@@ -132,7 +132,7 @@ class Kept:
         if about.revision == self._revision:
             return
         try:
-            tally = Tally.read(about.tally)
+            tally = TableCounts.read(about.tally)
         except ValueError:
             raise self._damaged("its tally cannot be read") from None
         self.tables.load(tally, standing=self._database.standing())
@@ -180,7 +180,7 @@ class Kept:
             "INSERT INTO kept_about VALUES (1, ?, ?, '', '', 0, 0, '')",
             (self._space, self._ontology.hash),
         )
-        self.tables.load(Tally(), standing=database.standing())
+        self.tables.load(TableCounts(), standing=database.standing())
         self.tables.change()  # the tables that there are whatever the classes
 
     def _shown(self, about: _About, stamp: str) -> tuple[int, str]:
@@ -215,7 +215,9 @@ class Kept:
             tables.recount()
 
 
-def open_kept(place: KeptPlace, space: str, ontology: Ontology, say: Callable[[str], None]) -> Kept:
+def open_kept(
+    place: KeptPlace, space: str, ontology: Ontology, say: Callable[[str], None]
+) -> SpaceKeptTables:
     """The kept tables of a space, ready to be asked; what is damaged is made anew, and said.
 
     Raises `KeptUnusable` where tables cannot be kept; temporary ones then give the same answers.
@@ -232,10 +234,10 @@ def open_kept(place: KeptPlace, space: str, ontology: Ontology, say: Callable[[s
         raise KeptUnusable(where=where, why=error.why) from error
 
 
-def _opened(place: KeptPlace, space: str, ontology: Ontology) -> Kept:
+def _opened(place: KeptPlace, space: str, ontology: Ontology) -> SpaceKeptTables:
     database = place.open(space, ontology)
     try:
-        kept = Kept(database, ontology, space, place.store)
+        kept = SpaceKeptTables(database, ontology, space, place.store)
         kept.refresh()
     except BaseException:
         database.close()

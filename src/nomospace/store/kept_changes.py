@@ -23,10 +23,10 @@ from nomospace.meaning.facts import Fact
 from nomospace.meaning.sql.coding import unescaped
 from nomospace.meaning.sql.tables import CHUNK
 from nomospace.protocols.spaces import Row
-from nomospace.store.backlog import Backlog, Part, decode_part
+from nomospace.store.backlog import Backlog, CommitPart, decode_part
 from nomospace.store.guarded import Altered, guarded_row
 from nomospace.store.keeping import KeptDamaged, KeptDatabase
-from nomospace.store.loading import Reader
+from nomospace.store.loading import StoreReader
 from nomospace.store.schema import TupleKey
 from nomospace.wire.changes import BadRecord
 from nomospace.wire.packing import Unfit
@@ -57,7 +57,7 @@ class Changes:
     def __init__(self, database: KeptDatabase, space: str, store: str) -> None:
         self._database = database
         self._space = space
-        self._reader = Reader(store, lambda sql, params=(): database.rows(sql, params))
+        self._reader = StoreReader(store, lambda sql, params=(): database.rows(sql, params))
         self._later: dict[int, tuple[bytes, Row]] = {}
         self._late: list[int] = []
         self.oldest = ""
@@ -117,8 +117,8 @@ class Changes:
             near += [place for key, (place, _, _) in part.puts.items() if key in touched]
         return near
 
-    def _parts(self) -> list[tuple[int, Part]]:
-        parts: list[tuple[int, Part]] = []
+    def _parts(self) -> list[tuple[int, CommitPart]]:
+        parts: list[tuple[int, CommitPart]] = []
         for n, blob in self._database.rows(
             f"SELECT n, body FROM {self._database.host}backlog ORDER BY n"
         ):

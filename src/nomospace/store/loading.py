@@ -1,7 +1,7 @@
 """A host's state read back from its tables; what cannot be read is named.
 
-A `Reader` asks its questions through a function, so that it reads inside a transaction or beside
-it, whatever the engine.
+A `StoreReader` asks its questions through a function, so that it reads inside a transaction or
+beside it, whatever the engine.
 """
 
 from __future__ import annotations
@@ -16,21 +16,29 @@ from nomospace.store.backlog import Backlog, decode_part
 from nomospace.store.batch import Counters
 from nomospace.store.bundles import unbundle
 from nomospace.store.guarded import Altered, unguard
-from nomospace.store.interface import HELD, PARCELS, TRANSFERS, Beginning, Entry, Kept, StoreDamaged
+from nomospace.store.interface import (
+    HELD,
+    PARCELS,
+    TRANSFERS,
+    Beginning,
+    JournalEntry,
+    KeptForClient,
+    StoreDamaged,
+)
 from nomospace.store.schema import Params
 from nomospace.wire.changes import BadRecord, decode_change, decode_ruling, decode_snapshot
 
 T = TypeVar("T")
 
 
-class Ask(Protocol):
+class QueryRows(Protocol):
     """Gives the rows of a query."""
 
     def __call__(self, sql: str, params: Params = ()) -> Iterable[Any]:
         """The rows."""
 
 
-class Loaded(NamedTuple):
+class LoadedState(NamedTuple):
     """What is on disk, but for the tuples."""
 
     beginning: Beginning
@@ -42,14 +50,14 @@ class Loaded(NamedTuple):
     """What the table of tuples does not have yet; pushes are in the beginning, all of them."""
 
 
-class Reader:
+class StoreReader:
     """Reads the tables of a store; `where` is what an operator knows it by."""
 
-    def __init__(self, where: str, ask: Ask) -> None:
+    def __init__(self, where: str, ask: QueryRows) -> None:
         self.where = where
         self.ask = ask
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedState:
         """Everything but the tuples."""
         durable = Durable()
         found = list(
@@ -81,7 +89,7 @@ class Reader:
             durable.apply(self._change("laws", law, blob))
         backlog = self.backlog()
         outbox = backlog.over_outbox(
-            Kept(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
+            KeptForClient(agent, number, self.read("outbox", f"{number} for {agent}", bytes, blob))
             for agent, number, blob in self.ask(
                 "SELECT agent, number, body FROM outbox ORDER BY agent, number"
             )
@@ -96,7 +104,7 @@ class Reader:
         rows = list(self.ask("SELECT seq, body FROM journal ORDER BY seq LIMIT 1"))
         forgotten = self.records(*rows[0])[0].seq - 1 if rows else journal
         beginning = Beginning(life, durable, tuple(outbox), last_at, read, birth)
-        return Loaded(beginning, batch, counters, forgotten, backlog)
+        return LoadedState(beginning, batch, counters, forgotten, backlog)
 
     def backlog(self) -> Backlog:
         """What the tables do not have yet."""
@@ -166,7 +174,7 @@ class Reader:
         except (Altered, BadRecord) as error:
             raise self.damaged(table, key, error) from None
 
-    def records(self, seq: int, blob: bytes) -> list[Entry]:
+    def records(self, seq: int, blob: bytes) -> list[JournalEntry]:
         """The records of a row of the journal; raises `StoreDamaged`."""
         try:
             return unbundle(seq, unguard(blob))

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from nomospace.store.backlog import decode_part
-from nomospace.store.interface import Finding, StoreDamaged
-from nomospace.store.loading import Reader
+from nomospace.store.interface import StoreDamaged, StoreFinding
+from nomospace.store.loading import StoreReader
 from nomospace.wire.changes import decode_change, decode_row, decode_ruling, decode_snapshot
 
-Faults: TypeAlias = Callable[[], Iterator[Finding]]
+Faults: TypeAlias = Callable[[], Iterator[StoreFinding]]
 
 
-def looks(reader: Reader) -> Iterator[tuple[str, Faults]]:
+def looks(reader: StoreReader) -> Iterator[tuple[str, Faults]]:
     """Tables, and what finds the faults of each when it is called."""
     for table, sql, decode in _BODIES:
         yield table, partial(_faults, reader, table, sql, decode)
@@ -22,26 +22,26 @@ def looks(reader: Reader) -> Iterator[tuple[str, Faults]]:
     yield "rulings", partial(_lone_rulings, reader)
 
 
-def _lone_rulings(reader: Reader) -> Iterator[Finding]:
+def _lone_rulings(reader: StoreReader) -> Iterator[StoreFinding]:
     for home, law in reader.ask(
         "SELECT DISTINCT home, law FROM rulings r WHERE NOT EXISTS"
         " (SELECT 1 FROM members m WHERE m.home = r.home AND m.law = r.law)"
     ):
-        yield Finding("rulings", f"{home} under {law}", "its membership is missing")
+        yield StoreFinding("rulings", f"{home} under {law}", "its membership is missing")
 
 
 def _faults(
-    reader: Reader, table: str, sql: str, decode: Callable[[bytes], object]
-) -> Iterator[Finding]:
+    reader: StoreReader, table: str, sql: str, decode: Callable[[bytes], object]
+) -> Iterator[StoreFinding]:
     for *key, blob in reader.ask(sql):
         words = " ".join(map(str, key))
         try:
             reader.read(table, words, decode, blob)
         except StoreDamaged as error:
-            yield Finding(table, words, error.why)
+            yield StoreFinding(table, words, error.why)
 
 
-def _tuple_faults(reader: Reader) -> Iterator[Finding]:
+def _tuple_faults(reader: StoreReader) -> Iterator[StoreFinding]:
     for n, space, writer, count, blob in reader.ask(
         "SELECT n, space, writer, count, body FROM tuples ORDER BY n"
     ):
@@ -49,10 +49,10 @@ def _tuple_faults(reader: Reader) -> Iterator[Finding]:
         try:
             row = reader.read("tuples", words, decode_row, blob)
         except StoreDamaged as error:
-            yield Finding("tuples", words, error.why)
+            yield StoreFinding("tuples", words, error.why)
             continue
         if (row.writer, row.count) != (writer, count):
-            yield Finding("tuples", words, "its columns do not fit its body")
+            yield StoreFinding("tuples", words, "its columns do not fit its body")
 
 
 _BODIES: Final[tuple[tuple[str, str, Callable[[bytes], object]], ...]] = (

@@ -13,20 +13,20 @@ from nomospace.meaning.sql import tables
 from nomospace.meaning.sql.tables import Database, DatabaseFailed
 from nomospace.wire.values import unpack_term
 
-__all__ = ["STATEMENT_S", "Database", "DatabaseFailed", "Tables"]
+__all__ = ["STATEMENT_S", "Database", "DatabaseFailed", "StoredFactTables"]
 
 STATEMENT_S: Final = 60.0
 """How long a database may work on one statement."""
 
 
-class Tables(tables.Tables):
+class StoredFactTables(tables.FactTables):
     """The facts of one space in a database; see `meaning.sql.tables`.
 
     >>> from nomospace.meaning.facts import Fact
     >>> from nomospace.meaning.ontology import PLAIN
     >>> from nomospace.meaning.question import parse_template
     >>> from nomospace.store.matching_sqlite import SqliteDatabase
-    >>> there = Tables(PLAIN, SqliteDatabase())
+    >>> there = StoredFactTables(PLAIN, SqliteDatabase())
     >>> there.add([Fact("t1", ("job", 1)), Fact("t2", ("job", 2))])
     >>> [answer.tuples for answer in there.answers(parse_template('("job", 2)')).items]
     [('t2',)]

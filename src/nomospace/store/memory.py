@@ -16,11 +16,11 @@ from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.interface import (
     TRANSFERS,
     Beginning,
-    Entry,
-    Finding,
     Header,
-    Kept,
+    JournalEntry,
+    KeptForClient,
     Step,
+    StoreFinding,
     StoreNotEmpty,
     check_limit,
 )
@@ -45,7 +45,7 @@ class MemoryStore:
         self.durable = Durable()
         self.last_at = 0
         self.clock: tuple[int, ...] = ()
-        self._outbox: dict[str, dict[int, Kept]] = {}
+        self._outbox: dict[str, dict[int, KeptForClient]] = {}
         self._entries: dict[int, bytes] = {}
         self._last_seq = 0
         self._keep = 0
@@ -133,9 +133,9 @@ class MemoryStore:
         """Forget records past a limit, a few at a time."""
         self._keep = limit
 
-    def journal(self, after: int, limit: int) -> list[Entry]:
+    def journal(self, after: int, limit: int) -> list[JournalEntry]:
         """Records from the one after a number."""
-        later = (Entry(seq, record) for seq, record in self._entries.items() if seq > after)
+        later = (JournalEntry(seq, record) for seq, record in self._entries.items() if seq > after)
         return list(islice(later, check_limit(limit)))
 
     def prune(self, upto: int) -> None:
@@ -165,7 +165,7 @@ class MemoryStore:
             book.numbers[peer] = number
             book.pending[peer] = {}
 
-    def inspect(self) -> Iterator[Finding]:
+    def inspect(self) -> Iterator[StoreFinding]:
         """Memory is as it is."""
         return iter(())
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from nomospace.control import Ruling, Snapshot
-from nomospace.store.interface import Entry
+from nomospace.store.interface import JournalEntry
 from nomospace.store.journal import (
     CheckpointRecord,
     EventRecord,
@@ -141,7 +141,7 @@ _ROWS: Final[dict[type, tuple[str, Callable[[Any], dict[str, Any]]]]] = {
 }
 
 
-def row_of(entry: Entry) -> tuple[str, dict[str, Any]]:
+def row_of(entry: JournalEntry) -> tuple[str, dict[str, Any]]:
     """The table that an entry of the journal goes to, and its row."""
     record = decode_record(entry.record)
     table, make = _ROWS[record.__class__]

@@ -30,9 +30,9 @@ from psycopg import errors, pq, sql
 from nomospace.errors import NomospaceError
 from nomospace.store.interface import (
     BadStoreUrl,
-    Finding,
     Step,
     StoreDamaged,
+    StoreFinding,
     StoreFull,
     StoreInUse,
     StoreTooNew,
@@ -350,7 +350,7 @@ class PostgresStore(SqlStore):
             return self._unavailable(why)
         raise error
 
-    def _inspect_engine(self) -> Iterator[Finding]:
+    def _inspect_engine(self) -> Iterator[StoreFinding]:
         with self._reading():
             names = {
                 name
@@ -359,7 +359,9 @@ class PostgresStore(SqlStore):
                 )
             }
         wanted = re.findall(r"CREATE TABLE (\w+)", OTHERS + TUPLES)
-        return iter([Finding(name, "", "it is missing") for name in wanted if name not in names])
+        return iter(
+            [StoreFinding(name, "", "it is missing") for name in wanted if name not in names]
+        )
 
 
 @lru_cache(maxsize=256)

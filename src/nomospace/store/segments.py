@@ -42,7 +42,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nomospace.errors import CallerError, NomospaceError
-from nomospace.store.interface import Entry, Store
+from nomospace.store.interface import JournalEntry, Store
 from nomospace.store.journal import (
     EventRecord,
     JournalGap,
@@ -72,7 +72,7 @@ Rows: TypeAlias = dict[str, list[dict[str, Any]]]
 """Rows by table."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SegmentLimits(msgspec.Struct, frozen=True):
     """When a segment is full, and when one that is not is sealed all the same."""
 
     rows: int = ROWS
@@ -142,7 +142,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def seal(
-    store: Store, folder: Path, limits: Limits, *, now: int, keep: bool = False
+    store: Store, folder: Path, limits: SegmentLimits, *, now: int, keep: bool = False
 ) -> list[Segment]:
     """Seal what waits in a store, as far as the limits say; gives the new segments.
 
@@ -194,9 +194,9 @@ def _remove_unknown(folder: Path, manifest: Manifest) -> None:
                 path.unlink()
 
 
-def _waiting(store: Store, after: int, limits: Limits) -> list[Entry]:
+def _waiting(store: Store, after: int, limits: SegmentLimits) -> list[JournalEntry]:
     """What the next segment would have, if it were sealed now."""
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     size = 0
     while True:
         chunk = store.journal(after, min(_CHUNK, limits.rows - len(entries)))
@@ -212,7 +212,7 @@ def _waiting(store: Store, after: int, limits: Limits) -> list[Entry]:
             return entries
 
 
-def _is_due(entries: list[Entry], limits: Limits, now: int) -> bool:
+def _is_due(entries: list[JournalEntry], limits: SegmentLimits, now: int) -> bool:
     if len(entries) >= limits.rows or sum(len(e.record) for e in entries) >= limits.bytes:
         return True
     first = decode_record(entries[0].record)
@@ -296,7 +296,7 @@ def read_journal(
             return
 
 
-def _tail(store: Store | None, after: int) -> Iterator[Entry]:
+def _tail(store: Store | None, after: int) -> Iterator[JournalEntry]:
     while store is not None:
         chunk = store.journal(after, _CHUNK)
         yield from chunk
@@ -316,7 +316,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--keep", action="store_true", help="let the store forget nothing")
     given = parser.parse_args(arguments)
-    limits = Limits(max(1, given.rows), given.bytes, given.seconds)
+    limits = SegmentLimits(max(1, given.rows), given.bytes, given.seconds)
     try:
         with closing(open_store(given.store)) as store:
             store.attach()

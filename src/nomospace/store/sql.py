@@ -27,16 +27,16 @@ from nomospace.store.copying import changes_of, numbers_of
 from nomospace.store.guarded import Altered, guard, guarded_row
 from nomospace.store.interface import (
     Beginning,
-    Entry,
-    Finding,
     Header,
+    JournalEntry,
     Step,
     StoreDamaged,
+    StoreFinding,
     StoreNotEmpty,
     StoreUnavailable,
     check_limit,
 )
-from nomospace.store.loading import Reader
+from nomospace.store.loading import StoreReader
 from nomospace.store.looking import looks
 from nomospace.store.schema import Params
 from nomospace.wire.changes import (
@@ -130,7 +130,7 @@ class SqlStore(ABC):
         self._carry_out(runs)
 
     @abstractmethod
-    def _inspect_engine(self) -> Iterator[Finding]:
+    def _inspect_engine(self) -> Iterator[StoreFinding]:
         """What the engine finds wrong with its own files."""
 
     @abstractmethod
@@ -278,7 +278,7 @@ class SqlStore(ABC):
 
     def _catch_up_inside(self) -> None:
         """Let the tables have all that is on disk, inside a transaction."""
-        self._catch_up(Reader(self.where, self._ask_inside).backlog())
+        self._catch_up(StoreReader(self.where, self._ask_inside).backlog())
         self._backlog = Backlog()
 
     def _dropped(self) -> None:
@@ -318,7 +318,7 @@ class SqlStore(ABC):
 
     def _fold(self, home: str, law: str) -> None:
         """Make one base of a membership and its rulings; nothing, if it has ended meanwhile."""
-        inside = Reader(self.where, self._ask_inside)
+        inside = StoreReader(self.where, self._ask_inside)
         member = inside.members("WHERE home = ? AND law = ?", (home, law)).get((home, law))
         if member is None or not member.log:
             return
@@ -360,9 +360,9 @@ class SqlStore(ABC):
                 return True
             return bool(self._tables.backlog().of_space(space)[1])
 
-    def journal(self, after: int, limit: int) -> list[Entry]:
+    def journal(self, after: int, limit: int) -> list[JournalEntry]:
         """Records that no segment has yet."""
-        found: list[Entry] = []
+        found: list[JournalEntry] = []
         with self._reading():
             for seq, blob in self._ask(
                 "SELECT seq, body FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
@@ -434,21 +434,21 @@ class SqlStore(ABC):
 
     # -- looking it over -----------------------------------------------------------------------
 
-    def inspect(self) -> Iterator[Finding]:
+    def inspect(self) -> Iterator[StoreFinding]:
         """Everything that cannot be read, and every tuple whose columns are not its fields'."""
         yield from self._inspect_engine()
         for table, faults in looks(self._tables):
-            found: list[Finding] = []
+            found: list[StoreFinding] = []
             try:
                 with self._reading():
                     found.extend(faults())
             except StoreDamaged as error:  # too badly to be read to its end
-                found.append(Finding(table, "", error.why))
+                found.append(StoreFinding(table, "", error.why))
             yield from found
 
     @property
-    def _tables(self) -> Reader:
-        return Reader(self.where, self._ask)
+    def _tables(self) -> StoreReader:
+        return StoreReader(self.where, self._ask)
 
     def _unavailable(self, why: str) -> StoreUnavailable:
         return StoreUnavailable(where=self.where, why=why)

@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from nomospace.errors import NomospaceError
 from nomospace.store.interface import (
-    Finding,
     Step,
     StoreDamaged,
+    StoreFinding,
     StoreFull,
     StoreInUse,
     StoreTooNew,
@@ -309,12 +309,12 @@ class SqliteStore(SqlStore):
             return StoreFull(where=self.where, why=error.strerror or str(error))
         return self._unavailable(error.strerror or str(error))
 
-    def _inspect_engine(self) -> Iterator[Finding]:
+    def _inspect_engine(self) -> Iterator[StoreFinding]:
         try:
             found = [str(line) for (line,) in self._ask("PRAGMA quick_check(100)")]
         except sqlite3.Error as error:
             found = [str(error)]
-        return iter([Finding("the file", "", line) for line in found if line != "ok"])
+        return iter([StoreFinding("the file", "", line) for line in found if line != "ok"])
 
 
 _PASSING: Final = (

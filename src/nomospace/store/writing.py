@@ -14,7 +14,7 @@ from nomospace.control import Ruling, Snapshot
 from nomospace.law import CompiledLaw
 from nomospace.store.journal import CheckpointRecord, EventRecord, LawRecord, TupleRecord
 from nomospace.store.parquet import checkpoint_row, event_row, law_row, tuple_row
-from nomospace.store.segments import Limits, Rows, add_segment
+from nomospace.store.segments import Rows, SegmentLimits, add_segment
 from nomospace.terms import Term
 from nomospace.wire.changes import encode_ruling, encode_snapshot
 from nomospace.wire.segments import JOURNAL_VERSION, Manifest
@@ -33,10 +33,10 @@ class JournalWriter:
     {'laws': 1}
     """
 
-    def __init__(self, folder: Path, host: str, limits: Limits | None = None) -> None:
+    def __init__(self, folder: Path, host: str, limits: SegmentLimits | None = None) -> None:
         self._folder = folder
         self._host = host
-        self._limits = limits or Limits()
+        self._limits = limits or SegmentLimits()
         self._names: dict[str, str] = {}
         self._rows: Rows = {}
         self._first = self._next = 1

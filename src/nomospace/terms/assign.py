@@ -42,7 +42,7 @@ View: TypeAlias = Callable[[Term], Term]
 _FAR: Final = 1_000
 
 
-class Wanted(NamedTuple):
+class WantedClass(NamedTuple):
     """A field of a template that names a class."""
 
     position: int
@@ -74,16 +74,16 @@ def names_class(pattern: Term) -> bool:
     return is_formal(pattern) and read_formal(pattern).class_name is not None
 
 
-def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wanted:
+def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> WantedClass:
     """Read a field that names a class; `alike` gathers what `same(…)` ties."""
     if is_formal(pattern):
         formal = read_formal(pattern)
         assert formal.class_name is not None
         predicate = formal.predicate
         if predicate is None:
-            return Wanted(position, formal.class_name, MISSING, None)
+            return WantedClass(position, formal.class_name, MISSING, None)
         test, price = unpriced(predicate, field=False), price_of(predicate, field=False)
-        return Wanted(position, formal.class_name, MISSING, test, price)
+        return WantedClass(position, formal.class_name, MISSING, test, price)
     class_name, identity, listed = pattern.args
     if formals_in(pattern):
         first = 2 if identity is None else 1
@@ -93,20 +93,22 @@ def wanted(pattern: Compound, position: int, alike: dict[str, list[Path]]) -> Wa
         for name, paths in inner.items():  # what was left out in front moves the rest
             alike.setdefault(name, []).extend([(p[0], p[1] + first, *p[2:]) for p in paths])
         known = MISSING if identity is None or formals_in(identity) else identity
-        return Wanted(position, class_name, known, lambda o, budget: inside(o.args[first:], budget))
+        return WantedClass(
+            position, class_name, known, lambda o, budget: inside(o.args[first:], budget)
+        )
     if identity is not None:
-        return Wanted(
+        return WantedClass(
             position,
             class_name,
             identity,
             lambda o, budget: same_within(o.args[1], identity, budget),
         )
-    return Wanted(
+    return WantedClass(
         position, class_name, MISSING, lambda o, budget: same_within(o.args[2], listed, budget)
     )
 
 
-def _seen(one: Wanted, view: View) -> Wanted:
+def _seen(one: WantedClass, view: View) -> WantedClass:
     test = one.test
     if test is None:
         return one
@@ -151,7 +153,7 @@ class Assigner:
         self, patterns: Fields, accepted: Names, own: Names, view: View | None = None
     ) -> None:
         alike: dict[str, list[Path]] = {}
-        classes: list[Wanted] = []
+        classes: list[WantedClass] = []
         plain: list[tuple[int, Check | None]] = []
         literals: list[Key] = []
         for position, pattern in enumerate(patterns):
@@ -162,7 +164,7 @@ class Assigner:
             if pattern.__class__ in ATOMIC:
                 literals.append(key_of(pattern))
             plain.append((position, check_of(pattern, (position,), alike)))
-        self.classes: tuple[Wanted, ...] = tuple(classes)
+        self.classes: tuple[WantedClass, ...] = tuple(classes)
         """The fields that name classes."""
         self.literals: tuple[Key, ...] = tuple(literals)
         """The keys of its atomic actuals."""
@@ -486,7 +488,7 @@ class _Search:
         return True
 
 
-def _simply(wanted: Wanted, names: Container[str], checks: list[Check]) -> Test:
+def _simply(wanted: WantedClass, names: Container[str], checks: list[Check]) -> Test:
     """The test for one class, and plain patterns that only plain fields can be given."""
     test, price, end = wanted.test, wanted.price, len(checks)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from nomospace.terms.dicts import dict_items
 from nomospace.terms.features import LEVELS_MAX, LIST, Key, Path, key_of
 from nomospace.terms.formals import KINDS, Formal, bounded_classes, is_formal, read_formal
-from nomospace.terms.predicate import Among, Compare, Every, Literal, parse
+from nomospace.terms.predicate import Among, Every, Literal, PredicateComparison, parse
 from nomospace.terms.values import ATOMIC, OBJECT, Term
 
 FEATURES_PER_FIELD_MAX: Final = 16
@@ -143,7 +143,7 @@ def _conjuncts(predicate: str) -> tuple[_Comparison, ...]:
     for part in tree.parts if isinstance(tree, Every) else (tree,):
         if isinstance(part, Among):
             found.append(_Comparison(part.values, "in"))
-        elif isinstance(part, Compare):
+        elif isinstance(part, PredicateComparison):
             assert isinstance(part.right, Literal)  # there are no paths on a field
             found.append(_Comparison((part.right.value,), part.sign))
     return tuple(found)

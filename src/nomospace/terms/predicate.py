@@ -61,7 +61,7 @@ class Literal(NamedTuple):
     value: Plain
 
 
-class Compare(NamedTuple):
+class PredicateComparison(NamedTuple):
     """One comparison of two operands."""
 
     left: Path | Literal
@@ -94,7 +94,7 @@ class Negated(NamedTuple):
     part: Predicate
 
 
-Predicate: TypeAlias = Compare | Among | Every | Some | Negated
+Predicate: TypeAlias = PredicateComparison | Among | Every | Some | Negated
 Test: TypeAlias = Callable[[Term], bool]
 Priced: TypeAlias = Callable[[Term, Budget], bool]
 """A test that is paid for."""
@@ -127,7 +127,7 @@ def parse(text: str, *, field: bool) -> Predicate:
     """Read a predicate on a field, or else on an object.
 
     >>> parse("price.amount < 5000", field=False)
-    Compare(left=Path(names=('price', 'amount')), sign='<', right=Literal(value=5000))
+    PredicateComparison(left=Path(names=('price', 'amount')), sign='<', right=Literal(value=5000))
     >>> parse("> five", field=True)
     Traceback (most recent call last):
     nomospace.terms.predicate.FaultyPredicate: <predicate>:1:3: error [predicate.name] \
@@ -274,7 +274,7 @@ class _Parser(Scanner):
                 "for a property that is true or false write `= true`; for `not in`, `not (… in …)`",
             )
         sign = self.next().text
-        return Compare(left, sign, self.operand())
+        return PredicateComparison(left, sign, self.operand())
 
     def operand(self) -> Path | Literal:
         if not self.names:
@@ -346,7 +346,7 @@ def holds(left: Term, sign: str, right: Term, budget: Budget | None = None) -> b
 def _price(node: Predicate) -> int:
     """The steps of a test when all its parts are looked at."""
     match node:
-        case Compare(left, _, right):
+        case PredicateComparison(left, _, right):
             return 1 + _steps(left) + _steps(right)
         case Among(left, _):
             return 2 + _steps(left)
@@ -362,7 +362,7 @@ def _steps(operand: Path | Literal) -> int:
 
 def _test(node: Predicate) -> Priced:
     match node:
-        case Compare(left, sign, right):
+        case PredicateComparison(left, sign, right):
             return _comparing(left, sign, right)
         case Among(left, values):
             return _among(left, values)

@@ -2,7 +2,7 @@
 
 The reader is an operator-precedence (Pratt) parser with a stack of its own instead of recursion,
 so that a thousand levels of brackets cost memory and never Python's stack. It gives *nodes*:
-`Const`, `Variable`, `Struct` and `Listing`, each with its span. `terms.text` makes values of
+`Const`, `Variable`, `Struct` and `ListSyntax`, each with its span. `terms.text` makes values of
 them, `law.parse` makes laws.
 
 Operators have the priorities of standard Prolog, with `<-` (as `=`) and `@` (tightest) added:
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.terms.source import Diagnostic, Source, Span
-from nomospace.terms.tokens import ERRORS_MAX, Fault, Token, fault, tokenize
+from nomospace.terms.tokens import ERRORS_MAX, SyntaxFault, Token, fault, tokenize
 from nomospace.terms.values import FORMAL, OBJECT, PARTIAL, TERM_DEPTH_MAX, Atomic
 
 TEXT_BYTES_MAX: Final = 1_000_000
@@ -59,7 +59,7 @@ class Struct:
         self.depth = depth or 1 + max(map(depth_of, args))
 
 
-class Listing:
+class ListSyntax:
     """`[item, …]` or `[item, … | tail]`."""
 
     __slots__ = ("depth", "items", "span", "tail")
@@ -73,12 +73,12 @@ class Listing:
             self.depth = max(self.depth, depth_of(tail))
 
 
-Node: TypeAlias = Const | Variable | Struct | Listing
+Node: TypeAlias = Const | Variable | Struct | ListSyntax
 
 
 def depth_of(node: Node) -> int:
     """How many levels a node has."""
-    return node.depth if isinstance(node, Struct | Listing) else 1
+    return node.depth if isinstance(node, Struct | ListSyntax) else 1
 
 
 class Infix(NamedTuple):
@@ -171,7 +171,9 @@ _LISTED = ("args", "[", "{")
 def _dict_node(items: list[Node], span: Span) -> Struct:
     """A dict `{key: value, …}` as the term that it stands for (`nomospace.terms.dicts`)."""
     listed = tuple(sorted(items, key=lambda item: item.name if isinstance(item, Struct) else ""))
-    return Struct(OBJECT, (Const(None, span), Const(None, span), Listing(listed, None, span)), span)
+    return Struct(
+        OBJECT, (Const(None, span), Const(None, span), ListSyntax(listed, None, span)), span
+    )
 
 
 class Reader:
@@ -218,7 +220,7 @@ class Reader:
             start = self._tokens[self._next - 1].end if self._next else 0
             try:
                 found.append(self._expression(("end",)))
-            except Fault as raised:
+            except SyntaxFault as raised:
                 found.append(None)
                 self._skip_clause()
                 end = self._tokens[self._next].start
@@ -234,7 +236,7 @@ class Reader:
         self._clause_end = "the end of the text"
         try:
             node = self._expression(("eof",))
-        except Fault as raised:
+        except SyntaxFault as raised:
             self.faults.append(raised.diagnostic)
             return None
         return node
@@ -291,7 +293,7 @@ class Reader:
         elif kind == "bracket" and token.text == "[":
             if following.text == "]" and following.kind == "bracket":
                 self._next += 1
-                self._take(frame, Listing((), None, Span(token.start, following.end)))
+                self._take(frame, ListSyntax((), None, Span(token.start, following.end)))
             else:
                 frames.append(_Frame("[", token))
         elif kind == "bracket" and token.text == "{":
@@ -509,9 +511,9 @@ class Reader:
                 "put it before the '|', or in a list of its own",
                 (("the list was opened here", frame.opened.span),),
             )
-        if isinstance(tail, Listing):  # [a|[b,c]] is [a,b,c]
+        if isinstance(tail, ListSyntax):  # [a|[b,c]] is [a,b,c]
             items, tail = items + tail.items, tail.tail
-        listing = Listing(items, tail, Span(frame.opened.start, token.end))
+        listing = ListSyntax(items, tail, Span(frame.opened.start, token.end))
         if listing.depth > TERM_DEPTH_MAX:
             raise fault(
                 "syntax-depth", f"the list has more than {TERM_DEPTH_MAX:,} levels", listing.span
@@ -533,7 +535,7 @@ class Reader:
         what = {"[": "the list", "{": "the dict"}.get(frame.kind, "the bracket")
         return ((f"{what} was opened here", frame.opened.span),)
 
-    def _unexpected_operand(self, frames: list[_Frame], token: Token) -> Fault:
+    def _unexpected_operand(self, frames: list[_Frame], token: Token) -> SyntaxFault:
         frame = frames[-1]
         if token.kind == "bracket" and token.text in ")]}":
             if frame.kind == "args" and not frame.items and not frame.ops and token.text == ")":
@@ -557,7 +559,7 @@ class Reader:
             help = "write =< for less or equal" if found == "<" else "write >= for greater or equal"
         return fault("syntax-term", what, token.span, help, self._opened(frames))
 
-    def _unexpected_operator(self, frames: list[_Frame], token: Token) -> Fault:
+    def _unexpected_operator(self, frames: list[_Frame], token: Token) -> SyntaxFault:
         frame = frames[-1]
         closer = _CLOSERS.get(frame.kind)
         if token.kind == "eof" and closer is None:
@@ -590,7 +592,7 @@ class Reader:
             "syntax-operator", f"expected {wanted}, {found}", token.span, help, self._opened(frames)
         )
 
-    def _clash(self, token: Token, frame: _Frame) -> Fault:
+    def _clash(self, token: Token, frame: _Frame) -> SyntaxFault:
         other = f" beside {frame.ops[-1].name!r}" if frame.ops else ""
         return fault(
             "syntax-priority",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from nomospace.errors import CallerError
 from nomospace.terms.dicts import dict_items
 from nomospace.terms.source import Faulty, Source
-from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, Listing, Node, Reader
+from nomospace.terms.syntax import INFIX, PREFIX, SPELT_VALUES, Const, ListSyntax, Node, Reader
 from nomospace.terms.syntax import Variable as VariableNode
 from nomospace.terms.values import (
     OBJECT,
@@ -108,13 +108,13 @@ def from_node(node: Node, variables: dict[str, Var]) -> Term:
             done.append(_variable(item.name, variables))
         elif not ready:
             todo.append((item, True))
-            if isinstance(item, Listing):
+            if isinstance(item, ListSyntax):
                 if item.tail is not None:
                     todo.append((item.tail, False))
                 todo.extend((part, False) for part in reversed(item.items))
             else:
                 todo.extend((part, False) for part in reversed(item.args))
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             tail = done.pop() if item.tail is not None else ()
             first = len(done) - len(item.items)
             items = tuple(done[first:])

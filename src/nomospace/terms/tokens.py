@@ -67,7 +67,7 @@ class Token(NamedTuple):
         return Span(self.start, self.end)
 
 
-class Fault(Exception):
+class SyntaxFault(Exception):
     """An error that ends the reading of one clause."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -80,9 +80,11 @@ def fault(
     span: Span,
     help: str = "",
     related: tuple[tuple[str, Span], ...] = (),
-) -> Fault:
+) -> SyntaxFault:
     """A fault to raise: what is wrong, where, and what to do about it."""
-    return Fault(Diagnostic(code=code, message=message, span=span, help=help, related=related))
+    return SyntaxFault(
+        Diagnostic(code=code, message=message, span=span, help=help, related=related)
+    )
 
 
 def _unquote(raw: str, span: Span) -> str:
@@ -137,7 +139,7 @@ def tokenize(text: str) -> tuple[list[Token], list[Diagnostic]]:
         raw = match.group()
         try:
             tokens.append(Token(kind, raw, start, position, _token_value(kind, raw, start)))
-        except Fault as raised:
+        except SyntaxFault as raised:
             faults.append(raised.diagnostic)
             tokens.append(Token("name", "error", start, position))
     tokens.append(Token("eof", "", size, size))

@@ -33,9 +33,9 @@ from nomospace.terms.formals import ANY, KINDS, BadFormal, a, between, is_formal
 from nomospace.terms.match import resolve
 from nomospace.terms.predicate import FaultyPredicate
 from nomospace.terms.source import Diagnostic, Faulty, Source, Span
-from nomospace.terms.syntax import Listing, Node, Reader, Struct, Variable
+from nomospace.terms.syntax import ListSyntax, Node, Reader, Struct, Variable
 from nomospace.terms.text import from_node, show
-from nomospace.terms.tokens import Fault, fault, tokenize
+from nomospace.terms.tokens import SyntaxFault, fault, tokenize
 from nomospace.terms.values import FORMAL, TYPE_FORMALS, Compound, Term, Var, check_size
 
 _QUOTED: Final = r"""'(?:[^'\\\n]|\\.|'')*'|"(?:[^"\\\n]|\\.|"")*\""""
@@ -133,7 +133,7 @@ def _read(text: str, name: str, *, holes: bool) -> Term:
     source = Source(text, name)
     try:
         return _term(text, _node(text), holes=holes)
-    except Fault as raised:
+    except SyntaxFault as raised:
         raise Faulty(source=source, diagnostics=(raised.diagnostic,)) from None
     except _Faults as raised:
         raise Faulty(source=source, diagnostics=raised.diagnostics) from None
@@ -190,7 +190,7 @@ def _walk(node: Node) -> Iterator[Node]:
         yield part
         if isinstance(part, Struct):
             todo.extend(reversed(part.args))
-        elif isinstance(part, Listing):
+        elif isinstance(part, ListSyntax):
             todo.extend(reversed(part.items))
             if part.tail is not None:
                 todo.append(part.tail)
@@ -203,7 +203,7 @@ def _term(text: str, node: Node, *, holes: bool) -> Term:
             if not holes:
                 raise _not_a_value(part)
             formals[part.name] = _formal(part)
-        elif holes and isinstance(part, Listing) and part.tail is not None:
+        elif holes and isinstance(part, ListSyntax) and part.tail is not None:
             raise fault(
                 "pattern-tail",
                 "a list is asked for whole",
@@ -219,7 +219,7 @@ def _term(text: str, node: Node, *, holes: bool) -> Term:
     return read
 
 
-def _not_a_value(part: Variable) -> Fault:
+def _not_a_value(part: Variable) -> SyntaxFault:
     if part.name[0] == "_":
         why, help = f"{part.name} asks for a value, and a tuple holds values", "write one"
     else:
@@ -274,7 +274,7 @@ def _constant(text: str, span: Span) -> Term:
     return -value if text[0] == "-" else value
 
 
-def _no_kind(wanted: str, span: Span) -> Fault:
+def _no_kind(wanted: str, span: Span) -> SyntaxFault:
     if not wanted or not wanted.isidentifier():
         what = "nothing" if not wanted else f"{wanted!r}"
         return fault(

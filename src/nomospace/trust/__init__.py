@@ -22,11 +22,11 @@ identity does not need. Import them by their modules.
 
 from nomospace.trust.bundles import (
     BUNDLE_BYTES_MAX,
-    BadKey,
     BadSignature,
     BundleAltered,
     BundleTooLarge,
     NotABundle,
+    NotAKey,
     PublisherKey,
     UnknownPublisher,
     WrongName,
@@ -36,11 +36,11 @@ from nomospace.trust.bundles import (
 
 __all__ = [
     "BUNDLE_BYTES_MAX",
-    "BadKey",
     "BadSignature",
     "BundleAltered",
     "BundleTooLarge",
     "NotABundle",
+    "NotAKey",
     "PublisherKey",
     "UnknownPublisher",
     "WrongName",

@@ -107,7 +107,7 @@ class WrongName(PeerError):
 
 
 @dataclass(eq=False, kw_only=True)
-class BadKey(CallerError):
+class NotAKey(CallerError):
     """Bytes that are no key."""
 
     code: ClassVar[str] = "trust.bad-key"
@@ -133,7 +133,7 @@ class PublisherKey:
 
     def __post_init__(self) -> None:
         if len(self.secret) != KEY_BYTES:
-            raise BadKey(bytes=len(self.secret))
+            raise NotAKey(bytes=len(self.secret))
 
     @property
     def public(self) -> bytes:
@@ -188,7 +188,7 @@ def open_bundle(bundle: bytes, *, trusted: Mapping[str, bytes], name: str | None
     if public is None:
         raise UnknownPublisher(publisher=found.publisher)
     if len(public) != KEY_BYTES:
-        raise BadKey(bytes=len(public))
+        raise NotAKey(bytes=len(public))
     if sha256(found.source.encode()).digest() != found.digest:
         raise BundleAltered(name=found.name)
     signed = _signed(found.publisher, found.name, found.source)

@@ -10,11 +10,11 @@ subject alternative name, as a URI; what it is good for, there and in its extend
 | agent | `nomos:agent/<id>` | TLS as a client, and answering a challenge (`proof`) |
 | role | `nomos:agent/<id>` | telling a law what its bearer is: terms in an extension of our own |
 
-A certificate has exactly one such URI. `read_claim` reads one and believes nothing; a `Claim` is
-good for showing. `check_certificate` believes it when the authority's key signed it, it is of the
-kind that is asked for, it is in its time, it is not revoked, and, where the caller knows whom to
-expect, it is about them. Authorities are known by their keys, since that is how laws name them
-(001_…, 3.3 and 4).
+A certificate has exactly one such URI. `read_claim` reads one and believes nothing; a
+`UncheckedCertificate` is good for showing. `check_certificate` believes it when the authority's key
+signed it, it is of the kind that is asked for, it is in its time, it is not revoked, and, where the
+caller knows whom to expect, it is about them. Authorities are known by their keys, since that is
+how laws name them (001_…, 3.3 and 4).
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ C = TypeVar("C", bound=Certificate)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class UncheckedCertificate:
     """What a certificate says, before anything of it is believed."""
 
     kind: Kind
@@ -240,7 +240,7 @@ class Claim:
 
 
 def check_certificate(
-    data: bytes | Claim,
+    data: bytes | UncheckedCertificate,
     kind: type[C],
     *,
     issuer: PublicKey,
@@ -253,7 +253,7 @@ def check_certificate(
     The signature comes first: nothing that a stranger wrote is looked at further. Raises one of the
     kinds of `BadCertificate`.
     """
-    claim = data if isinstance(data, Claim) else read_claim(data)
+    claim = data if isinstance(data, UncheckedCertificate) else read_claim(data)
     about = claim.about
     if not claim.signed_by(issuer):
         authority = f"the authority with fingerprint {issuer.fingerprint}"
@@ -296,7 +296,11 @@ def check_again(
 
 
 def _check_now(
-    certificate: Certificate | Claim, *, issuer: PublicKey, now: int, revocations: Revocations
+    certificate: Certificate | UncheckedCertificate,
+    *,
+    issuer: PublicKey,
+    now: int,
+    revocations: Revocations,
 ) -> None:
     """Raise unless it is in its time and was not taken back."""
     if now > certificate.not_after:
@@ -307,7 +311,7 @@ def _check_now(
         raise CertificateRevoked(about=certificate.about, serial=f"{certificate.serial:x}")
 
 
-def read_claim(data: bytes) -> Claim:
+def read_claim(data: bytes) -> UncheckedCertificate:
     """Read a certificate (PEM or DER) and believe nothing; raises `NotACertificate`.
 
     >>> read_claim(b"-----BEGIN CERTIFICATE-----")
@@ -324,7 +328,7 @@ def read_claim(data: bytes) -> Claim:
         raise NotACertificate(why=f"it cannot be read ({str(error)[:80]})") from None
 
 
-def _read(found: x509.Certificate) -> Claim:
+def _read(found: x509.Certificate) -> UncheckedCertificate:
     key = found.public_key()
     if not isinstance(key, Ed25519PublicKey):
         raise NotACertificate(why="its key is not an Ed25519 key")
@@ -332,7 +336,7 @@ def _read(found: x509.Certificate) -> Claim:
         raise NotACertificate(why="its serial is not above zero")
     kind, name, addresses = _whom(found.extensions)
     by = _extension(found.extensions, x509.AuthorityKeyIdentifier)
-    return Claim(
+    return UncheckedCertificate(
         kind=kind,
         subject=name or _common_name(found.subject),
         issuer=_common_name(found.issuer),

@@ -25,8 +25,8 @@ from nomospace.terms import Compound, Term
 from nomospace.trust.certificates import (
     BadCertificate,
     CertificateRevoked,
-    Claim,
     RoleCertificate,
+    UncheckedCertificate,
     UntrustedIssuer,
     check_certificate,
     read_claim,
@@ -99,7 +99,11 @@ class Accepted(msgspec.Struct, frozen=True, array_like=True, tag="accepted"):
 
 
 def as_event(
-    data: bytes | Claim, authorities: Authorities, *, revocations: Revocations, now: int
+    data: bytes | UncheckedCertificate,
+    authorities: Authorities,
+    *,
+    revocations: Revocations,
+    now: int,
 ) -> tuple[str, RoleCertificate]:
     """The name under which a law knows the issuer of a role certificate, and what it says.
 
@@ -108,7 +112,7 @@ def as_event(
     first `TRIED_MAX`. Raises a kind of `BadCertificate`; `reason_of` has the word for the law, and
     `claimed` the certificate.
     """
-    claim = data if isinstance(data, Claim) else read_claim(data)
+    claim = data if isinstance(data, UncheckedCertificate) else read_claim(data)
     left = TRIED_MAX
     for name, text in authorities.items():
         key, identifier = _key_of(text)
@@ -141,14 +145,14 @@ def reason_of(error: BadCertificate) -> str:
     return "revoked" if isinstance(error, CertificateRevoked) else "invalidCertificate"
 
 
-def claimed(data: bytes | Claim) -> Term:
+def claimed(data: bytes | UncheckedCertificate) -> Term:
     """The first one's C: what a certificate says of itself, true or not.
 
     >>> claimed(b"no certificate at all")
     'unreadable'
     """
     try:
-        claim = data if isinstance(data, Claim) else read_claim(data)
+        claim = data if isinstance(data, UncheckedCertificate) else read_claim(data)
     except BadCertificate:
         return "unreadable"
     return _shown(claim.issuer, claim.subject, claim.attributes)
@@ -194,7 +198,13 @@ class Presented:
         self._deadlines: list[tuple[int, _Issued]] = []
 
     def present(
-        self, agent: str, law: str, data: bytes | Claim, authorities: Authorities, *, now: int
+        self,
+        agent: str,
+        law: str,
+        data: bytes | UncheckedCertificate,
+        authorities: Authorities,
+        *,
+        now: int,
     ) -> Accepted:
         """A member shows a certificate, and it counts; `certified` must follow.
 

@@ -109,7 +109,7 @@ class CannotMakeToken(CallerError):
 
 
 @dataclass(frozen=True)
-class Token:
+class StoredToken:
     """What a host keeps of a token: all but its secret."""
 
     id: str
@@ -141,7 +141,7 @@ def make_token(
     secret: bytes,
     now: int,
     days: int,
-) -> tuple[str, Token]:
+) -> tuple[str, StoredToken]:
     """A token's text, which is shown once, and what hosts keep of it.
 
     `identifier` and `secret` are bytes that nobody can guess.
@@ -168,7 +168,7 @@ def make_token(
         raise CannotMakeToken(why="it would not count for a day")
     end = microseconds(moment(now + days * DAY))
     word = urlsafe_b64encode(secret).decode().rstrip("=")
-    kept = Token(identifier.hex(), whose, may, _digest(word), end)
+    kept = StoredToken(identifier.hex(), whose, may, _digest(word), end)
     return f"{_VERSION}.{kept.id}.{word}", kept
 
 
@@ -181,18 +181,18 @@ class Tokens:
 
     __slots__ = ("_known",)
 
-    def __init__(self, tokens: Iterable[Token] = ()) -> None:
+    def __init__(self, tokens: Iterable[StoredToken] = ()) -> None:
         self._known = {token.id: token for token in tokens}
         if len(self._known) > TOKENS_MAX:
             raise BadTokensFile(why=f"it has more than {TOKENS_MAX:,} tokens")
 
-    def __iter__(self) -> Iterator[Token]:
+    def __iter__(self) -> Iterator[StoredToken]:
         return iter(self._known.values())
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def check(self, text: str, *, now: int) -> Token:
+    def check(self, text: str, *, now: int) -> StoredToken:
         """The token of this text; raises `BadToken` or `TokenExpired`.
 
         Whether the id or the secret is wrong is not told, neither in words nor by the time it
@@ -206,7 +206,7 @@ class Tokens:
             raise BadToken
         return _in_time(known, now)
 
-    def check_again(self, identifier: str, digest: bytes, *, now: int) -> Token:
+    def check_again(self, identifier: str, digest: bytes, *, now: int) -> StoredToken:
         """The token of this id and digest, as it stands now, for one whose bearer was let in.
 
         Raises `TokenRevoked` or `TokenExpired`.
@@ -216,7 +216,7 @@ class Tokens:
             raise TokenRevoked(id=identifier)
         return _in_time(known, now)
 
-    def with_token(self, token: Token) -> Tokens:
+    def with_token(self, token: StoredToken) -> Tokens:
         """These, and one more."""
         return Tokens([*self, token])
 
@@ -242,7 +242,7 @@ def _listed(words: tuple[str, ...]) -> str:
     return f"[{', '.join([json.dumps(word, ensure_ascii=False) for word in words])}]"
 
 
-def _in_time(token: Token, now: int) -> Token:
+def _in_time(token: StoredToken, now: int) -> StoredToken:
     if now > token.not_after:
         raise TokenExpired(id=token.id, not_after=token.not_after)
     return token
@@ -266,7 +266,7 @@ def read_tokens(text: str) -> Tokens:
     return Tokens([_token(name, table) for name, table in tables.items()])
 
 
-def _token(name: str, table: Any) -> Token:
+def _token(name: str, table: Any) -> StoredToken:
     def bad(why: str) -> BadTokensFile:
         return BadTokensFile(why=f"token {name[:80]}: {why}")
 
@@ -286,7 +286,7 @@ def _token(name: str, table: Any) -> Token:
         raise bad(f"its hash is {_HASH} and 64 hexadecimal digits")
     if not isinstance(expires, datetime) or expires.tzinfo is None:
         raise bad("it expires at a time such as 2027-01-31T12:00:00Z")
-    return Token(name, tuple(agents), tuple(scopes), digest, microseconds(expires))
+    return StoredToken(name, tuple(agents), tuple(scopes), digest, microseconds(expires))
 
 
 def _is_words(value: Any) -> TypeGuard[list[str]]:

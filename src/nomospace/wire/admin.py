@@ -78,7 +78,7 @@ class TupleLine(msgspec.Struct, frozen=True):
     deliveries: int
 
 
-class Listing(msgspec.Struct, frozen=True):
+class SpaceListing(msgspec.Struct, frozen=True):
     """The oldest tuples of a space, and how many there are of all. `known` is whether the host
     has such a space.
     """
@@ -127,7 +127,7 @@ class Tail(msgspec.Struct, frozen=True, tag="tail"):
     limit: int = 100
 
 
-class Record(msgspec.Struct, frozen=True):
+class JournalRecord(msgspec.Struct, frozen=True):
     """A record of the journal: its number, its table and its columns."""
 
     seq: int
@@ -191,7 +191,7 @@ class Doctor(msgspec.Struct, frozen=True, tag="doctor"):
     """Is anything wrong?"""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class AdminFinding(msgspec.Struct, frozen=True):
     """Something that is looked at: what was found, and the command that mends it."""
 
     what: str
@@ -218,15 +218,15 @@ Question: TypeAlias = (
 ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
     Agents: list[AgentLine],
     Spaces: list[SpaceLine],
-    Tuples: Listing,
+    Tuples: SpaceListing,
     Stats: StatsLine,
     Where: WhereLine,
-    Tail: list[Record],
+    Tail: list[JournalRecord],
     Records: RecordsPage,
     Suspend: SuspensionLine,
     Resume: SuspensionLine,
     Suspensions: list[SuspensionLine],
-    Doctor: list[Finding],
+    Doctor: list[AdminFinding],
 }
 
 

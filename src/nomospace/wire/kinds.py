@@ -31,7 +31,7 @@ class Slot(Protocol):
         """The structs that may stand here."""
 
 
-class Plain:
+class PlainData:
     """A term or other plain data, which one function makes of what was read."""
 
     __slots__ = ("_read",)
@@ -54,13 +54,13 @@ def as_raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(pack_deep(value))
 
 
-TERM: Final = Plain(thaw)
+TERM: Final = PlainData(thaw)
 """A term of an agent: a field, a template, a message."""
-SAID: Final = Plain(thaw_said)
+SAID: Final = PlainData(thaw_said)
 """A term that hosts made of agents' terms."""
-OPERATION: Final = Plain(thaw_operation)
+OPERATION: Final = PlainData(thaw_operation)
 """The same, which may hold variables."""
-DATA: Final = Plain(thaw_data)
+DATA: Final = PlainData(thaw_data)
 """What a term may be, and dictionaries with names as keys."""
 
 

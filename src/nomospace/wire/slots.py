@@ -28,18 +28,18 @@ GIVEN: Final = Tagged("transfer", spaces.Migrated, spaces.Given, spaces.Returned
 """What a `Transfer` brings."""
 STREAMED: Final = Tagged(
     "message",
-    spaces.Announced,
+    spaces.DirectoryChanged,
     spaces.Met,
     spaces.Watch,
     spaces.Unwatch,
     spaces.Ask,
     spaces.Shown,
-    spaces.Offer,
+    spaces.TupleOffer,
     spaces.Claim,
     spaces.Denied,
     spaces.Lent,
-    spaces.Settled,
-    spaces.Closed,
+    spaces.LeaseSettled,
+    spaces.LeaseClosed,
     spaces.Mirror,
     spaces.Mirrored,
     spaces.Unmirror,
@@ -66,11 +66,11 @@ FRAMES: Final = Tagged("frame", *get_args(messages.Frame), Parcel, Receipt)
 CHANGES: Final = Tagged("change", *get_args(changes.Change))
 """What a host writes down."""
 
-_ENTRY: Final = Of(spaces.Entry)
+_ENTRY: Final = Of(spaces.DirectoryEntry)
 
 SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     # -- engagement
-    (messages.Hello, "info"): TERM,
+    (messages.HelloFrame, "info"): TERM,
     (messages.Relay, "body"): RELAYED,
     (messages.Ready, "entries"): _ENTRY,
     (messages.Commit, "entries"): _ENTRY,
@@ -96,7 +96,7 @@ SLOTS: Final[dict[tuple[Struct, str], Slot]] = {
     (posts.Post, "body"): Tagged("letter", Letter, Rejected),
     (posts.Replicate, "changes"): ROUTING,
     (posts.Replicate, "frames"): ROUTED,
-    (posts.Snapshot, "changes"): ROUTING,
+    (posts.ServerSnapshot, "changes"): ROUTING,
     (posts.Relayed, "frame"): ROUTED,
     (routed.StepTaken, "frame"): ROUTED,
     (routed.StepTaken, "frames"): ROUTED,

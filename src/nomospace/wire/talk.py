@@ -1,8 +1,8 @@
 """What a client and its host say to each other over one connection, as bytes.
 
 Every frame is one MessagePack array that begins with a number for its kind. Both sides agree on the
-version in the first exchange (`Hello` says which ones the client speaks, `Welcome` which one it is
-to be, see `versions`), so frames carry none.
+version in the first exchange (`ClientHello` says which ones the client speaks, `HostWelcome` which
+one it is to be, see `versions`), so frames carry none.
 
     client                                             host
     Hello: who I am, which session, what I saw last ->
@@ -123,7 +123,7 @@ WINDOW: Final = 1024
 LIFE_BITS: Final = 40
 """The number of a push: below this many bits it counts, above them stands the host's life."""
 SELF: Final = "@"
-"""In a `Hello`: the agent that the certificate or the token is for."""
+"""In a `ClientHello`: the agent that the certificate or the token is for."""
 
 HELLO: Final = 0
 SEEK_PLAIN: Final = 1
@@ -153,7 +153,7 @@ Frame = list[Any]
 """A frame as it was read: its kind, and its parts."""
 
 
-class Hello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
+class ClientHello(msgspec.Struct, frozen=True, array_like=True, tag=HELLO):
     """A client begins: the session that it would begin or go on with, and how it proves itself.
 
     `agent` is an id, or a name at the host's own domain; empty for one who asks only about the
@@ -189,7 +189,7 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, tag=PROOF):
     signature: bytes
 
 
-class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
+class HostWelcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     """The session is open. `known` says whether the host had it; `laws` are the agent's."""
 
     version: int
@@ -202,9 +202,11 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=WELCOME):
     laws: tuple[tuple[str, str], ...] = ()
 
 
-_ENTRY: Final[msgspec.msgpack.Decoder[Hello | Proof]] = msgspec.msgpack.Decoder(Hello | Proof)
-_ANSWER: Final[msgspec.msgpack.Decoder[Welcome | Challenge]] = msgspec.msgpack.Decoder(
-    Welcome | Challenge
+_ENTRY: Final[msgspec.msgpack.Decoder[ClientHello | Proof]] = msgspec.msgpack.Decoder(
+    ClientHello | Proof
+)
+_ANSWER: Final[msgspec.msgpack.Decoder[HostWelcome | Challenge]] = msgspec.msgpack.Decoder(
+    HostWelcome | Challenge
 )
 
 
@@ -213,7 +215,7 @@ def pack_frame(frame: msgspec.Struct) -> bytes:
     return pack(frame)
 
 
-def unpack_entry(data: bytes) -> Hello | Proof:
+def unpack_entry(data: bytes) -> ClientHello | Proof:
     """What a client that is not known yet may say; raises `BadFrame`."""
     try:
         return _ENTRY.decode(data)
@@ -221,7 +223,7 @@ def unpack_entry(data: bytes) -> Hello | Proof:
         raise BadFrame(why=str(error)) from None
 
 
-def unpack_answer(data: bytes) -> Welcome | Challenge:
+def unpack_answer(data: bytes) -> HostWelcome | Challenge:
     """What a host says to a client that it does not know yet; raises what it refuses it with."""
     frame = unpack_frame(data)
     if frame[0] == REFUSAL and len(frame) == 2:

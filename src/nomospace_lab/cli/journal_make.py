@@ -222,7 +222,7 @@ def _sealed(out: Path) -> int:
 def _write_site(site: _Site) -> tuple[int, int]:
     """Write the journals of one site; gives the number of rulings and of bytes."""
     from nomospace.control import Ruling
-    from nomospace.store.segments import Limits
+    from nomospace.store.segments import SegmentLimits
     from nomospace.store.writing import JournalWriter
     from nomospace_lab.apps.traffic import Told, make_traffic
     from nomospace_lab.apps.traffic.market import SPACE, Traded, make_market
@@ -234,7 +234,7 @@ def _write_site(site: _Site) -> tuple[int, int]:
     def writer_of(host: str, at: int) -> JournalWriter:
         if host not in writers:
             folder = Path(site.folder) if site.alone else Path(site.folder, host)
-            writers[host] = JournalWriter(folder, host, Limits(rows=site.rows))
+            writers[host] = JournalWriter(folder, host, SegmentLimits(rows=site.rows))
             writers[host].law(law, at=at)
         return writers[host]
 

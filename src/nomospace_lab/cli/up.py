@@ -30,7 +30,7 @@ from nomospace.store.private import make_folder
 from nomospace_lab.cli.demos import DEMOS
 
 if TYPE_CHECKING:
-    from nomospace.api.http import Serving
+    from nomospace.api.http import ServedApi
     from nomospace.api.service import Service
     from nomospace.node.together import Together
     from nomospace_lab.cli.demos import Act, Show
@@ -228,7 +228,7 @@ async def _open(stack: AsyncExitStack, name: str, seed: int, place: Path, api: s
     return show, hosts, show.put_on(hosts)
 
 
-async def _serve(stack: AsyncExitStack, running: list[Running]) -> Serving:
+async def _serve(stack: AsyncExitStack, running: list[Running]) -> ServedApi:
     """Serve the console at the first host; it shows the journals of all."""
     from nomospace.api.http import serving
     from nomospace.api.service import Service
@@ -257,7 +257,7 @@ async def _serve(stack: AsyncExitStack, running: list[Running]) -> Serving:
     return await stack.enter_async_context(serving(first, pages=console.attach))
 
 
-def _tell(names: list[str], served: Serving, place: Path, *, browser: bool) -> None:
+def _tell(names: list[str], served: ServedApi, place: Path, *, browser: bool) -> None:
     """The four lines; and a browser, if there is one."""
     service = served.service
     url = f"{served.url}/?token={service.logins.token_for(service.own_token)}"

@@ -69,7 +69,7 @@ from nomospace.host.system import SYSTEM
 from nomospace.law import CompiledLaw
 from nomospace.protocols.births import BEFORE, ERA_US, ERAS_FROM, era_of
 from nomospace.protocols.policy import Policy
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.terms import Term
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import decode_change, decode_frame, encode_change, encode_frame
@@ -204,7 +204,7 @@ class Sites(Simulation):
         observe: bool = True,
         encode: bool = False,
         servers: Mapping[str, tuple[str, ...]] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(seed, link=link)
         self.sites: dict[str, Site] = {}

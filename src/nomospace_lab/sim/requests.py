@@ -33,7 +33,7 @@ from nomospace.host.effects import Answer, Found
 from nomospace.host.problems import ContactLost
 from nomospace.protocols.births import BEFORE, ERAS_FROM
 from nomospace.protocols.policy import Announced, Policy, Position
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 
 __all__ = [
     "BEFORE",
@@ -57,7 +57,6 @@ __all__ = [
     "Cancel",
     "ContactLost",
     "Found",
-    "Limits",
     "Move",
     "Open",
     "Out",
@@ -66,6 +65,7 @@ __all__ = [
     "Position",
     "React",
     "Request",
+    "RoutingLimits",
     "Seek",
     "Settle",
     "Share",

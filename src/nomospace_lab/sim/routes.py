@@ -12,21 +12,21 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nomospace.protocols.routing import (
+    AgentRefused,
     Algorithm,
     Daemon,
-    Deliver,
-    Failed,
+    DeliverPost,
+    DomainServer,
     Go,
-    Limits,
-    Persist,
-    Refused,
-    Server,
-    Transmit,
+    PersistChange,
+    PostFailed,
+    RoutingLimits,
+    TransmitFrame,
     server_of,
 )
 from nomospace.protocols.routing.frames import Frame
 
-LIMITS: Final = Limits(guesses_max=4_000, passed_max=64)
+LIMITS: Final = RoutingLimits(guesses_max=4_000, passed_max=64)
 """Nothing is ever under way for long here, so little has to be remembered of it."""
 
 
@@ -51,7 +51,7 @@ class Routes:
         sites: Mapping[str, str],
         servers: Mapping[str, tuple[str, ...]],
         *,
-        limits: Limits = LIMITS,
+        limits: RoutingLimits = LIMITS,
         eager: bool = False,
     ) -> None:
         places = algorithm.places(servers)
@@ -59,7 +59,7 @@ class Routes:
             site: algorithm.daemon(site, domain, places, limits=limits, eager=eager)
             for site, domain in sites.items()
         }
-        self.servers: dict[str, Server] = {
+        self.servers: dict[str, DomainServer] = {
             domain: algorithm.server(servers[domain][0], domain, places, limits=limits)
             for domain in algorithm.domains(servers)
         }
@@ -113,12 +113,12 @@ class Routes:
     def _do(self, site: str, effects: list[Any]) -> None:
         for effect in effects:
             kind = effect.__class__
-            if kind is Persist:
+            if kind is PersistChange:
                 continue
-            if kind is Transmit:
+            if kind is TransmitFrame:
                 self.frames += effect.site != site
                 self._queue.append((site, effect.site, effect.frame))
-            elif kind is Deliver:
+            elif kind is DeliverPost:
                 hops = effect.post.hops
                 self.hops[hops] = self.hops.get(hops, 0) + 1
             elif kind is Go:
@@ -128,8 +128,8 @@ class Routes:
                 came = there.arrive(effect.agent, effect.seat, effect.ticket, now=0)
                 self._do(effect.site, came)
             else:
-                assert kind is not Failed, effect
-                assert kind is not Refused, effect
+                assert kind is not PostFailed, effect
+                assert kind is not AgentRefused, effect
 
 
 def mean_hops(hops: Mapping[int, int]) -> float:

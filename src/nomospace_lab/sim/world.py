@@ -24,7 +24,7 @@ from nomospace.control import (
     Forward,
     Leave,
     Membership,
-    Record,
+    RecordRuling,
     Release,
     Ruling,
     Signal,
@@ -294,9 +294,9 @@ class World(Simulation):
         start = 0
         while start < len(effects):
             record = effects[start]
-            assert isinstance(record, Record), "a ruling stands before its orders"
+            assert isinstance(record, RecordRuling), "a ruling stands before its orders"
             end = start + 1
-            while end < len(effects) and effects[end].__class__ is not Record:
+            while end < len(effects) and effects[end].__class__ is not RecordRuling:
                 end += 1
             if self._step(host):
                 return

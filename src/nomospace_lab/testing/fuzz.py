@@ -31,7 +31,7 @@ from nomospace.law.canon import canonical
 from nomospace.law.format import format_law
 from nomospace.law.parse import parse
 from nomospace.law.python import parse_python
-from nomospace.law.tree import Law
+from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic, Source, same, show, term
 
 INPUT_CHARS_MAX: Final = 40_000
@@ -265,8 +265,8 @@ def _check_law(text: str) -> bool:
     return not faults
 
 
-def _check_faults(source: Source, law: Law, faults: list[Diagnostic]) -> None:
-    assert isinstance(law, Law)
+def _check_faults(source: Source, law: LawTree, faults: list[Diagnostic]) -> None:
+    assert isinstance(law, LawTree)
     for fault in faults[:3]:
         assert fault.code
         assert fault.message

@@ -20,7 +20,7 @@ from nomospace.control import (
     Forward,
     Leave,
     Membership,
-    Record,
+    RecordRuling,
     Release,
     Signal,
     Snapshot,
@@ -48,7 +48,7 @@ class Pending(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What must be known of one ruling: a `Record` without places and changes."""
+    """What must be known of one ruling: a `RecordRuling` without places and changes."""
 
     event: Event
     rule: str | None
@@ -233,7 +233,7 @@ def _told(member: Membership, effects: list[Effect]) -> list[Any]:
     """Effects with each record as what must be known of it."""
     found: list[Any] = []
     for effect in effects:
-        if isinstance(effect, Record):
+        if isinstance(effect, RecordRuling):
             one = effect.ruling
             state, _ = member.before(one.seq)
             rest = (one.operations, one.unmet, one.stopped, one.due_at, list(state))

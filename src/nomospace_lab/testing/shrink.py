@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from nomospace.law.render import show_clause
 from nomospace.law.tree import (
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Const,
@@ -24,10 +23,11 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -57,7 +57,7 @@ class Small:
         return "\n".join(lines) + "\n"
 
 
-def shrink(law: Law, case: Case, fails: Callable[[str, Case], bool]) -> tuple[str, Case]:
+def shrink(law: LawTree, case: Case, fails: Callable[[str, Case], bool]) -> tuple[str, Case]:
     """The smallest law and case found for which `fails` still says yes."""
     helpers = [clause for clauses in law.helpers.values() for clause in clauses]
     best = Small((*law.rules, *helpers), case)
@@ -148,7 +148,7 @@ def _goals(goal: Goal) -> Iterator[Goal]:
             yield from _with_nodes(goal, "template", "result")
         case Sense():
             yield from _with_nodes(goal, "pattern")
-        case Clock():
+        case ClockGoal():
             yield from _with_nodes(goal, "time")
         case ThisLaw():
             yield from _with_nodes(goal, "name", "hash")
@@ -158,7 +158,7 @@ def _goals(goal: Goal) -> Iterator[Goal]:
             yield from _with_nodes(goal, "result", "expression")
         case Do():
             yield from _with_nodes(goal, "operation")
-        case Call():
+        case PredicateCall():
             for args in _varied(goal.args, _nodes):
                 yield replace(goal, args=args)
 
@@ -187,9 +187,9 @@ def _nodes(node: Node) -> Iterator[Node]:
     yield Const("a", node.span)
     yield from node.items
     if node.tail is not None:
-        yield Listing(node.items, None, node.span)
+        yield ListSyntax(node.items, None, node.span)
     for at in range(len(node.items)):
         if len(node.items) > 1 or node.tail is None:
-            yield Listing(node.items[:at] + node.items[at + 1 :], node.tail, node.span)
+            yield ListSyntax(node.items[:at] + node.items[at + 1 :], node.tail, node.span)
     for items in _varied(node.items, _nodes):
-        yield Listing(items, node.tail, node.span)
+        yield ListSyntax(items, node.tail, node.span)

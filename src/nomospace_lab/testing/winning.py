@@ -15,8 +15,7 @@ from nomospace.law.parse import COMPARISONS
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.tree import (
     OPERATIONS,
-    Call,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Disj,
@@ -26,9 +25,10 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Law,
+    LawTree,
     Node,
     Not,
+    PredicateCall,
     Same,
     Sense,
     Struct,
@@ -47,7 +47,7 @@ _PLAIN: Final[dict[type, str]] = {
     Conj: "a, b",
     Disj: "a ; b",
     Not: "not(a)",
-    Clock: "clock(T)",
+    ClockGoal: "clock(T)",
     ThisLaw: "thisLaw(N, H)",
     Is: "is",
     FindAll: "findall/3",
@@ -73,7 +73,7 @@ EXPECTED: Final = (*GOALS, *OPERATION_NAMES, *FUNCTION_NAMES)
 class Winning:
     """Names what a trace of one law went through."""
 
-    def __init__(self, law: Law) -> None:
+    def __init__(self, law: LawTree) -> None:
         self._law = law
         self._names: dict[int, frozenset[str]] = {}
         bodies = [rule.body for rule in law.rules]
@@ -105,7 +105,7 @@ class Winning:
                 yield "\\==" if goal.negated else "=="
             case Compare():
                 yield goal.operator
-            case Call():
+            case PredicateCall():
                 key = goal.name, len(goal.args)
                 yield "helper" if key in self._law.helpers else f"{key[0]}/{key[1]}"
             case Do():

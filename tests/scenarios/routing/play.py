@@ -14,39 +14,39 @@ shows what servers and daemons know. All other lines are remarks.
 
 from nomospace.protocols.routing import (
     ALGORITHMS,
+    AgentRefused,
     Created,
-    Deliver,
+    DeliverPost,
     Effect,
-    Failed,
     Frame,
     Go,
-    Limits,
+    MoveSettled,
     Noted,
     PairedServer,
     Post,
-    Refused,
-    Settled,
-    Transmit,
+    PostFailed,
+    RoutingLimits,
+    TransmitFrame,
 )
 from nomospace.protocols.routing.frames import (
-    Ack,
+    AgentEnded,
+    AgentMigrated,
     Astray,
-    Busy,
-    Ended,
     Hint,
     MayGo,
-    Migrated,
     Migrating,
+    PostReturned,
+    QueueFull,
+    RecordAck,
     Refuse,
     Register,
-    Returned,
-    Seek,
+    SeekAgent,
     Stayed,
     Update,
 )
 from tests.unit.protocols.routing.worlds import World
 
-LIMITS = Limits(queue_max=2)
+LIMITS = RoutingLimits(queue_max=2)
 
 
 def play(text: str) -> str:
@@ -108,17 +108,17 @@ def do(world: World, words: list[str], *, quiet: bool) -> list[str]:
 def describe(site: str, effect: Effect) -> str:
     """An effect as a line; empty if nobody outside notices it."""
     match effect:
-        case Transmit(to, frame):
+        case TransmitFrame(to, frame):
             return f"{site} -> {to}".ljust(12) + frame_words(frame)
-        case Deliver(agent, post):
+        case DeliverPost(agent, post):
             return f"{site}:".ljust(12) + f"Deliver {agent} {post.body!r} hops {post.hops}"
-        case Failed(post, why):
+        case PostFailed(post, why):
             return f"{site}:".ljust(12) + f"Failed {post_words(post)}: {why}"
         case Go(agent, to):
             return f"{site}:".ljust(12) + f"Go {agent} to {to}"
-        case Created(agent) | Settled(agent):
+        case Created(agent) | MoveSettled(agent):
             return f"{site}:".ljust(12) + f"{type(effect).__name__} {agent}"
-        case Refused(agent, why):
+        case AgentRefused(agent, why):
             return f"{site}:".ljust(12) + f"Refused {agent}: {why}"
         case Noted(what):
             return f"{site}:".ljust(12) + f"Noted {what}"
@@ -131,19 +131,19 @@ def frame_words(frame: Frame) -> str:
     match frame:
         case Post():
             return f"{kind} {post_words(frame)}"
-        case Seek(_, post) | Busy(post) | Astray(post):
+        case SeekAgent(_, post) | QueueFull(post) | Astray(post):
             return f"{kind} {post_words(post)}"
-        case Returned(post, why):
+        case PostReturned(post, why):
             return f"{kind} {post_words(post)}: {why}"
         case Register(_, agent, epoch, ticket):
             return f"{kind} {agent} epoch {epoch}" + (" with ticket" if ticket else "")
         case Migrating(_, agent, epoch, to):
             return f"{kind} {agent} epoch {epoch} to {to}"
-        case Migrated(_, agent, epoch, _, there):
+        case AgentMigrated(_, agent, epoch, _, there):
             return f"{kind} {agent} epoch {epoch} with ticket, in {there}"
-        case MayGo(_, agent, epoch) | Ack(_, agent, epoch) | Stayed(_, agent, epoch):
+        case MayGo(_, agent, epoch) | RecordAck(_, agent, epoch) | Stayed(_, agent, epoch):
             return f"{kind} {agent} epoch {epoch}"
-        case Ended(_, agent, epoch):
+        case AgentEnded(_, agent, epoch):
             return f"{kind} {agent} epoch {epoch}"
         case Refuse(_, agent, epoch, why):
             return f"{kind} {agent} epoch {epoch}: {why}"

@@ -18,7 +18,7 @@ from nomospace.api.benching import (
 )
 from nomospace.cli import main
 from nomospace.law import load
-from nomospace.node.working import Work
+from nomospace.node.working import Workers
 from nomospace.scenarios.lawrun import Run
 from nomospace.terms import Faulty
 from tests.unit.api.test_http import Web, on_the_web
@@ -29,11 +29,11 @@ GOOD = "law(quota). initialCS([slot]). R1. sent(X,M,Y) :- slot@CS, do(-slot), do
 BAD = "law(quota).\nR1. sent(X, M, Y) :- do(forwrad).\nR2. sent(X, M, Y) :- N > 1, do(forward).\n"
 
 
-def run(ask: Callable[[Work], Coroutine[Any, Any, T]]) -> T:
+def run(ask: Callable[[Workers], Coroutine[Any, Any, T]]) -> T:
     """Ask a worker of this one test."""
 
     async def asking() -> T:
-        work = Work()
+        work = Workers()
         try:
             return await ask(work)
         finally:

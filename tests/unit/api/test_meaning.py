@@ -20,7 +20,7 @@ from nomospace.meaning.functions import FUNCTIONS
 from nomospace.meaning.jsonforms import BadTupleLine
 from nomospace.meaning.reading import read_ontology
 from nomospace.meaning.reading.faults import FaultyOntology
-from nomospace.node.working import Work
+from nomospace.node.working import Workers
 from tests.unit.api.test_http import Web, on_the_web
 
 
@@ -65,7 +65,7 @@ def test_an_ontology_is_read_by_a_worker(monkeypatch: pytest.MonkeyPatch) -> Non
         " T: {properties: {b: number}, depends: {b: twice(S.a)}}}}"
     )
 
-    async def reading(work: Work) -> None:
+    async def reading(work: Workers) -> None:
         assert await read_text(work, EXAMPLE) == read_ontology(EXAMPLE, "ontology.yaml")
         assert await read_text(work, text) == read_ontology(text, "ontology.yaml")
         with pytest.raises(FaultyOntology, match="did you mean Car"):
@@ -76,7 +76,7 @@ def test_an_ontology_is_read_by_a_worker(monkeypatch: pytest.MonkeyPatch) -> Non
         assert work.jobs == 3
 
     async def all_of_it() -> None:
-        work = Work()
+        work = Workers()
         try:
             await reading(work)
         finally:

@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from nomospace.api.http import serving
 from nomospace.node.config import read_config
 from nomospace.node.serve import Server
-from nomospace.trust.tokens import Token, Tokens, make_token
+from nomospace.trust.tokens import StoredToken, Tokens, make_token
 from tests.trust_folder import TrustFolder
 
 S = 20.0
@@ -23,7 +23,7 @@ S = 20.0
 
 def token(
     trust: TrustFolder, number: int, *agents: str, operator: bool = False
-) -> tuple[str, Token]:
+) -> tuple[str, StoredToken]:
     return make_token(
         agents,
         scopes=("agent", "operator") if operator else ("agent",),
@@ -34,7 +34,7 @@ def token(
     )
 
 
-def issue(trust: TrustFolder, *kept: Token) -> None:
+def issue(trust: TrustFolder, *kept: StoredToken) -> None:
     (trust.folder / "tokens.toml").write_text(Tokens(kept).text(), "utf-8")
 
 

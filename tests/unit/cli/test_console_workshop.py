@@ -15,7 +15,7 @@ from nomospace.cli.console import Workshop, children
 from nomospace.cli.console.bench import NoSuchServer
 from nomospace.cli.console.children import ChildFailed, ChildTooLong, run_child
 from nomospace.cli.console.tails import NothingRecorded
-from nomospace.console.stage import ALL_HOSTS, Draft, Progress
+from nomospace.console.stage import ALL_HOSTS, LawDraft, Progress
 from nomospace.law import load
 from nomospace.node.config import Config, read_config
 from nomospace.node.serve import Server
@@ -32,7 +32,9 @@ SENT = '{"at": %d, "home": "a@w", "event": "sent", "message": "hi", "to": "b@w"}
 
 def test_a_run_tells_rulings_states_and_obligations() -> None:
     events = "\n".join([SENT % 0, "", SENT % 2])
-    told = asyncio.run(Workshop().bench.run(Draft(QUOTA), events, until_s=4_000.0, isolated=True))
+    told = asyncio.run(
+        Workshop().bench.run(LawDraft(QUOTA), events, until_s=4_000.0, isolated=True)
+    )
     first, second, due = told["steps"]
     assert (first["kind"], first["line"], first["owed"]) == (
         "forwarded",
@@ -46,13 +48,13 @@ def test_a_run_tells_rulings_states_and_obligations() -> None:
 
 def test_what_was_ruled_before_a_bad_line_stands() -> None:
     events = "\n".join([SENT % 0, '{"at": 1}'])
-    told = asyncio.run(Workshop().bench.run(Draft(QUOTA), events, until_s=None, isolated=True))
+    told = asyncio.run(Workshop().bench.run(LawDraft(QUOTA), events, until_s=None, isolated=True))
     assert len(told["steps"]) == 1
     assert told["fault"] == 'events: line 2: "home" is missing'
 
 
 def test_errors_of_a_law_come_in_the_words_of_the_command_line() -> None:
-    draft = Draft("law(l). R1. sent(X, M, Y) :- do(forwrad).")
+    draft = LawDraft("law(l). R1. sent(X, M, Y) :- do(forwrad).")
     with pytest.raises(ChildFailed, match=r"draft.law:1:33: error \[unknown-operation\]"):
         asyncio.run(Workshop().bench.run(draft, "", until_s=None, isolated=False))
 
@@ -115,14 +117,14 @@ def test_a_draft_is_compared_with_what_was_in_force(tmp_path: Path) -> None:
     async def work(workshop: Workshop, server: Server) -> None:
         bench = workshop.bench
         with pytest.raises(NothingRecorded, match="ward"):
-            await bench.compare("ward", "quota", None, Draft(OPEN), newest=1_000)
+            await bench.compare("ward", "quota", None, LawDraft(OPEN), newest=1_000)
         await talk(server, 4)
-        found = await bench.compare("ward", "quota", None, Draft(OPEN), newest=1_000)
+        found = await bench.compare("ward", "quota", None, LawDraft(OPEN), newest=1_000)
         assert (found["differing"], found["members_differing"], found["passed_over"]) == (4, 1, 0)
         first = found["first"][0]
         assert first["agent"] == "ann@ward"
         assert first["before"]["ruling"] != first["after"]["ruling"]
-        same = await bench.compare("ward", "quota", None, Draft(QUOTA), newest=1_000)
+        same = await bench.compare("ward", "quota", None, LawDraft(QUOTA), newest=1_000)
         assert same["differing"] == 0
 
     with_a_host(work, tmp_path)
@@ -134,7 +136,7 @@ def test_several_hosts_are_looked_at_together(tmp_path: Path) -> None:
             workshop.add(other)
             await talk(server, 3)
             await talk(other, 2)
-            asked = Draft(OPEN)
+            asked = LawDraft(OPEN)
             found = await workshop.bench.compare(ALL_HOSTS, "quota", None, asked, newest=1_000)
             assert (found["members"], found["differing"]) == (4, 5)
             alone = await workshop.bench.compare("icu", "quota", None, asked, newest=1_000)
@@ -152,7 +154,7 @@ def test_what_is_sealed_already_is_read_where_it_is(tmp_path: Path) -> None:
         async with asyncio.timeout(20):
             while not (journal / "manifest.json").is_file():
                 await asyncio.sleep(0.05)
-        found = await workshop.bench.compare("ward", "quota", None, Draft(OPEN), newest=1_000)
+        found = await workshop.bench.compare("ward", "quota", None, LawDraft(OPEN), newest=1_000)
         assert (found["differing"], found["passed_over"]) == (4, 0)
 
     sealing = {"folder": str(tmp_path / "journal"), "rows": 3, "seconds": 0.1}

@@ -12,7 +12,7 @@ import pytest
 
 from nomospace.cli import main
 from nomospace.store import open_store
-from nomospace.store.segments import Limits, seal
+from nomospace.store.segments import SegmentLimits, seal
 from tests.unit.cli.running import Cli, Say, command, running
 
 
@@ -61,7 +61,7 @@ def test_segments_and_exports(folder: Path, cli: Cli, capsys: Say, tmp_path: Pat
     journal, store = folder / "journal", open_store(str(folder / "ward.db"))
     store.attach()
     try:
-        (made,) = seal(store, journal, Limits(seconds=0), now=time.time_ns() // 1_000)
+        (made,) = seal(store, journal, SegmentLimits(seconds=0), now=time.time_ns() // 1_000)
     finally:
         store.close()
     (line,) = [json.loads(one) for one in run(capsys, "ls", journal, "--json").splitlines()]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomospace.cli import main
-from nomospace.cli.trust.files import Folder, now_us
+from nomospace.cli.trust.files import TrustFolder, now_us
 from nomospace.cli.trust.issue import found_authority
 from nomospace.node.identity import Identity, NoIdentity
 from nomospace.terms import term
@@ -45,7 +45,7 @@ def folder() -> Path:
     """A trust folder with the authority admin."""
     path = Path("trust")
     found_authority(path, "admin", 3650, force=False)
-    Folder.open(path).write_tokens(Tokens())
+    TrustFolder.open(path).write_tokens(Tokens())
     return path
 
 
@@ -64,7 +64,7 @@ def data(capsys: Say, *words: str) -> dict[str, Any]:
 
 
 def authority(folder: Path, name: str = "") -> PublicKey:
-    return Folder.open(folder).seat(name).public
+    return TrustFolder.open(folder).seat(name).public
 
 
 def later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
@@ -88,7 +88,7 @@ def test_init_makes_an_authority_and_says_what_is_next(capsys: Say) -> None:
         "revoked.crl.pem",
         "tokens.toml",
     ]
-    assert Folder.open(Path("keys")).seat().revoked().number == 1
+    assert TrustFolder.open(Path("keys")).seat().revoked().number == 1
 
 
 def test_init_for_a_first_host_makes_all_that_it_needs(capsys: Say) -> None:
@@ -275,7 +275,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(capsys: Say, folder: Path) -> 
     found = read_tokens(kept).check(text, now=now_us())
     assert (found.agents, found.scopes) == (("ann@w", "bob@w"), ("operator",))
     more = data(capsys, "issue", "token", "ann@w")
-    known = Folder.open(folder).tokens()
+    known = TrustFolder.open(folder).tokens()
     assert known.check(more["token"], now=now_us()).agents == ("ann@w",)
     assert len(known) == 2
 
@@ -291,12 +291,12 @@ def test_revoked_by_file_and_by_serial(capsys: Say, folder: Path) -> None:
     assert "give hosts the new trust/revoked.crl.pem" in said
     told = data(capsys, "revoke", second["serial"])
     assert (told["number"], told["already"]) == (3, False)
-    held = Folder.open(folder).seat().revoked()
+    held = TrustFolder.open(folder).seat().revoked()
     assert list(held.revoked) == [int(first["serial"], 16), int(second["serial"], 16)]
     again = run(capsys, "revoke", second["serial"])
     assert "the agent certificate of 'ann@ward-1'" in again
     assert "was revoked on 20" in again
-    assert Folder.open(folder).seat().revoked() == held
+    assert TrustFolder.open(folder).seat().revoked() == held
 
 
 def test_a_host_learns_of_it(capsys: Say, folder: Path) -> None:
@@ -331,9 +331,9 @@ def test_each_authority_has_its_own_list(capsys: Say, folder: Path) -> None:
     assert "no certificate in trust has this serial" in wrong
     told = data(capsys, "revoke", role["serial"])
     assert told["file"] == "trust/authorities/board/revoked.crl.pem"
-    assert Folder.open(folder).seat().revoked().revoked == {}
+    assert TrustFolder.open(folder).seat().revoked().revoked == {}
     assert (
-        Folder.open(folder)
+        TrustFolder.open(folder)
         .revocations()
         .revoked(authority(folder, "board"), int(role["serial"], 16))
     )
@@ -342,7 +342,7 @@ def test_each_authority_has_its_own_list(capsys: Say, folder: Path) -> None:
 def test_a_token_is_taken_back(capsys: Say, folder: Path) -> None:
     made = data(capsys, "issue", "token", "ann@w")
     assert f"token {made['id']} counts no longer" in run(capsys, "revoke", made["id"])
-    assert len(Folder.open(folder).tokens()) == 0
+    assert len(TrustFolder.open(folder).tokens()) == 0
 
 
 # -- show --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.console.files import FILE_MAX, FilesAtHand, Folder
+from nomospace.console.files import FILE_MAX, FilesAtHand, SiteFolder
 
 SCRIPT = b"let answer = 42;\n" * 100
 
@@ -24,7 +24,7 @@ class Site:
         (folder / "now" / "map.js").write_bytes(SCRIPT)
         (folder / "sign.woff2").write_bytes(os.urandom(1_000))
         (folder / "large.js").write_bytes(b" " * (FILE_MAX + 1))
-        self._app = FilesAtHand(self._beyond, {"/own": Folder(folder, "max-age=0")})
+        self._app = FilesAtHand(self._beyond, {"/own": SiteFolder(folder, "max-age=0")})
 
     async def _beyond(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})

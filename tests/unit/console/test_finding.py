@@ -16,7 +16,7 @@ from nomospace.api.published import (
 from nomospace.console import stories
 from nomospace.console.console import Console
 from nomospace.console.finding import EACH_MAX, find
-from nomospace.console.stories import Address
+from nomospace.console.stories import StoryAddress
 from nomospace.node.principals import NotAnOperator
 
 LAW = "ab" * 32
@@ -93,6 +93,6 @@ def test_stories_are_for_operators(
 
     viewer = Principal("somebody", operator=is_operator)
     frame = cast(Any, SimpleNamespace(console=fake(), viewer=viewer))
-    stories.tell(frame, Address(kind, "ward", "1"))
+    stories.tell(frame, StoryAddress(kind, "ward", "1"))
     assert len(shown) == 1
     assert said in shown[0]

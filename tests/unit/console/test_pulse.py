@@ -10,7 +10,7 @@ from nomospace.api.published import HostView, RulingsView, RulingView, TallyView
 from nomospace.console.console import Console
 from nomospace.console.places.now import floor_of
 from nomospace.console.pulse import RULINGS_MAX, Beat, Pulse, Rates, rates_between
-from nomospace.console.stage import Person, Stages, Ward
+from nomospace.console.stage import FloorPerson, Stages, Ward
 
 
 def ruling(record: int) -> RulingView:
@@ -110,7 +110,7 @@ class FakeHospital:
     """As much of a hospital as a floor plan asks for."""
 
     def floor(self) -> list[Ward]:
-        return [Ward("ward", "Surgery", (Person("a@ward", "Ann", "expert"),))]
+        return [Ward("ward", "Surgery", (FloorPerson("a@ward", "Ann", "expert"),))]
 
 
 def test_the_floor_has_titles_roles_links_and_hosts_that_stand_apart() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from nomospace.console.runs import RUNS_MAX, Run, Runs
-from nomospace.console.stage import Engine, Progress
+from nomospace.console.runs import RUNS_MAX, JobRun, Runs
+from nomospace.console.stage import JobEngine, Progress
 from nomospace.errors import CallerError
 
 
@@ -19,8 +19,8 @@ class Made:
     def kinds(self) -> Sequence[str]:
         return ("audit",)
 
-    def engines(self, kind: str) -> Sequence[Engine]:
-        return (Engine("here", True),)
+    def engines(self, kind: str) -> Sequence[JobEngine]:
+        return (JobEngine("here", True),)
 
     def hosts(self) -> Sequence[str]:
         return ("ward",)
@@ -40,7 +40,7 @@ class Made:
             self.closed += 1
 
 
-async def ended(run: Run) -> None:
+async def ended(run: JobRun) -> None:
     assert run.task is not None
     async with asyncio.timeout(5):
         await asyncio.wait([run.task])

@@ -13,7 +13,7 @@ from nomospace.control import (
     Forward,
     Leave,
     Membership,
-    Record,
+    RecordRuling,
     Release,
     ReservedRole,
     Signal,
@@ -39,7 +39,7 @@ def member(rules: str, state: list[str] | None = None) -> Membership:
 def test_a_record_stands_before_what_others_may_see() -> None:
     ann = member("sent(X, M, Y) :- do(forward), do(+sent(M)), do(deliver(Self, ok, Self)).")
     record, *rest = ann.handle(sent(ANN, "hi", "bob@x"), now=5)
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.rule == "#1"
     assert record.ruling.at == 5
     assert rest == [Forward(ANN, "hi", "bob@x"), Deliver(ANN, "ok")]
@@ -70,10 +70,10 @@ def test_a_ruling_that_cannot_be_leaves_nothing_behind() -> None:
     )
     before = ann.snapshot()
     first, second, told = ann.handle(sent(ANN, "go", "bob@x"), now=0)
-    assert isinstance(first, Record)
+    assert isinstance(first, RecordRuling)
     assert first.ruling.stopped == "typeError"
     assert first.ruling.operations == ()
-    assert isinstance(second, Record)
+    assert isinstance(second, RecordRuling)
     assert second.ruling.rule == "E"
     assert told == Deliver(ANN, term("failed(ruling(sent('ann@x',go,'bob@x')),typeError)"))
     after = ann.snapshot()
@@ -83,7 +83,10 @@ def test_a_ruling_that_cannot_be_leaves_nothing_behind() -> None:
 def test_an_exception_while_ruling_on_an_exception_is_only_recorded() -> None:
     ann = member("sent(_, M, _) :- M > 1.\nexception(E, _) :- E > 1.")
     effects = ann.handle(sent(ANN, "word", "bob@x"), now=0)
-    assert [e.ruling.event.kind for e in effects if isinstance(e, Record)] == ["sent", "exception"]
+    assert [e.ruling.event.kind for e in effects if isinstance(e, RecordRuling)] == [
+        "sent",
+        "exception",
+    ]
 
 
 def test_what_is_due_fires_before_the_event_and_once() -> None:
@@ -115,7 +118,7 @@ def test_repeal_drops_all_of_a_type() -> None:
 def test_unmet_operations_are_told() -> None:
     ann = member("R. sent(_, _, _) :- do(-a), do(b <- c), do(forward), do(repealObligation(o)).")
     (record, _) = ann.handle(sent(ANN, "x", "bob@x"), now=0)
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.unmet == (0, 1, 3)
 
 
@@ -127,7 +130,7 @@ def test_refused_and_held() -> None:
     verdicts = {}
     for message in ("hold", "talk", "go", "other"):
         record = ann.handle(sent(ANN, message, "bob@x"), now=0)[0]
-        assert isinstance(record, Record)
+        assert isinstance(record, RecordRuling)
         verdicts[message] = (record.ruling.refused, record.ruling.held)
     assert verdicts == {
         "hold": (False, True),
@@ -163,7 +166,7 @@ def test_a_growing_law_is_measured_before_it_is_carried_out() -> None:
     ann = member("sent(_, M, _) :- double(M, 30).\ndouble(M, 0) :- do(+big(M)).\n"
                  "double(M, N) :- N > 0, K is N - 1, double(f(M, M), K).")  # fmt: skip
     record = ann.handle(sent(ANN, "x", "bob@x"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "tooLarge"
     assert len(ann.state) == 0
 
@@ -219,7 +222,7 @@ class TestExplain:
 def test_a_message_is_delivered_only_at_home() -> None:
     ann = member("R. arrived(X, to(Z, M), _) :- do(deliver(X, M, Z)).")
     record = ann.handle(arrived("bob@x", term("to('cy@x',m)"), ANN), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "notLocal"
     assert ann.handle(arrived("bob@x", term("to('ann@x',m)"), ANN), now=0)[1:] == [
         Deliver("bob@x", "m")
@@ -233,7 +236,7 @@ def test_an_operation_that_cannot_be_and_is_too_large_is_told_as_its_event() -> 
         "exception(Op, Why) :- do(deliver(Self, why(Why), Self))."
     )
     effects = ann.handle(sent(ANN, "a", "bob@x"), now=0)
-    rulings = [effect.ruling for effect in effects if isinstance(effect, Record)]
+    rulings = [effect.ruling for effect in effects if isinstance(effect, RecordRuling)]
     assert [ruling.event.kind for ruling in rulings] == ["sent", "exception"]
     assert rulings[1].event.args[0] == term("ruling(sent('ann@x',a,'bob@x'))")
     assert len(encode(rulings[1].event.args)) < 1_000
@@ -264,5 +267,5 @@ longer(L, N) :- append(L, L, _), K is N - 1, longer(L, K).
         gc.garbage.clear()
         gc.enable()
     assert not doubled
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "budget"

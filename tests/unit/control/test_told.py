@@ -2,7 +2,7 @@
 
 import pytest
 
-from nomospace.control import Membership, Record, Told, adopt, sent, tell
+from nomospace.control import Membership, RecordRuling, Told, adopt, sent, tell
 from nomospace.law import load
 from nomospace.terms import show, t
 
@@ -24,7 +24,7 @@ def send(ann: Membership, message: object) -> Told:
     [record, *_] = [
         effect
         for effect in ann.handle(sent("ann@ward", message, "bob@ward"), now=0)
-        if isinstance(effect, Record)
+        if isinstance(effect, RecordRuling)
     ]
     return tell(ann, record.ruling)
 

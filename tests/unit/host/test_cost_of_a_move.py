@@ -13,7 +13,7 @@ import pytest
 
 from nomospace.host.calls import ONCE_PER_TUPLE, WEAK, Adopt, Open, React, Seek, Share
 from nomospace.law import load
-from nomospace.protocols.spaces import Announced, Sharing
+from nomospace.protocols.spaces import DirectoryChanged, Sharing
 from nomospace.protocols.streams import Streams
 from nomospace_lab.bench.pair import JOB, Pair
 
@@ -96,11 +96,11 @@ def test_a_move_costs_the_same_beside_many(make: Callable[[Pair, str], None]) ->
 
 def test_what_is_told_of_a_move_are_the_lines_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = beside(FEW, own_space)
-    told: list[Announced] = []
+    told: list[DirectoryChanged] = []
     send = Streams.send
 
     def listen(streams: Streams, peer: str, body: Any, *, now: int) -> Any:
-        if isinstance(body, Announced):
+        if isinstance(body, DirectoryChanged):
             told.append(body)
         return send(streams, peer, body, now=now)
 

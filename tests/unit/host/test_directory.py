@@ -8,7 +8,7 @@ from nomospace.host import SYSTEM, Arrive, Cancel, Depart, Durable, Host, Out, S
 from nomospace.host import group as grouping
 from nomospace.host.directory import Directory, News
 from nomospace.protocols import streams, transfers
-from nomospace.protocols.spaces import Announced, Entry, Migrated, Sharing, Watch
+from nomospace.protocols.spaces import DirectoryChanged, DirectoryEntry, Migrated, Sharing, Watch
 from nomospace.terms.templates import ANY
 from tests.paper.hosts import Hosts
 
@@ -59,38 +59,38 @@ def test_only_the_difference_is_told() -> None:
     ties = {"jobs": ("", ""), "mail": ("another", "")}
     told = news.tell(7, is_here={ANN}.__contains__, tie_of=lambda space, agent: ties[space])
     mail = (Sharing("mail", "another", ANN),), (Sharing("mail", "a law", ANN),)
-    assert told == Announced(7, (), (BOB,), *mail)
+    assert told == DirectoryChanged(7, (), (BOB,), *mail)
     news.agent(ANN, was=True)
     assert news.tell(8, is_here={ANN}.__contains__, tie_of=lambda space, agent: None) is None
 
 
 def test_a_space_counts_as_new_or_gone_only_with_its_first_and_last_agent() -> None:
-    directory = Directory(Entry((ANN, BOB)))
+    directory = Directory(DirectoryEntry((ANN, BOB)))
     jobs = [Sharing("jobs", "", agent) for agent in (ANN, BOB)]
-    assert directory.change(Announced(1, shared=(jobs[0],))) == ["jobs"]
-    assert directory.change(Announced(2, shared=(jobs[1],))) == []
-    assert directory.change(Announced(3, parted=(jobs[0],))) == []
+    assert directory.change(DirectoryChanged(1, shared=(jobs[0],))) == ["jobs"]
+    assert directory.change(DirectoryChanged(2, shared=(jobs[1],))) == []
+    assert directory.change(DirectoryChanged(3, parted=(jobs[0],))) == []
     assert not directory.shares("jobs", "", ANN)
     assert directory.shares("jobs", "", BOB)
     other = Sharing("jobs", "a law", ANN)
-    assert directory.change(Announced(4, parted=(jobs[1],), shared=(other,))) == ["jobs"]
+    assert directory.change(DirectoryChanged(4, parted=(jobs[1],), shared=(other,))) == ["jobs"]
     assert not directory.shares("jobs", "")
     assert directory.shares("jobs", "a law")
     assert not directory.shares("jobs", "a law", ontology="an ontology")
     spoken = Sharing("jobs", "a law", ANN, "an ontology")
-    assert directory.change(Announced(5, parted=(other,), shared=(spoken,))) == ["jobs"]
+    assert directory.change(DirectoryChanged(5, parted=(other,), shared=(spoken,))) == ["jobs"]
     assert directory.shares("jobs", "a law", ontology="an ontology")
-    assert directory.change(Announced(6, parted=(spoken,))) == ["jobs"]
+    assert directory.change(DirectoryChanged(6, parted=(spoken,))) == ["jobs"]
     assert known(directory) == ({ANN, BOB}, set())
 
 
 def test_lines_that_make_no_sense_do_no_harm() -> None:
     """A peer says that somebody left who was never there, and has one name under two laws."""
-    directory = Directory(Entry((ANN,)))
+    directory = Directory(DirectoryEntry((ANN,)))
     never = Sharing("jobs", "", BOB)
-    assert directory.change(Announced(1, went=(BOB,), parted=(never,))) == []
+    assert directory.change(DirectoryChanged(1, went=(BOB,), parted=(never,))) == []
     two = (Sharing("jobs", "", ANN), Sharing("jobs", "a law", ANN))
-    assert directory.change(Announced(2, shared=two)) == ["jobs"]
+    assert directory.change(DirectoryChanged(2, shared=two)) == ["jobs"]
     assert known(directory) == ({ANN}, {("jobs", "a law", frozenset({ANN}))})
 
 
@@ -160,8 +160,8 @@ def test_an_agent_is_where_it_was_said_to_be_last(first: str) -> None:
     net = engaged()
     group = net.hosts["a"].group
     words = {
-        "b": Announced(group.entries["b"].edition + 1, went=(BOB,)),
-        "c": Announced(group.entries["c"].edition + 1, came=(BOB,)),
+        "b": DirectoryChanged(group.entries["b"].edition + 1, went=(BOB,)),
+        "c": DirectoryChanged(group.entries["c"].edition + 1, came=(BOB,)),
     }
     group.hear_announced(first, words.pop(first))
     assert group.where.get(BOB) == (None if first == "b" else "c")
@@ -170,7 +170,7 @@ def test_an_agent_is_where_it_was_said_to_be_last(first: str) -> None:
     assert group.where[BOB] == "c"
     net.tell("a", Tick())
     assert ("agent", BOB, "c", "connected") in shown(net, ANN)
-    group.hear_announced("c", Announced(group.entries["c"].edition + 1, went=(BOB,)))
+    group.hear_announced("c", DirectoryChanged(group.entries["c"].edition + 1, went=(BOB,)))
     assert BOB not in group.where
     net.tell("a", Tick())
     assert ("agent", BOB, "c", "connected") not in shown(net, ANN)
@@ -180,11 +180,11 @@ def test_what_an_entry_had_is_not_applied_again_and_what_is_missing_is_noted() -
     net = engaged("ab")
     group = net.hosts["a"].group
     edition = group.entries["b"].edition
-    group.hear_announced("b", Announced(edition, went=(BOB,)))
+    group.hear_announced("b", DirectoryChanged(edition, went=(BOB,)))
     assert group.where == {BOB: "b"}
     net.tell("a", Tick())
     assert [note.what for _, note in net.notes if note.what != "view"] == []
-    group.hear_announced("b", Announced(edition + 2, went=(BOB,)))
+    group.hear_announced("b", DirectoryChanged(edition + 2, went=(BOB,)))
     net.tell("a", Tick())
     assert group.where == {BOB: "b"}
     assert [note.what for _, note in net.notes if note.what != "view"] == ["directory-gap"]

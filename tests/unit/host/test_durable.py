@@ -1,7 +1,7 @@
 """What a host writes down, change by change."""
 
 from nomospace.control import Membership, adopt, sent
-from nomospace.control import Record as RulingRecord
+from nomospace.control import RecordRuling as RulingRecord
 from nomospace.host import Durable
 from nomospace.host.changes import (
     COMPACT_FROM,

@@ -17,7 +17,7 @@ from nomospace.host.holding import ERA_STEP
 from nomospace.host.moving import Welcome
 from nomospace.protocols.births import BEFORE, ERAS_FROM, SILENT, UNKNOWN, era_of
 from nomospace.protocols.courier import Parcel, Receipt
-from nomospace.protocols.messages import Advert, Adverts, Hello, Relay
+from nomospace.protocols.messages import Advert, Adverts, HelloFrame, Relay
 from nomospace.protocols.policy import Announced
 from nomospace.protocols.routing.seats import LIFE_BITS
 
@@ -237,7 +237,7 @@ def test_hosts_are_upgraded_one_by_one(seed: int, reborn: str) -> None:
 
 def linked(host: Host, neighbour: str, further: str) -> None:
     """A neighbour has a link with a host, and one with a host further away."""
-    hello = Hello(neighbour, 1, 1, {host.name: host.life}, 0)
+    hello = HelloFrame(neighbour, 1, 1, {host.name: host.life}, 0)
     host.handle(Heard(neighbour, hello), now=0)
     beyond = Advert(further, 1, (neighbour,), (1, further))
     near = Advert(neighbour, 1, (host.name, further), (1, neighbour))

@@ -3,7 +3,7 @@
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from nomospace.law.tree import Const, Law, Listing, Struct, Variable
+from nomospace.law.tree import Const, LawTree, ListSyntax, Struct, Variable
 
 
 def shape(item: Any) -> Any:
@@ -14,7 +14,7 @@ def shape(item: Any) -> Any:
         return "variable", item.name
     if isinstance(item, Struct):
         return "struct", item.name, shape(item.args)
-    if isinstance(item, Listing):
+    if isinstance(item, ListSyntax):
         return "list", shape(item.items), shape(item.tail)
     if isinstance(item, tuple):
         return tuple(shape(part) for part in item)
@@ -24,7 +24,7 @@ def shape(item: Any) -> Any:
     return item
 
 
-def law_shape(law: Law) -> dict[str, Any]:
+def law_shape(law: LawTree) -> dict[str, Any]:
     """What a law says, whatever its rules are called."""
     return {
         "name": law.name,

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from nomospace.control import Deliver, Forward, Membership, Record, sent
+from nomospace.control import Deliver, Forward, Membership, RecordRuling, sent
 from nomospace.law import load
 from nomospace.law.bag import Bag
-from nomospace.law.emit import Builder
+from nomospace.law.emit import LawBuilder
 from nomospace.law.program import sound
 from nomospace.terms import Compound, Source, term
 from nomospace_lab.testing.runaways import RUNAWAYS, law_text
@@ -30,9 +30,9 @@ def test_a_law_that_runs_away_is_stopped(what: str) -> None:
     start = time.process_time()
     first, second, told = ann.handle(sent(HOME, "go", "bob@x"), now=0)
     took_s = time.process_time() - start
-    assert isinstance(first, Record)
+    assert isinstance(first, RecordRuling)
     assert (first.ruling.stopped, first.ruling.operations) == (reason, ())
-    assert isinstance(second, Record)
+    assert isinstance(second, RecordRuling)
     assert second.ruling.rule == "R4"
     assert told == Deliver(HOME, term(f"stopped({reason})"))
     assert took_s < 1
@@ -45,7 +45,7 @@ def test_the_interpreter_is_bounded_too() -> None:
     law = load("law(l).\nsent(_, go, _) :- go(f(_, 1)).\ngo(T) :- go(T).\narrived(_, _, _).")
     assert law.compiled_rules == [False, True]
     record = Membership(law, HOME).handle(sent(HOME, "go", "bob@x"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "budget"
 
 
@@ -62,7 +62,7 @@ def test_the_code_of_a_law_does_not_grow_with_the_square_of_its_text(
             for n in range(rules)
         ]
         tree, hash, _ = sound(Source("law(l).\n" + "".join(pairs)))
-        return sum(len(marshal.dumps(piece)) for piece in Builder(tree, hash).build().pieces)
+        return sum(len(marshal.dumps(piece)) for piece in LawBuilder(tree, hash).build().pieces)
 
     assert code_of(80) < 3 * code_of(40)
 
@@ -104,7 +104,7 @@ def test_a_law_is_worth_so_much_code_and_the_rest_is_interpreted(
     goals = ", ".join(["(X = a ; Y = b)"] * 3)
     rules = [f"sent(X, m{n}, Y) :- {goals}, do(forward).\n" for n in range(4)]
     tree, hash, _ = sound(Source("law(l).\n" + "".join(rules)))
-    compiled = Builder(tree, hash).build().compiled
+    compiled = LawBuilder(tree, hash).build().compiled
     assert compiled[0]
     assert not compiled[-1]
 
@@ -124,7 +124,7 @@ def test_a_long_row_of_helpers_or_goals_is_interpreted(row: int) -> None:
     )
     assert law.compiled_rules == [False, False]
     record = Membership(law, HOME).handle(sent(HOME, "m", "bob@x"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.rule == "#1"
 
 
@@ -137,6 +137,6 @@ def test_a_message_for_very_many_is_bounded_for_all_of_them() -> None:
     for size, stopped in ((150_000, None), (180_000, "tooLarge")):
         message = Compound("all", ("m" * size, many))
         record, *effects = Membership(law, HOME).handle(sent(HOME, message, "b@x"), now=0)
-        assert isinstance(record, Record)
+        assert isinstance(record, RecordRuling)
         assert record.ruling.stopped == stopped
         assert len(effects) == (100 if stopped is None else 2)

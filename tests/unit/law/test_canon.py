@@ -9,7 +9,7 @@ import pytest
 from nomospace.law.canon import canonical, law_hash
 from nomospace.law.parse import parse
 from nomospace.law.render import show_goal
-from nomospace.law.tree import Call, Conj, Disj, Fail, If, TrueGoal
+from nomospace.law.tree import Conj, Disj, Fail, If, PredicateCall, TrueGoal
 from nomospace.terms import Source
 from nomospace.terms.source import NOWHERE
 from tests.unit.law.test_parse import law_of
@@ -111,7 +111,7 @@ def test_the_canonical_text_is_a_law_with_the_same_canonical_text(path: Path) ->
 
 
 def test_goals_that_no_text_gives_still_have_one_reading() -> None:
-    a, b = Call("a", (), NOWHERE), Call("b", (), NOWHERE)
+    a, b = PredicateCall("a", (), NOWHERE), PredicateCall("b", (), NOWHERE)
     bare = If(a, b, None, NOWHERE)
     assert show_goal(Disj((bare, b), NOWHERE)) == "(a->b;fail);b"
     assert show_goal(Disj((b, bare), NOWHERE)) == "b;a->b"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nomospace import Law
-from nomospace.control import Membership, Record, Signal, sent
+from nomospace.control import Membership, RecordRuling, Signal, sent
 from nomospace.law import load
 from nomospace.terms import Faulty, Term, term
 
@@ -38,7 +38,7 @@ def test_items_may_be_unbound(goals: str, told: str) -> None:
 def test_a_list_of_unknown_length_is_needed_whole() -> None:
     law = load("law(l).\nsent(_, f(L), _) :- ( L = a -> K = [1] ; true ), length(K, N), N > 9.")
     record = Membership(law, HOME).handle(sent(HOME, _f("b"), "bob@x"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "notGround"
 
 

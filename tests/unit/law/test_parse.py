@@ -7,9 +7,7 @@ import pytest
 from nomospace.law.parse import GOAL_DEPTH_MAX, parse
 from nomospace.law.render import show_clause, show_goal, show_node
 from nomospace.law.tree import (
-    Authority,
-    Call,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Disj,
@@ -19,8 +17,10 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Law,
+    LawAuthority,
+    LawTree,
     Not,
+    PredicateCall,
     Same,
     Sense,
     ThisLaw,
@@ -35,7 +35,7 @@ from nomospace.terms import Diagnostic, Source, term
 FAULTS = Path(__file__).parents[2] / "laws" / "faults.txt"
 
 
-def law_of(text: str) -> Law:
+def law_of(text: str) -> LawTree:
     law, faults = parse(Source(text, "l.law"))
     assert not faults, "\n".join(fault.render(law.source) for fault in faults)
     return law
@@ -55,7 +55,7 @@ def test_the_preamble() -> None:
         "initialCS([quota(3), 1.0, [a]]). clearMessages. disclose(none)."
     )
     assert law.name == "ward"
-    assert law.authorities == (Authority("ca", "k1"), Authority("board", "k2"))
+    assert law.authorities == (LawAuthority("ca", "k1"), LawAuthority("board", "k2"))
     assert law.controller_authority == "k3"
     assert law.initial == (term("quota(3)"), 1.0, ("a",))
     assert law.clear_messages
@@ -92,8 +92,8 @@ def test_rules_and_helpers_keep_their_order_and_their_labels() -> None:
         ("false", Fail, "fail"),
         ("quota(N)@CS", Sense, "quota(N)@CS"),
         ("obligation(o(X))@CS", Sense, "obligation(o(X))@CS"),
-        ("clock(T)@CS", Clock, "clock(T)"),
-        ("clock(T)", Clock, "clock(T)"),
+        ("clock(T)@CS", ClockGoal, "clock(T)"),
+        ("clock(T)", ClockGoal, "clock(T)"),
         ("thisLaw(N, H)", ThisLaw, "thisLaw(N,H)"),
         ("X = f(Y)", Unify, "X=f(Y)"),
         ("X \\= Y", Unify, "X\\=Y"),
@@ -110,7 +110,7 @@ def test_rules_and_helpers_keep_their_order_and_their_labels() -> None:
         ("not a@CS", Not, "not(a@CS)"),
         ("\\+ a@CS", Not, "not(a@CS)"),
         ("\\+ (a@CS, b@CS)", Not, "not((a@CS,b@CS))"),
-        ("member(X, [a | T])", Call, "member(X,[a|T])"),
+        ("member(X, [a | T])", PredicateCall, "member(X,[a|T])"),
         ("do(quota(_) <- quota(3))", Do, "do(quota(_)<-quota(3))"),
         ("do(+ a)", Do, "do(+a)"),
         ("a@CS, b@CS, c@CS", Conj, "a@CS,b@CS,c@CS"),

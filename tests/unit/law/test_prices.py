@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomospace.control import Membership, Record, explain, sent
+from nomospace.control import Membership, RecordRuling, explain, sent
 from nomospace.control.explain import TEXT_CHARS
 from nomospace.control.membership import Bounded
 from nomospace.law import load
@@ -192,7 +192,7 @@ def test_a_list_that_is_given_back_call_by_call(
     """Compiled, each call makes it anew: 20,000 of them took two seconds, for nothing."""
     law = load(f"law(l). R1. sent(_, n(N), _) :- g(N, [], _), do(forward). g(0, A, A). {clause}")
     record = Membership(law, HOME).rule_on(sent(HOME, term(f"n({count})"), "b"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == stopped
 
 
@@ -248,7 +248,7 @@ def test_a_compound_is_no_list_whatever_its_name(name: str) -> None:
 
 def ruled(law: str, message: str, state: tuple[Term, ...]) -> str | None:
     record = Membership(load(law), HOME, state=state).handle(sent(HOME, term(message), "b"), now=0)
-    assert isinstance(record[0], Record)
+    assert isinstance(record[0], RecordRuling)
     return record[0].ruling.stopped
 
 
@@ -277,7 +277,7 @@ def test_a_ruling_that_is_taken_back_leaves_the_state_in_its_order() -> None:
     ann = Membership(law, HOME, state=(*ITEMS, Compound("n", ("a",))))
     before = ann.snapshot()
     record = ann.handle(sent(HOME, "go", "b"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == "typeError"
     assert ann.snapshot().state == before.state
     assert len(ann.state) == len(ITEMS) + 1
@@ -289,7 +289,7 @@ def test_a_ruling_that_is_taken_back_leaves_the_state_in_its_order() -> None:
 def test_an_explanation_is_bounded_by_what_it_tells() -> None:
     ann = Membership(load(f"law(l).\nR1. sent(_, M, _) :- twice(40, M, T), T == a.\n{TWICE}"), HOME)
     record = ann.handle(sent(HOME, doubled(12), "b"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     text = explain(ann, record.ruling, disclose="all").text
     assert "R1: did not fire" in text
     assert len(text) <= TEXT_CHARS
@@ -298,7 +298,7 @@ def test_an_explanation_is_bounded_by_what_it_tells() -> None:
 def test_an_explanation_has_a_budget_of_its_own() -> None:
     ann = Membership(load(LOOP), HOME)
     record = ann.handle(sent(HOME, term("n(20000)"), "b"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.rule == "R1"
     assert "take too long to tell" in explain(ann, record.ruling, disclose="all").verdict
 
@@ -308,7 +308,7 @@ def test_an_explanation_has_a_budget_of_its_own() -> None:
 
 def test_a_ruling_says_under_which_prices_it_was_bounded() -> None:
     record = Membership(load(LOOP), HOME).handle(sent(HOME, term("n(1)"), "b"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.prices == PRICES
 
 
@@ -317,7 +317,7 @@ def test_prices_of_today_bound_what_is_told_today(then: str | None, stopped: str
     ann = Membership(load(LOOP), HOME)
     event = sent(HOME, term("n(90000)"), "b")
     record = ann.rule_on(event, now=0, then=Bounded(PRICES, then))[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == stopped
 
 
@@ -326,7 +326,7 @@ def test_under_other_prices_what_ended_then_ends_and_no_other(count: int, then: 
     ann = Membership(load(LOOP), HOME)
     event = sent(HOME, term(f"n({count})"), "b")
     record = ann.rule_on(event, now=0, then=Bounded(1, then))[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert (record.ruling.stopped, record.ruling.prices) == (then, 1)
 
 
@@ -336,5 +336,5 @@ def test_how_much_all_copies_may_be_is_of_the_version_too(prices: int, stopped: 
     everybody = tuple([f"a{n}@x" for n in range(100)])
     event = sent(HOME, "m" * 180_000, everybody)
     record = ann.rule_on(event, now=0, then=Bounded(prices, None))[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert record.ruling.stopped == stopped

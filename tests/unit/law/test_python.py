@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nomospace.law.parse import parse
 from nomospace.law.python import CODES, parse_python
 from nomospace.law.python.reading import NESTING_MAX, PYTHON_BYTES_MAX
-from nomospace.law.tree import Law
+from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic, Source
 from tests.unit.law.shapes import law_shape
 
@@ -19,7 +19,7 @@ OPENING = 'law = Law("test")\n'
 RULE = OPENING + "@law.sent(M, to=Y)\ndef rule(cs):\n"
 
 
-def read(text: str) -> Law:
+def read(text: str) -> LawTree:
     source = Source(text)
     law, faults = parse_python(source)
     assert not faults, "\n".join(fault.render(source) for fault in faults)
@@ -27,7 +27,7 @@ def read(text: str) -> Law:
     return law
 
 
-def read_law(text: str) -> Law:
+def read_law(text: str) -> LawTree:
     law, faults = parse(Source(text))
     assert not faults, faults
     return law
@@ -776,7 +776,7 @@ def role(cs):
 
 def assert_answers(text: str) -> None:
     law, faults = parse_python(Source(text))
-    assert isinstance(law, Law)
+    assert isinstance(law, LawTree)
     for fault in faults:
         assert fault.code in CODES
         assert 0 <= fault.span.start <= fault.span.end <= len(text) + 1

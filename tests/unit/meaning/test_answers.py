@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.meaning.answers import Answer
+from nomospace.meaning.answers import MeaningAnswer
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.jsonforms import BadTupleLine, json_of, read_facts, term_of
 from nomospace.meaning.memory import Matcher
@@ -41,7 +41,7 @@ classes:
 )
 
 
-def answer(template: str, *facts: Fact, ontology: Ontology = CARS) -> Answer:
+def answer(template: str, *facts: Fact, ontology: Ontology = CARS) -> MeaningAnswer:
     (found,) = Matcher(parse_template(template, ontology), Facts.of(facts, ontology)).all().items
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.meaning.assign import Assigner
+from nomospace.meaning.assign import QuestionAssigner
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Following, Matcher, following
 from nomospace.meaning.ontology import PLAIN
@@ -124,7 +124,7 @@ classes:
 """,
         "rates.yaml",
     )
-    assigner = Assigner(parse_template("(Car, Rate)", ontology), ontology)
+    assigner = QuestionAssigner(parse_template("(Car, Rate)", ontology), ontology)
     facts = Facts.of([Fact("t1", (CAR,)), Fact("t2", (obj("Rate", 1),))], PLAIN)
     rows = list(facts.rows.values())
     assert assigner.least(rows, single=False) is None

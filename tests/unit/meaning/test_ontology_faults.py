@@ -9,7 +9,7 @@ import pytest
 from nomospace.meaning import CLASSES_MAX, FaultyOntology, Ontology, read_ontology
 from nomospace.meaning import reading as files
 from nomospace.meaning.reading import closing, faults, naming
-from nomospace.meaning.reading.faults import FAULTS_MAX, Fault
+from nomospace.meaning.reading.faults import FAULTS_MAX, OntologyFault
 from nomospace.meaning.reading.formulas import FORMULA_CHARS_MAX, TIES_MAX
 
 FUNCTION = """
@@ -24,7 +24,7 @@ def _function(function: str = "plus(B.x, 1)", when: str = "A.i = B.i") -> str:
     return FUNCTION % (function, when)
 
 
-def faults_of(marked: str, name: str = "x.yaml") -> tuple[Fault, ...]:
+def faults_of(marked: str, name: str = "x.yaml") -> tuple[OntologyFault, ...]:
     with pytest.raises(FaultyOntology) as caught:
         read_ontology(re.sub("[«»]", "", marked), name)
     return caught.value.faults

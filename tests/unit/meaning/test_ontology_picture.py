@@ -13,7 +13,7 @@ import nomospace as ns
 from nomospace.meaning import Ontology, OntologyClass, picture, read_ontology
 from nomospace.meaning.picture import PICTURE_CLASSES_MAX, PictureTooLarge, draw
 from nomospace.meaning.picture import layout as layouts
-from nomospace.meaning.picture.layout import Line, Size, lay_out
+from nomospace.meaning.picture.layout import LayoutLine, Size, lay_out
 
 FILES = Path(__file__).parent / "ontologies"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -142,7 +142,12 @@ def test_a_line_passes_the_boxes_between() -> None:
     size = Size(60, 30)
     plan = lay_out(
         dict.fromkeys("abcd", size),
-        [Line("a", "b", "is"), Line("b", "c", "is"), Line("c", "d", "is"), Line("a", "d", "is")],
+        [
+            LayoutLine("a", "b", "is"),
+            LayoutLine("b", "c", "is"),
+            LayoutLine("c", "d", "is"),
+            LayoutLine("a", "d", "is"),
+        ],
     )
     (way,) = [points for line, points in plan.lines if (line.upper, line.lower) == ("a", "d")]
     assert len(way) == 4
@@ -154,8 +159,8 @@ def test_a_line_passes_the_boxes_between() -> None:
 def test_bends_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layouts, "BENDS_MAX", 30)
     names = [f"n{i}" for i in range(40)]
-    chain = [Line(a, b, "is") for a, b in pairwise(names)]
-    far = [Line("n0", b, "is") for b in names[2:]]
+    chain = [LayoutLine(a, b, "is") for a, b in pairwise(names)]
+    far = [LayoutLine("n0", b, "is") for b in names[2:]]
     plan = lay_out(dict.fromkeys(names, Size(20, 10)), [*chain, *far])
     assert sum(len(points) - 2 for _, points in plan.lines) <= 30
     assert len(plan.lines) == len(chain) + len(far)

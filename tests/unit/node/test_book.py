@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from nomospace.node.addresses import Address, BadAddress, NotLoopback
+from nomospace.node.addresses import Address, BadHostAddress, NotLoopback
 from nomospace.node.book import (
     ADDRESSES_MAX,
     ENTRIES_MAX,
@@ -14,7 +14,7 @@ from nomospace.node.book import (
     PAUSE_MAX_S,
     PAUSE_MIN_S,
     TRIES_MAX,
-    Book,
+    AddressBook,
 )
 from nomospace.node.notes import Notes
 from tests.sites import Notebook
@@ -48,14 +48,14 @@ def test_addresses(text: str, loopback: bool) -> None:
     ["", "ward", ":7411", "ward:", "ward:x", "ward:65536", "ward:-1", "::1:7411", "a b:1", "w:¹"],
 )
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(BadAddress, match="write it as in"):
+    with pytest.raises(BadHostAddress, match="write it as in"):
         Address.parse(text)
-    with pytest.raises(BadAddress):
+    with pytest.raises(BadHostAddress):
         Address.parse("x" * 300 + ":1")
 
 
 def test_a_seed_is_dialled_for_ever_with_growing_pauses() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     book.add_seed("a:1", now=0.0)
     now, pauses = 0.0, []
     for _ in range(TRIES_MAX * 2):
@@ -73,7 +73,7 @@ def test_a_seed_is_dialled_for_ever_with_growing_pauses() -> None:
 
 
 def test_a_link_that_was_made_and_lost_is_tried_soon_again() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     book.add_seed("a:1", now=0.0)
     for _ in range(10):
         book.take_due(1e6)
@@ -89,7 +89,7 @@ def test_a_link_that_was_made_and_lost_is_tried_soon_again() -> None:
 
 
 def test_a_hint_is_forgotten_when_nobody_answers() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     book.hint("a:1", now=0.0)
     for _ in range(TRIES_MAX):
         assert book.take_due(1e9) == ["a:1"]
@@ -101,7 +101,7 @@ def test_a_hint_is_forgotten_when_nobody_answers() -> None:
 
 
 def test_what_is_learnt_of_hosts() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     assert not book.want("ann", now=0.0)
     assert book.learn("ann", 2, ("a:2",), sure=False)
     assert not book.learn("ann", 1, ("a:1",), sure=True)  # an earlier life
@@ -118,14 +118,14 @@ def test_what_is_learnt_of_hosts() -> None:
 
 
 def test_who_dialled_us_is_dialled_when_it_is_lost() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     book.learn("ann", 1, ("a:1",), sure=True)
     book.lost("ann", now=0.0)
     assert book.take_due(1.0) == ["a:1"]
 
 
 def test_the_book_is_bounded() -> None:
-    book = Book(Random(1))
+    book = AddressBook(Random(1))
     for n in range(HOSTS_MAX + 10):
         book.learn(f"h{n}", 1, (f"h:{n}",), sure=True)
     assert len(book.known()) == HOSTS_MAX

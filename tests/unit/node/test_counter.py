@@ -59,7 +59,7 @@ class Line:
         self.link: ClientLink = host.clients.receive()
         self.link.connection_made(cast("asyncio.Transport", self.pipe))
         self.seq = 0
-        self.say(talk.pack_frame(talk.Hello(talk.VERSION, "k" * 32, agent)))
+        self.say(talk.pack_frame(talk.ClientHello(talk.VERSION, "k" * 32, agent)))
         for name in ("jobs", "kept"):
             self.ask(Open(name, None, name == durable))
         self.ask(Share(("jobs", "kept")))

@@ -6,14 +6,14 @@ from nomospace.node.entrance import Entrance, OtherVersion
 from nomospace.node.principals import OpenDoor, Principal
 from nomospace.wire.errors import decode_error, encode_error
 from nomospace.wire.framing import Framer, join
-from nomospace.wire.talk import VERSION, Hello, pack_frame
+from nomospace.wire.talk import VERSION, ClientHello, pack_frame
 from nomospace.wire.versions import Versions
 
 
 def hear(oldest: int, newest: int = 0) -> Principal:
     """What becomes of a client that speaks these versions."""
     entrance = Entrance(OpenDoor("word"), "ward", None)
-    hello = Hello(oldest, "s" * 16, "ann", token="word", newest=newest)
+    hello = ClientHello(oldest, "s" * 16, "ann", token="word", newest=newest)
     heard = entrance.hear(Framer(1 << 16), join([pack_frame(hello)]))
     assert isinstance(heard, Principal)
     return heard

@@ -19,7 +19,7 @@ from nomospace.node.serve import Server
 from nomospace.store import open_store
 from nomospace.store.interface import Step
 from nomospace.store.journal import EventRecord, TupleRecord, encode_record, replay
-from nomospace.store.segments import Limits, read_journal, read_manifest, seal
+from nomospace.store.segments import SegmentLimits, read_journal, read_manifest, seal
 from nomospace.terms import show
 from nomospace.wire.admin import Tail
 from nomospace.wire.segments import MANIFEST, OtherJournal
@@ -170,7 +170,7 @@ def test_a_host_does_not_seal_into_the_segments_of_another(tmp_path: Path) -> No
         step = Step(records=(encode_record(told),) * (before.last + 5))
         store.commit([step], at=1)
         with pytest.raises(OtherJournal, match="they are of host 'ward', and it is of 'lab'"):
-            seal(store, segments, Limits(seconds=0), now=10**9)
+            seal(store, segments, SegmentLimits(seconds=0), now=10**9)
     assert read_manifest(segments) == before
 
 

@@ -15,9 +15,9 @@ from nomospace.errors import Unavailable
 from nomospace.host.changes import AgentCame
 from nomospace.node import Host
 from nomospace.node import keeper as keeper_module
-from nomospace.node.clock import Mark
+from nomospace.node.clock import ClockMark
 from nomospace.node.keeper import IDLE, TROUBLE, WAITING, WRITING, Keeper
-from nomospace.store.interface import Kept, Step, StoreFull
+from nomospace.store.interface import KeptForClient, Step, StoreFull
 from nomospace.store.memory import MemoryStore
 
 
@@ -67,7 +67,7 @@ class Told:
     def keeper(self, store: MemoryStore) -> Keeper:
         return Keeper(
             store,
-            now=lambda: Mark(7),
+            now=lambda: ClockMark(7),
             kept=self.kept.append,
             troubled=self.trouble.append,
             broken=self.broken.append,
@@ -210,7 +210,7 @@ def test_a_crowd_is_counted_by_the_answers_that_it_waits_for() -> None:
     async def program() -> None:
         store, told = Lagging(), Told()
         keeper = told.keeper(store)
-        answers = tuple([Kept("ann", number, b"x") for number in range(8)])
+        answers = tuple([KeptForClient("ann", number, b"x") for number in range(8)])
         keeper.put(Step(step(1).changes, answers))
         keeper.put(Step(step(2).changes, answers))
         assert await keeper.drain(10)

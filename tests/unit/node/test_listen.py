@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nomospace.node.addresses import Address, BadAddress, NotLoopback
+from nomospace.node.addresses import Address, BadHostAddress, NotLoopback
 from nomospace.node.identity import CLIENT_ALPN, HOST_ALPN, Identity
-from nomospace.node.listen import Arrival, CannotListen, Limits, Listener
+from nomospace.node.listen import Arrival, Listener, PortLimits, PortUnavailable
 from nomospace.wire.framing import join
 from tests.sites import Notebook, run_real, until
 from tests.trust_folder import TrustFolder
@@ -42,7 +42,7 @@ class Echo(asyncio.Protocol):
 class Port:
     """A listener whose guests are echoed."""
 
-    def __init__(self, identity: Identity | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, identity: Identity | None = None, limits: PortLimits | None = None) -> None:
         self.notes = Notebook()
         self.arrivals: list[Arrival] = []
         self.listener = Listener(
@@ -214,7 +214,7 @@ def test_tls_on_a_plain_port_is_told_apart(trust: TrustFolder) -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_who_is_too_slow_is_dropped_whatever_it_has_said(loop: str, trust: TrustFolder) -> None:
     async def program() -> None:
-        limits = Limits(stranger_s=0.1)
+        limits = PortLimits(stranger_s=0.1)
         for identity in (None, Identity(trust.folder, "a")):
             async with Port(identity, limits) as port:
                 silent, half = [
@@ -239,7 +239,7 @@ def test_a_crowd_of_idle_connections_pushes_out_itself() -> None:
         crowd = 300
 
     async def program() -> None:
-        limits = Limits(strangers_max=strangers_max, stranger_s=0.5)
+        limits = PortLimits(strangers_max=strangers_max, stranger_s=0.5)
         async with Port(limits=limits) as port:
             place = port.listener.address
             reader, writer = await asyncio.open_connection(*place)
@@ -274,7 +274,7 @@ def test_a_crowd_of_idle_connections_pushes_out_itself() -> None:
 
 def test_connections_are_counted_by_address_and_in_all() -> None:
     async def program() -> None:
-        async with Port(limits=Limits(per_address_max=2)) as port:
+        async with Port(limits=PortLimits(per_address_max=2)) as port:
             held = []
             for _ in range(2):
                 reader, writer = await asyncio.open_connection(*port.listener.address)
@@ -316,7 +316,7 @@ def test_who_is_dropped_before_its_handshake_begins_is_closed(loop: str) -> None
 def test_a_port_that_cannot_be_had() -> None:
     async def program() -> None:
         async with Port() as port:
-            with pytest.raises(CannotListen, match="Address already in use; free it"):
+            with pytest.raises(PortUnavailable, match="Address already in use; free it"):
                 await Listener(
                     str(port.listener.address),
                     identity=None,
@@ -332,7 +332,7 @@ def test_without_certificates_only_the_loopback_is_listened_on() -> None:
     for address in ("0.0.0.0:0", "10.0.0.3:7411", "ward.example:7411"):
         with pytest.raises(NotLoopback):
             Listener(address, identity=None, on_host=port.receive, on_client=port.receive)
-    with pytest.raises(BadAddress):
+    with pytest.raises(BadHostAddress):
         Listener("7411", identity=None, on_host=port.receive, on_client=port.receive)
 
 
@@ -348,7 +348,7 @@ def test_one_address_cannot_keep_out_others() -> None:
     """Neither by connections that say nothing, nor by such as begin and do not go on."""
 
     async def program() -> None:
-        limits = Limits(
+        limits = PortLimits(
             strangers_max=20,
             strangers_per_address_max=15,
             proving_max=6,
@@ -386,7 +386,7 @@ def test_one_address_cannot_keep_out_others() -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_who_takes_long_makes_room_for_who_waits(loop: str, trust: TrustFolder) -> None:
     async def program() -> None:
-        limits = Limits(proving_max=2, hurry_s=0.0)
+        limits = PortLimits(proving_max=2, hurry_s=0.0)
         async with Port(Identity(trust.folder, "a"), limits) as port:
             with ExitStack() as crowd:
                 for _ in range(10):

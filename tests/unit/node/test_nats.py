@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nomospace.node.addresses import BadAddress, NotLoopback
+from nomospace.node.addresses import BadHostAddress, NotLoopback
 from nomospace.node.identity import Identity, NotItsName
 from nomospace.node.local import Host
 from nomospace.node.nats import NatsLinks
@@ -225,12 +225,12 @@ def test_what_others_publish_is_not_believed(server: NatsServer, trust: TrustFol
 def test_links_check_what_they_are_made_with(trust: TrustFolder) -> None:
     with pytest.raises(NotLoopback):
         NatsLinks("a", "nats://10.0.0.3:4222", identity=None)
-    with pytest.raises(BadAddress, match="a NATS server is nats://"):
+    with pytest.raises(BadHostAddress, match="a NATS server is nats://"):
         NatsLinks("a", "http://127.0.0.1:4222", identity=None)
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadHostAddress) as caught:
         NatsLinks("a", "nats://ann:secret@127.0.0.1:x", identity=None)
     assert "secret" not in str(caught.value)
-    with pytest.raises(BadAddress, match="a net is named"):
+    with pytest.raises(BadHostAddress, match="a net is named"):
         NatsLinks("a", "nats://127.0.0.1:4222", identity=None, net="a.>")
     with pytest.raises(NotItsName):
         NatsLinks("a", "nats://127.0.0.1:4222", identity=Identity(trust.folder, "b"))

@@ -17,7 +17,7 @@ from nomospace.node.serve import POLL_S
 from nomospace.trust.authority import make_authority, new_serial
 from nomospace.trust.keys import SecretKey
 from nomospace.trust.moments import DAY
-from nomospace.trust.tokens import Token, Tokens, make_token
+from nomospace.trust.tokens import StoredToken, Tokens, make_token
 from tests.trust_folder import TrustFolder
 
 SECOND = 1_000_000
@@ -41,7 +41,7 @@ class Desk:
         )
         self.door = TrustDoor(self.identity, lambda: self.now)
         self.standings = Standings(self.door, lambda: self.now)
-        self.tokens: dict[str, Token] = {}
+        self.tokens: dict[str, StoredToken] = {}
         self.count = 0
 
     def token(self, *scopes: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from nomospace.law.program import known
 from nomospace.laws import path
 from nomospace.node import Host
 from nomospace.node.driver import brought
-from nomospace.node.working import TooManyJobs, Work, WorkerLost, WorkTooLarge
+from nomospace.node.working import TooManyJobs, WorkerLost, Workers, WorkTooLarge
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import Relay
 from nomospace.terms import Faulty, Source
@@ -23,9 +23,9 @@ from nomospace.terms import Faulty, Source
 T = TypeVar("T")
 
 
-def run(ask: Callable[[Work], Awaitable[T]], **limits: int) -> T:
+def run(ask: Callable[[Workers], Awaitable[T]], **limits: int) -> T:
     async def asking() -> T:
-        work = Work(**limits)
+        work = Workers(**limits)
         try:
             return await ask(work)
         finally:
@@ -46,7 +46,7 @@ fresh.count = 0  # type: ignore[attr-defined]
 def test_a_law_is_the_same_as_one_compiled_here_and_costs_one_job() -> None:
     text = path("ap").read_text("utf-8") + "% once more"
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         law, again = await asyncio.gather(
             work.law(text, "ap.law", "ann"), work.law(text, "ap.law", "bob")
         )
@@ -65,7 +65,7 @@ def test_the_loop_goes_on_between_parts() -> None:
     rules = [f"sent(X, m{n}(A), Y) :- own(A)@CS, do(forward).\n" for n in range(100)]
     source = fresh(f"law(many).\n{''.join(rules)}")
 
-    async def ask(work: Work) -> int:
+    async def ask(work: Workers) -> int:
         turns = 0
         task = asyncio.ensure_future(work.law(source.text, source.name, "ann"))
         while not task.done():
@@ -80,7 +80,7 @@ def test_the_loop_goes_on_between_parts() -> None:
 def test_what_a_text_is_found_to_be_is_remembered_also_when_it_is_no_law() -> None:
     source = fresh("law(l). sent(X, M, Y) :- do(forwrad).")
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         for _ in range(3):
             with pytest.raises(Faulty, match="forwrad"):
                 await work.law(source.text, source.name, "ann")
@@ -92,7 +92,7 @@ def test_what_a_text_is_found_to_be_is_remembered_also_when_it_is_no_law() -> No
 
 
 def test_a_text_that_is_too_long_is_not_even_read() -> None:
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         with pytest.raises(LawTooLong, match=f"{LAW_BYTES_MAX:,}") as caught:
             await work.law("%" * (LAW_BYTES_MAX + 1), "long.law", "ann")
         assert caught.value.code == "limits.law-text"
@@ -105,7 +105,7 @@ def test_a_rule_that_is_too_long_is_a_fault_with_its_place() -> None:
     goals = ", ".join([f"Z{n} = X" for n in range(3_000)])
     source = fresh(f"law(l).\nsent(X, M, Y) :- {goals}, do(forward).")
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         with pytest.raises(Faulty, match=r"fresh.law:2:1: error \[law-too-long\]"):
             await work.law(source.text, source.name, "ann")
 
@@ -116,7 +116,7 @@ def test_a_job_that_takes_too_much_costs_its_process_and_nothing_else() -> None:
     rules = [f"sent(X, m{n}(A), Y) :- own(A)@CS, do(forward).\n" for n in range(2_000)]
     large, small = fresh(f"law(many).\n{''.join(rules)}"), fresh("law(l). quit.")
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         with pytest.raises(WorkTooLarge) as caught:
             await work.law(large.text, large.name, "ann")
         assert caught.value.code == "limits.work"
@@ -131,7 +131,7 @@ def test_a_job_that_takes_too_much_costs_its_process_and_nothing_else() -> None:
 def test_who_waits_gets_a_process_in_turns() -> None:
     done: list[str] = []
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         async def one(who: str) -> None:
             source = fresh("law(l). quit.")
             await work.law(source.text, source.name, who)
@@ -152,7 +152,7 @@ def test_too_many_jobs_are_refused_and_all_end_with_the_host(
 ) -> None:
     monkeypatch.setattr("nomospace.node.working.JOBS_WAITING_MAX", 2)
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         sources = [fresh("law(l). quit.") for _ in range(4)]
         tasks = [asyncio.create_task(work.law(one.text, one.name, "ann")) for one in sources]
         await asyncio.sleep(0)
@@ -181,7 +181,7 @@ def test_frames_of_other_hosts_wait_for_the_laws_that_they_bring() -> None:
     def comes(agent: str, source: Source) -> Parcel:
         return Parcel(1, MayCome(1, agent, (LawText("0" * 64, source.name, source.text),)))
 
-    async def ask(work: Work) -> None:
+    async def ask(work: Workers) -> None:
         assert brought(Relay("a", "b", 1, comes("x@a", good))) == brought(comes("x@a", good))
         assert brought(Receipt(1)) == ()
         async with Driven("b") as host:

@@ -15,7 +15,7 @@ from nomospace.pipeline.archive import (
     MANIFEST,
     PART,
     BadArchive,
-    OtherOntology,
+    OtherArchiveOntology,
     adding,
     read_manifest,
 )
@@ -114,7 +114,7 @@ def test_a_question_to_no_archive_is_refused_before_spark_starts(tmp_path: Path)
     with pytest.raises(BadArchive, match="compact into it first"):
         run_match([], CARS, question, archive=tmp_path / "a")
     done(seal(tmp_path / "j", SEGMENTS), tmp_path / "a")
-    with pytest.raises(OtherOntology):
+    with pytest.raises(OtherArchiveOntology):
         run_match([], PLAIN, question, archive=tmp_path / "a")
 
 
@@ -128,7 +128,7 @@ def test_one_adds_at_a_time(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal, archive = seal(tmp_path / "j", SEGMENTS), tmp_path / "a"
     done(journal, archive)
-    with pytest.raises(OtherOntology, match="compact into a new folder"):
+    with pytest.raises(OtherArchiveOntology, match="compact into a new folder"):
         run_compact(journal, PLAIN, archive, engine=Engine.PROCESS)
     manifest = (archive / MANIFEST).read_bytes()
     for bad, why in ((b"{", "cannot be read"), (b'{"version": 99}', "version 99")):

@@ -13,17 +13,17 @@ import pytest
 
 from nomospace import laws
 from nomospace.cli import main
-from nomospace.control import Membership, Record, Ruling, Tick, arrived, sent
+from nomospace.control import Membership, RecordRuling, Ruling, Tick, arrived, sent
 from nomospace.law import load
 from nomospace.pipeline.audit.changes import changes_of
-from nomospace.pipeline.audit.found import STEPS_MAX, Found, step_width
+from nomospace.pipeline.audit.found import STEPS_MAX, AuditTables, step_width
 from nomospace.pipeline.audit.page import ROWS_SHOWN, charts_of, make_page
 from nomospace.pipeline.audit.words import render, sentences
 from nomospace.pipeline.charts import BARS_MAX, as_png, as_svg, bars, timeline
-from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit, write_report
+from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, write_report
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import BadSegments
-from nomospace.store.segments import Limits
+from nomospace.store.segments import SegmentLimits
 from nomospace.store.writing import JournalWriter
 from nomospace.terms import Compound
 from nomospace.wire.changes import decode_ruling
@@ -43,7 +43,7 @@ R6. sent(X, never, Y) :- do(forward).
 
 
 @pytest.fixture(scope="module")
-def audited(journals: Journals) -> Found:
+def audited(journals: Journals) -> AuditTables:
     return run_audit(journals.made(3_000, 60, hosts=3), engine=DUCK)
 
 
@@ -52,7 +52,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
-def test_figures_are_what_the_rulings_say(audited: Found, journals: Journals) -> None:
+def test_figures_are_what_the_rulings_say(audited: AuditTables, journals: Journals) -> None:
     """Counted again from the rulings themselves, by the controller's own words for them."""
     rows = rows_of(journals.made(3_000, 60, hosts=3))
     rulings = [decode_ruling(row["body"]) for row in rows]
@@ -82,7 +82,7 @@ def debt(verb: str, number: int) -> Compound:
 def write_duties(folder: Path) -> None:
     """One debtor: four debts of which one is paid, one forgiven, one missed, and one is owed."""
     law = load(DUTIES, "duties.law")
-    writer = JournalWriter(folder, "bank", Limits(rows=100))
+    writer = JournalWriter(folder, "bank", SegmentLimits(rows=100))
     writer.law(law, at=0)
     ann = Membership(law, "ann@bank")
     told = [
@@ -101,7 +101,7 @@ def write_duties(folder: Path) -> None:
         now = at_s * 1_000_000
         effects = ann.handle(Tick() if event is None else event, now=now)
         for effect in effects:
-            if isinstance(effect, Record):
+            if isinstance(effect, RecordRuling):
                 writer.ruling(effect.ruling)
     writer.close()
 
@@ -139,7 +139,7 @@ def test_a_refusal_that_sends_a_notice_is_one(tmp_path: Path) -> None:
 
 def test_what_hosts_note_of_agents_under_no_law_is_no_ruling(tmp_path: Path) -> None:
     write_duties(tmp_path / "j")
-    noted = JournalWriter(tmp_path / "notes", "inn", Limits(rows=100))
+    noted = JournalWriter(tmp_path / "notes", "inn", SegmentLimits(rows=100))
     noted._names[""] = ""
     event = sent("bob@inn", "hello", "ann@bank")
     noted.ruling(Ruling(1, 5, "bob@inn", "", event, None, (), ()))
@@ -151,19 +151,19 @@ def test_what_hosts_note_of_agents_under_no_law_is_no_ruling(tmp_path: Path) -> 
 
 def test_a_part_of_the_time(tmp_path: Path) -> None:
     write_duties(tmp_path / "j")
-    part = Part(since=20_000_000, until=50_000_000, community="duties")
+    part = EventFilter(since=20_000_000, until=50_000_000, community="duties")
     found = run_audit(tmp_path / "j", part, engine=DUCK)
     assert found.overview["events"] == 3  # `until` is not included
     outcomes = {row["outcome"]: (row["times"], row["p50"]) for row in found.tables["obligations"]}
     # What was imposed before has no delay that anybody could know.
     assert outcomes == {"met": (1, None), "repealed": (1, None), "owed": (1, None)}
     with pytest.raises(OtherCommunity, match="duties"):
-        run_audit(tmp_path / "j", Part(community="ap"), engine=DUCK)
+        run_audit(tmp_path / "j", EventFilter(community="ap"), engine=DUCK)
 
 
 def test_nothing_of_that_time(tmp_path: Path) -> None:
     write_duties(tmp_path / "j")
-    found = run_audit(tmp_path / "j", Part(since=10**15), engine=DUCK)
+    found = run_audit(tmp_path / "j", EventFilter(since=10**15), engine=DUCK)
     assert found.overview["events"] == 0
     assert "Nothing: the journal has no event" in render(found)
     assert "<h1>" in make_page(found, charts_of(found))
@@ -233,7 +233,7 @@ class Tags(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_page_tells_all_and_fetches_nothing(audited: Found, tmp_path: Path) -> None:
+def test_the_page_tells_all_and_fetches_nothing(audited: AuditTables, tmp_path: Path) -> None:
     page, figures, *plots = write_report(audited, tmp_path / "out")
     text = page.read_text(encoding="utf-8")
     tags = Tags(text)
@@ -249,7 +249,7 @@ def test_the_page_tells_all_and_fetches_nothing(audited: Found, tmp_path: Path) 
     assert write_report(audited, tmp_path / "out")[0] == page  # again is harmless
 
 
-def test_what_agents_wrote_is_escaped(audited: Found) -> None:
+def test_what_agents_wrote_is_escaped(audited: AuditTables) -> None:
     evil = "<script>alert('&')</script>"
     tables = {
         name: [
@@ -260,7 +260,7 @@ def test_what_agents_wrote_is_escaped(audited: Found) -> None:
         if name != "obligations"
     }
     tables["obligations"] = [{**row, "what": evil} for row in audited.tables["obligations"]]
-    found = Found((evil,), evil, 1.0, MINUTE, tables, lost_laws=(evil,))
+    found = AuditTables((evil,), evil, 1.0, MINUTE, tables, lost_laws=(evil,))
     page = make_page(found, charts_of(found))
     assert "script" not in Tags(page).found
     assert page.count("&lt;script&gt;") > ROWS_SHOWN

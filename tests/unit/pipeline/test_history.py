@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from nomospace import laws
-from nomospace.control import TICK, Event, Membership, Record, Ruling, adopt, sent
+from nomospace.control import TICK, Event, Membership, RecordRuling, Ruling, adopt, sent
 from nomospace.law import CompiledLaw, load
-from nomospace.pipeline.history import GAPS_MAX, Verdict, replay_history
+from nomospace.pipeline.history import GAPS_MAX, ReplayVerdict, replay_history
 from nomospace.terms import Compound, Faulty, t
 from nomospace.wire.changes import decode_ruling, encode_ruling, encode_snapshot
 from nomospace_lab.apps.traffic import Traffic, make_traffic
@@ -59,7 +59,7 @@ class Recorder:
 
     def _keep(self, effects: list[Any]) -> None:
         for effect in effects:
-            if isinstance(effect, Record):
+            if isinstance(effect, RecordRuling):
                 self.rows.append((effect.ruling.seq, False, encode_ruling(effect.ruling)))
 
 
@@ -71,7 +71,7 @@ def changed(text: str, *pairs: tuple[str, str]) -> CompiledLaw:
 
 
 def heard(rows: list[Row], law: CompiledLaw, before: CompiledLaw) -> list[tuple[int, int, str]]:
-    found: list[Verdict] = []
+    found: list[ReplayVerdict] = []
     replay_history(rows, law, recorded_law=before, on_verdict=found.append)
     return [(one.seq, one.at, one.kind) for one in found if one.kind != "same"]
 
@@ -255,7 +255,7 @@ def test_a_member_begins_with_what_its_host_gave_it() -> None:
     rows: list[Row] = [(0, True, encode_snapshot(member.snapshot()))]
     for event in (Event("adopted", ((),)), sent("ann@x", "hi", "bob@x")):
         (record, *_) = member.handle(event, now=1)
-        assert isinstance(record, Record)
+        assert isinstance(record, RecordRuling)
         rows.append((record.ruling.seq, False, encode_ruling(record.ruling)))
     now = load("law(g). initialCS([new]). R1. sent(X, M, Y) :- vip@CS, new@CS, do(forward).")
     assert replay_history(rows, now, recorded_law=before).changed == 0

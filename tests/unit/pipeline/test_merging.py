@@ -18,7 +18,7 @@ from nomospace.cli import main
 from nomospace.meaning.facts import Fact, Facts
 from nomospace.meaning.memory import Matcher
 from nomospace.meaning.question import Question, parse_template
-from nomospace.pipeline.archive import LEFT_S, PART, Manifest, read_manifest, write_manifest
+from nomospace.pipeline.archive import LEFT_S, PART, ArchiveManifest, read_manifest, write_manifest
 from nomospace.pipeline.asking import files_of
 from nomospace.pipeline.jobs.compact import Compacted, run_compact
 from nomospace.pipeline.jobs.match import MatchEngine, run_match
@@ -60,7 +60,7 @@ def compacted(folder: Path, archive: Path, days: int, *, whole: bool = False) ->
     return run_compact(journal, CARS, archive, engine=Engine.PROCESS, whole=whole)
 
 
-def rows(archive: Path, manifest: Manifest | None = None) -> dict[str, list[Any]]:
+def rows(archive: Path, manifest: ArchiveManifest | None = None) -> dict[str, list[Any]]:
     """All rows that count, table by table; those of a manifest that was read earlier, if given."""
     found: dict[str, list[Any]] = {}
     for part in (manifest or read_manifest(archive, CARS)).parts:

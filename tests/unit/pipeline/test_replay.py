@@ -16,7 +16,7 @@ from nomospace.law import load
 from nomospace.pipeline.jobs.replay import Engine, make_trial, run_replay
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.replay import HISTORIES, replay_process
-from nomospace.pipeline.report import Report, render
+from nomospace.pipeline.report import ReplayReport, render
 from nomospace.pipeline.segments import BadSegments, list_journal, read_batches
 from nomospace.terms import Compound
 from nomospace.wire.changes import decode_ruling
@@ -39,11 +39,11 @@ def rulings(folder: Path) -> list[Ruling]:
     return found
 
 
-def now_by_rule(report: Report) -> dict[str, int]:
+def now_by_rule(report: ReplayReport) -> dict[str, int]:
     return {total.rule: total.now for total in report.rules}
 
 
-def changed_by_rule(report: Report) -> dict[str, int]:
+def changed_by_rule(report: ReplayReport) -> dict[str, int]:
     return {total.rule: total.changed for total in report.rules}
 
 
@@ -160,7 +160,7 @@ def test_duckdb_finds_the_same(journals: Journals, hosts: int) -> None:
     assert facts(one) == facts(two)
 
 
-def facts(report: Report) -> dict[str, Any]:
+def facts(report: ReplayReport) -> dict[str, Any]:
     """A report without what differs from run to run."""
     plain = json.loads(json.dumps({f: repr(getattr(report, f)) for f in report.__struct_fields__}))
     return {name: value for name, value in plain.items() if name not in ("engine", "took_s")}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit
+from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit
 from nomospace.pipeline.segments import (
     BadSegments,
     NoJournal,
@@ -193,5 +193,5 @@ def test_files_of_other_times_and_communities_are_not_opened(journals: Journals)
     assert listing.within("events").files == listing.files
     assert listing.within("events", community="ap").files == listing.files
     assert listing.within("events", community="sb").files["events"] == ()
-    late = run_audit(journals.made(), Part(since=10**17), engine=AuditEngine.DUCKDB)
+    late = run_audit(journals.made(), EventFilter(since=10**17), engine=AuditEngine.DUCKDB)
     assert late.overview["events"] == 0

@@ -13,8 +13,8 @@ import pytest
 from nomospace.cli import main
 from nomospace.client import dialling
 from nomospace.meaning.question import parse_template
-from nomospace.pipeline.jobs.stream import Plan, _alone, _told_to_end, run_stream
-from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.jobs.stream import StreamPlan, _alone, _told_to_end, run_stream
+from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.state import BadCheckpoint
 from nomospace.pipeline.stream.writing import Target
 from tests.ports import free_port
@@ -28,7 +28,7 @@ class Reached(Exception):
     """Everything was fine, and Spark would be started."""
 
 
-def start(plan: Plan, template: str = "(Car, Loan)") -> None:
+def start(plan: StreamPlan, template: str = "(Car, Loan)") -> None:
     def reached() -> None:
         raise Reached
 
@@ -36,10 +36,10 @@ def start(plan: Plan, template: str = "(Car, Loan)") -> None:
         run_stream(plan, CARS, parse_template(template, CARS), prepare=reached)
 
 
-def a_plan(url: str, folder: Path, **other: Any) -> Plan:
-    place = Place(url=url)
+def a_plan(url: str, folder: Path, **other: Any) -> StreamPlan:
+    place = HostPlace(url=url)
     target = Target(place=place, space="answers", agent="clerk")
-    return Plan(source=place, target=target, checkpoint=folder, **other)
+    return StreamPlan(source=place, target=target, checkpoint=folder, **other)
 
 
 def test_a_checkpoint_is_of_one_stream(tmp_path: Path) -> None:

@@ -10,8 +10,14 @@ import pytest
 
 from nomospace.client.remote import connect
 from nomospace.pipeline.stream import writing
-from nomospace.pipeline.stream.place import Place
-from nomospace.pipeline.stream.writing import Keyed, Settled, Target, TooManyRefused, TooManyRows
+from nomospace.pipeline.stream.place import HostPlace
+from nomospace.pipeline.stream.writing import (
+    Keyed,
+    Target,
+    TooManyRefused,
+    TooManyToWrite,
+    WrittenBack,
+)
 from nomospace.terms.templates import ANY
 from tests.unit.pipeline.live import served
 
@@ -52,7 +58,7 @@ def test_killed_in_the_middle_and_written_again(
     write_one = writing._write_one
 
     def work(url: str) -> None:
-        target = Target(place=Place(url=url), space="answers", agent="clerk", law=str(law))
+        target = Target(place=HostPlace(url=url), space="answers", agent="clerk", law=str(law))
         assert target.check() == "clerk@ward"
         left = after
 
@@ -70,9 +76,9 @@ def test_killed_in_the_middle_and_written_again(
                 target.write("s", 0, ROWS)
             monkeypatch.setattr(writing, "_write_one", write_one)
         for _ in range(2):
-            assert target.write("s", 0, ROWS) == Settled(10, 2)
+            assert target.write("s", 0, ROWS) == WrittenBack(10, 2)
             assert look(target) == (list(range(10)), [100, 101])
-        assert target.write("s", 1, []) == Settled()
+        assert target.write("s", 1, []) == WrittenBack()
 
     served(tmp_path, work, jobs=0)
 
@@ -95,11 +101,11 @@ R4. arrived(_, _, _) :- do(deliver).
     rows = [Keyed("s/1", ("job", 1)), Keyed("s/2", ("job", 2))]
 
     def work(url: str) -> None:
-        target = Target(place=Place(url=url), space="answers", agent="clerk", law=str(law))
+        target = Target(place=HostPlace(url=url), space="answers", agent="clerk", law=str(law))
         for _ in range(2):
-            assert target.write("s", 0, rows) == Settled(1, 1)
+            assert target.write("s", 0, rows) == WrittenBack(1, 1)
             assert look(target) == ([2], [1])
-        assert target.write("s", 1, [Keyed("s/3", ("job", 1))]) == Settled(1, 0)
+        assert target.write("s", 1, [Keyed("s/3", ("job", 1))]) == WrittenBack(1, 0)
 
     served(tmp_path, work, jobs=0)
 
@@ -109,12 +115,12 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     law.write_text(FEW)
 
     def work(url: str) -> None:
-        target = Target(place=Place(url=url), space="answers", agent="clerk", law=str(law))
+        target = Target(place=HostPlace(url=url), space="answers", agent="clerk", law=str(law))
         monkeypatch.setattr(writing, "REFUSED_MAX", 1)
         with pytest.raises(TooManyRefused, match=r"(?s)more than 1 rows .* N<100"):
             target.write("s", 0, ROWS)
         monkeypatch.setattr(writing, "ROWS_MAX", 3)
-        with pytest.raises(TooManyRows, match="more than 3 rows"):
+        with pytest.raises(TooManyToWrite, match="more than 3 rows"):
             target.write("s", 0, ROWS)
 
     served(tmp_path, work, jobs=0)

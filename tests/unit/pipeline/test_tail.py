@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nomospace.errors import CallerError
-from nomospace.pipeline.stream.place import HostSilent, Place
-from nomospace.pipeline.stream.tail import OtherTail, RecordsGone, Tail
-from nomospace.pipeline.stream.writing import Keyed, Settled, Target
+from nomospace.pipeline.stream.place import HostPlace, HostSilent
+from nomospace.pipeline.stream.tail import JournalTail, OtherTail, RecordsGone
+from nomospace.pipeline.stream.writing import Keyed, Target, WrittenBack
 from nomospace.trust.tokens import Tokens, make_token
 from nomospace.wire.segments import TABLES
 from tests.ports import free_port
@@ -18,13 +18,13 @@ from tests.trust_folder import TrustFolder
 from tests.unit.pipeline.live import served
 
 
-def rows(tail: Tail, after: int, upto: int) -> list[dict[str, Any]]:
+def rows(tail: JournalTail, after: int, upto: int) -> list[dict[str, Any]]:
     return [row for batch in tail.read("tuples", after, upto) for row in batch.to_pylist()]
 
 
 def test_any_range_gives_the_rows_of_segments(tmp_path: Path) -> None:
     def look(url: str) -> None:
-        tail = Tail(Place(url=url))
+        tail = JournalTail(HostPlace(url=url))
         bounds = tail.bounds()
         assert (bounds.host, bounds.first) == ("ward", 1)
         told = rows(tail, 0, bounds.last)
@@ -40,7 +40,10 @@ def test_any_range_gives_the_rows_of_segments(tmp_path: Path) -> None:
 
 def test_what_the_host_has_sealed_is_read_there(tmp_path: Path) -> None:
     def look(url: str) -> None:
-        alone, both = Tail(Place(url=url)), Tail(Place(url=url), str(tmp_path / "segments"))
+        alone, both = (
+            JournalTail(HostPlace(url=url)),
+            JournalTail(HostPlace(url=url), str(tmp_path / "segments")),
+        )
         assert alone.bounds().first > 30
         bounds = both.bounds()
         assert bounds.first == 1
@@ -56,7 +59,7 @@ def test_what_the_host_has_sealed_is_read_there(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_journal_is_told(tmp_path: Path) -> None:
     def look(url: str) -> None:
-        tail = Tail(Place(url=url))
+        tail = JournalTail(HostPlace(url=url))
         bounds = tail.bounds()
         tail.check(bounds, "ward", bounds.last)
         with pytest.raises(OtherTail, match="it is of host icu, and there is ward"):
@@ -68,9 +71,9 @@ def test_a_checkpoint_of_another_journal_is_told(tmp_path: Path) -> None:
 
 
 def test_a_host_that_is_not_there_is_told_in_time() -> None:
-    place = Place(url=f"nomos+plain://127.0.0.1:{free_port()}", patience_s=0.6)
+    place = HostPlace(url=f"nomos+plain://127.0.0.1:{free_port()}", patience_s=0.6)
     with pytest.raises(HostSilent, match="does not answer"):
-        Tail(place).bounds()
+        JournalTail(place).bounds()
 
 
 def test_hosts_with_certificates_show_their_journals_to_operators(tmp_path: Path) -> None:
@@ -92,14 +95,14 @@ def test_hosts_with_certificates_show_their_journals_to_operators(tmp_path: Path
 
     def look(url: str) -> None:
         clerk = str(trust.folder / "agents" / "clerk@ward")
-        writer = Target(place=Place(url=url, identity=clerk), space="answers")
+        writer = Target(place=HostPlace(url=url, identity=clerk), space="answers")
         assert writer.check() == "clerk@ward"
-        assert writer.write("s", 0, [Keyed("s/1", ("job", 1))]) == Settled(1, 0)
+        assert writer.write("s", 0, [Keyed("s/1", ("job", 1))]) == WrittenBack(1, 0)
         (operator, _), (agent, _) = tokens
-        tail = Tail(Place(url=url, token=operator, trust=str(trust.folder)))
+        tail = JournalTail(HostPlace(url=url, token=operator, trust=str(trust.folder)))
         bounds = tail.bounds()
         assert "[job,1]" in [row["fields_text"] for row in rows(tail, 0, bounds.last)]
         with pytest.raises(CallerError, match="is no operator of this host"):
-            Tail(Place(url=url, token=agent, trust=str(trust.folder))).bounds()
+            JournalTail(HostPlace(url=url, token=agent, trust=str(trust.folder))).bounds()
 
     served(tmp_path, look, trust=trust)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nomospace.meaning.ontology import Ontology, OntologyClass
-from nomospace.store.interface import Entry
+from nomospace.store.interface import JournalEntry
 from nomospace.store.journal import TupleRecord, encode_record
 from nomospace.store.parquet import row_of
 from nomospace.store.segments import Rows, add_segment
@@ -46,7 +46,7 @@ def seal(folder: Path, segments: Iterable[Sequence[Told]], host: str = "ward-1")
             seq += 1
             body = pack_term(one.fields)
             record = TupleRecord(host, one.at, one.space, WRITER, one.number, one.op, WRITER, body)
-            table, row = row_of(Entry(seq, encode_record(record)))
+            table, row = row_of(JournalEntry(seq, encode_record(record)))
             rows.setdefault(table, []).append(row)
         manifest = add_segment(folder, manifest, rows, first, seq)
     return folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from nomospace.protocols.births import BEFORE, Births, News
+from nomospace.protocols.births import BEFORE, BirthNews, Births
 from nomospace.protocols.courier import PAUSE_MAX_US, PAUSE_MIN_US, Courier, Parcel
 from nomospace.protocols.transfers import Transfers
 
@@ -63,10 +63,10 @@ def test_what_waits_under_other_births_goes_out_at_once() -> None:
     """And what had come early, for the births before, is void."""
     births = Births(BEFORE)
     here = Courier(Transfers(), births=births, now=0)
-    births.learn("b", News(50, BEFORE, anew=False))
+    births.learn("b", BirthNews(50, BEFORE, anew=False))
     here.send("b", "a parcel", now=0)
     assert here.receive("b", Parcel(2, "early", 50, BEFORE), now=0)[0] == []
-    births.learn("b", News(70, BEFORE, anew=True))
+    births.learn("b", BirthNews(70, BEFORE, anew=True))
     here.book.renew("b")
     here.renewed("b", now=5)
     assert here.tick(now=5) == [("b", Parcel(1, "a parcel", BEFORE, 70))]

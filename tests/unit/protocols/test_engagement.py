@@ -11,7 +11,7 @@ import pytest
 from nomospace.protocols import (
     TICK,
     Announced,
-    Deliver,
+    DeliverRelayed,
     Disengage,
     Effect,
     Engage,
@@ -44,15 +44,15 @@ from nomospace.protocols.messages import (
     Commit,
     EngagementBody,
     Got,
-    Hello,
-    Known,
+    HelloFrame,
+    KnownVersions,
     Nack,
     Prepare,
     Ready,
     Relay,
 )
 from nomospace.protocols.pace import HEARTBEAT, LOSS, USUAL
-from nomospace.protocols.rounds import EXCHANGING, PREPARED, STABLE, TRANSITIONS, Cause, Phase
+from nomospace.protocols.rounds import EXCHANGING, PREPARED, STABLE, TRANSITIONS, Cause, RoundPhase
 
 SETTLE, RETRY, PAUSE_MAX = USUAL.settle, USUAL.retry, USUAL.pause_max
 ROUND, PREPARED_MAX = USUAL.round, USUAL.prepared_max
@@ -82,7 +82,7 @@ class Bench:
     def hear_hello(self, peer: str, *, heard: bool = True) -> list[Effect]:
         self.versions += 1
         digest = self.core._links._digest
-        frame = Hello(peer, 1, self.versions, {self.core.host: 1} if heard else {}, digest)
+        frame = HelloFrame(peer, 1, self.versions, {self.core.host: 1} if heard else {}, digest)
         return self.tell(Heard(peer, frame))
 
     def show(self, peer: str, view: ViewId, *neighbours: str) -> list[Effect]:
@@ -122,7 +122,7 @@ class Bench:
         ttl = len(self.core.component()) + HOPS_SPARE
         return Transmit(dst, Relay(self.core.host, dst, ttl, body))
 
-    def reach(self, phase: Phase) -> ViewId:
+    def reach(self, phase: RoundPhase) -> ViewId:
         """Bring a member `bob` of a view that `ann` proposes into a phase."""
         id, members = (5, "ann"), ("ann", "bob")
         if phase is not STABLE:
@@ -223,7 +223,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("phase", "cause", "expected"), ROWS)
-def test_a_row_of_the_table(phase: Phase, cause: Cause, expected: list[Effect]) -> None:
+def test_a_row_of_the_table(phase: RoundPhase, cause: Cause, expected: list[Effect]) -> None:
     bench = Bench("bob", "ann")
     bench.reach(phase)
     before = bench.core.view
@@ -234,14 +234,14 @@ def test_a_row_of_the_table(phase: Phase, cause: Cause, expected: list[Effect]) 
 
 OTHERS = [
     (phase, cause)
-    for phase in Phase
+    for phase in RoundPhase
     for cause in Cause
     if (phase, cause) not in TRANSITIONS and cause not in (Cause.WAITED, Cause.LEADERLESS)
 ]
 
 
 @pytest.mark.parametrize(("phase", "cause"), OTHERS)
-def test_what_is_not_in_the_table_moves_nothing(phase: Phase, cause: Cause) -> None:
+def test_what_is_not_in_the_table_moves_nothing(phase: RoundPhase, cause: Cause) -> None:
     bench = Bench("bob", "ann")
     bench.reach(phase)
     before = bench.core.view
@@ -644,7 +644,7 @@ def test_disengaging_needs_no_loss_of_contact() -> None:
 
 
 def _hello(effect: Effect) -> bool:
-    return isinstance(effect, Transmit) and isinstance(effect.frame, Hello)
+    return isinstance(effect, Transmit) and isinstance(effect.frame, HelloFrame)
 
 
 def test_an_announced_host_waits_for_its_announcement() -> None:
@@ -660,16 +660,16 @@ def test_positions_are_told_in_hellos() -> None:
     core.handle(Moved((1.0, 2.0)), now=0)
     (effect,) = [e for e in core.handle(TICK, now=HEARTBEAT) if _hello(e)]
     assert isinstance(effect, Transmit)
-    assert isinstance(effect.frame, Hello)
+    assert isinstance(effect.frame, HelloFrame)
     assert effect.frame.info == (1.0, 2.0)
 
 
 def test_bodies_of_other_protocols_ride_along() -> None:
     bench = Bench("bob", "ann", "cat")
-    assert bench.core.relay("bob", "note") == [Deliver("bob", "note")]
+    assert bench.core.relay("bob", "note") == [DeliverRelayed("bob", "note")]
     assert bench.core.relay("ann", "note") == [Transmit("ann", Relay("bob", "ann", 7, "note"))]
     assert bench.core.relay("zoe", "note") == []
-    assert bench.hear("ann", ("any", "value")) == [Deliver("ann", ("any", "value"))]
+    assert bench.hear("ann", ("any", "value")) == [DeliverRelayed("ann", ("any", "value"))]
     onward = Heard("ann", Relay("ann", "cat", 3, "note"))
     assert bench.tell(onward) == [Transmit("cat", Relay("ann", "cat", 2, "note"))]
     assert bench.core.reaches("cat")
@@ -679,8 +679,8 @@ def test_bodies_of_other_protocols_ride_along() -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        Hello("ann", 1, 2, {"bob": 1}, (1 << 64) - 1, (1.0, 2.0)),
-        Known({"ann": 3}),
+        HelloFrame("ann", 1, 2, {"bob": 1}, (1 << 64) - 1, (1.0, 2.0)),
+        KnownVersions({"ann": 3}),
         Got((2, "ann"), DECIDED),
         Adverts((Advert("ann", 3, ("bob",), (1, "ann")),)),
         Relay("ann", "bob", 3, None),
@@ -695,6 +695,6 @@ def test_bodies_of_other_protocols_ride_along() -> None:
 def test_every_frame_survives_the_wire(frame: Any) -> None:
     data = msgspec.msgpack.encode(frame)
     again = msgspec.msgpack.decode(data, type=type(frame))
-    if isinstance(frame, Hello):  # an untyped position comes back as a list
+    if isinstance(frame, HelloFrame):  # an untyped position comes back as a list
         again = msgspec.structs.replace(again, info=tuple(again.info))
     assert again == frame

@@ -14,7 +14,7 @@ from nomospace.protocols.links import (
     LIVES,
     Links,
 )
-from nomospace.protocols.messages import Advert, Adverts, Hello, Known, Relay
+from nomospace.protocols.messages import Advert, Adverts, HelloFrame, KnownVersions, Relay
 from nomospace.protocols.pace import BEATS_MIN, FEW, HEARTBEAT, HEARTBEAT_MIN, LOSS, LOSS_MAX, Pace
 from nomospace.protocols.policy import Announced, NotAPosition, Policy, Position
 
@@ -42,14 +42,14 @@ def hello(
     """A hello of one that holds the same adverts, or others."""
     effects: list[Effect] = []
     same = links._digest if digest is None else digest
-    frame = Hello(host, life, beat, ME if heard is None else heard, same, info, loss)
+    frame = HelloFrame(host, life, beat, ME if heard is None else heard, same, info, loss)
     links.hear_hello(host, frame, now, effects)
     return effects
 
 
 def known(links: Links, neighbour: str, vector: dict[str, int], now: int = 0) -> list[Effect]:
     effects: list[Effect] = []
-    links.hear_known(neighbour, Known(vector), now, effects)
+    links.hear_known(neighbour, KnownVersions(vector), now, effects)
     return effects
 
 
@@ -76,14 +76,14 @@ def test_a_hello_goes_to_all_with_every_heartbeat() -> None:
     for beat in (1, 2):
         effects: list[Effect] = []
         links.tick(links.deadline(), effects)
-        assert effects == [Transmit(None, Hello("ann", 3, beat, {}, links._digest))]
+        assert effects == [Transmit(None, HelloFrame("ann", 3, beat, {}, links._digest))]
     assert links.deadline() == 10 + 2 * HEARTBEAT
 
 
 def test_who_is_new_gets_a_hello_at_once_and_who_hears_us_is_linked() -> None:
     links = start()
     alone = links._digest
-    assert hello(links, heard={}) == [Transmit("bob", Hello("ann", 1, 2, {"bob": 1}, alone))]
+    assert hello(links, heard={}) == [Transmit("bob", HelloFrame("ann", 1, 2, {"bob": 1}, alone))]
     assert listed(links) == ()
     advert = Advert("ann", 7 * LIVES + 1, ("bob",), (1, "ann"))
     assert hello(links, beat=2, now=7) == [Transmit("bob", Adverts((advert,)))]
@@ -116,7 +116,7 @@ def test_a_neighbour_that_restarts_is_a_new_one() -> None:
     hello(links, beat=50)
     effects = hello(links, life=2, beat=1, heard={}, now=9)
     assert isinstance(effects[0], Transmit)
-    assert isinstance(effects[0].frame, Hello)
+    assert isinstance(effects[0].frame, HelloFrame)
     assert effects[0].frame.heard == {"bob": 2}
     assert listed(links) == ()
 
@@ -137,7 +137,7 @@ def test_a_host_keeps_the_pace_it_was_given_and_says_so() -> None:
     links = Links("ann", life=1, pace=pace, view=(1, "ann"), now=0)
     effects: list[Effect] = []
     links.tick(0, effects)
-    assert effects == [Transmit(None, Hello("ann", 1, 1, {}, links._digest, None, 400_000))]
+    assert effects == [Transmit(None, HelloFrame("ann", 1, 1, {}, links._digest, None, 400_000))]
     assert links.deadline() == 100_000
 
 
@@ -163,8 +163,8 @@ def test_a_neighbour_is_gone_after_the_silence_that_it_named(said: int, counts: 
 def test_frames_under_a_false_or_own_name_are_dropped() -> None:
     links = start()
     effects: list[Effect] = []
-    assert not links.hear_hello("eve", Hello("bob", 1, 1, ME, 0), 0, effects)
-    assert not links.hear_hello("ann", Hello("ann", 1, 1, ME, 0), 0, effects)
+    assert not links.hear_hello("eve", HelloFrame("bob", 1, 1, ME, 0), 0, effects)
+    assert not links.hear_hello("ann", HelloFrame("ann", 1, 1, ME, 0), 0, effects)
     assert effects == adverts(links, "eve", says("bob", "ann")) == []
     assert links.neighbours == {}
 
@@ -269,10 +269,10 @@ def test_who_holds_other_adverts_is_told_which_are_known() -> None:
     links = start()
     vector = {"ann": LIVES + 1}
     assert hello(links, digest=7, now=1)[1:] == [
-        Transmit("bob", Known({"ann": 1})),
+        Transmit("bob", KnownVersions({"ann": 1})),
         Transmit("bob", Adverts((Advert("ann", LIVES + 1, ("bob",), (1, "ann")),))),
     ]
-    assert hello(links, digest=7, beat=2, now=2) == [Transmit("bob", Known(vector))]
+    assert hello(links, digest=7, beat=2, now=2) == [Transmit("bob", KnownVersions(vector))]
 
 
 def test_among_many_who_differs_is_told_only_when_no_news_comes_any_more() -> None:
@@ -282,7 +282,7 @@ def test_among_many_who_differs_is_told_only_when_no_news_comes_any_more() -> No
     adverts(links, "bob", says("bob", "ann", *names), *[says(name, "bob") for name in names])
     assert hello(links, digest=7, beat=2, now=links.pace.settle - 1) == []
     told = hello(links, digest=7, beat=3, now=links.pace.settle)
-    assert [type(one.frame) for one in told if isinstance(one, Transmit)] == [Known]
+    assert [type(one.frame) for one in told if isinstance(one, Transmit)] == [KnownVersions]
 
 
 def test_a_neighbour_is_sent_what_it_lacks() -> None:
@@ -423,7 +423,7 @@ def test_an_unwilling_host_names_nobody_and_is_named_by_nobody() -> None:
     links.announce(True, 5, effects)
     assert isinstance(effects[0], Transmit)
     assert effects[0].to is None
-    assert isinstance(effects[0].frame, Hello)
+    assert isinstance(effects[0].frame, HelloFrame)
     assert effects[0].frame.heard == {"bob": 1}
     assert listed(links) == ("bob",)
     links.announce(False, 6, [])

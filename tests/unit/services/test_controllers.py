@@ -7,7 +7,7 @@ from nomospace.services.controllers import (
     LEASE_US,
     BadOffer,
     Controllers,
-    NoSuchHost,
+    HostNotRegistered,
     Offer,
     TooManyHosts,
 )
@@ -54,7 +54,7 @@ def test_who_falls_silent_is_forgotten_and_who_repeats_is_not() -> None:
     assert _names(service, LEASE_US - 1) == "ab"
     assert _names(service, LEASE_US) == "a"
     assert service.get("a", now=LEASE_US).address == "a:2"
-    with pytest.raises(NoSuchHost):
+    with pytest.raises(HostNotRegistered):
         service.get("b", now=LEASE_US)
 
 
@@ -62,7 +62,7 @@ def test_who_leaves_is_not_offered() -> None:
     service = _with(Offer("a", "a:1"))
     service.apply(service.unregister("a"))
     assert _names(service) == ""
-    with pytest.raises(NoSuchHost):
+    with pytest.raises(HostNotRegistered):
         service.unregister("a")
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from nomospace.node.services import keeping
-from nomospace.node.services.keeping import Log, LogDamaged, LogInUse, LogUnwritable
+from nomospace.node.services.keeping import LogDamaged, LogInUse, LogUnwritable, ServiceLog
 
 
 class Said(msgspec.Struct, frozen=True, tag=True):
@@ -22,12 +22,12 @@ Change = Said | Unsaid
 
 
 def _kept(path: Path) -> list[Change]:
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         return log.begin()
 
 
 def _write(path: Path, *words: str) -> None:
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         log.begin()
         for word in words:
             log.write(Said(word))
@@ -36,7 +36,7 @@ def _write(path: Path, *words: str) -> None:
 def test_what_was_written_is_there_again_in_order(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "log"
     _write(path, "a", "b\nc")
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         assert log.begin() == [Said("a"), Said("b\nc")]
         log.write(Unsaid("a"), Said("d"))
         assert log.lines == 4
@@ -50,7 +50,7 @@ def test_a_line_that_a_crash_cut_off_is_taken_away(tmp_path: Path, cut: int) -> 
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
     assert _kept(path) == [Said("a")]
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         log.begin()
         log.write(Said("c"))
     assert _kept(path) == [Said("a"), Said("c")]
@@ -66,7 +66,7 @@ def test_damage_is_named_with_its_line(tmp_path: Path) -> None:
 
 def test_a_file_of_something_else_is_not_taken_for_ours(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    with Log[int](path, int) as log:
+    with ServiceLog[int](path, int) as log:
         log.begin()
         log.write(3)
     with pytest.raises(LogDamaged, match="no change of this service"):
@@ -74,7 +74,7 @@ def test_a_file_of_something_else_is_not_taken_for_ours(tmp_path: Path) -> None:
 
 
 def test_one_process_has_it_at_a_time(tmp_path: Path) -> None:
-    with Log[Change](tmp_path / "log", Change) as log:
+    with ServiceLog[Change](tmp_path / "log", Change) as log:
         log.begin()
         with pytest.raises(LogInUse):
             _kept(tmp_path / "log")
@@ -83,7 +83,7 @@ def test_one_process_has_it_at_a_time(tmp_path: Path) -> None:
 
 def test_written_anew_it_holds_only_what_counts(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         log.begin()
         for number in range(100):
             log.write(Said(str(number)))
@@ -104,7 +104,7 @@ def test_what_could_not_be_written_leaves_no_trace(
     def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    with Log[Change](path, Change) as log:
+    with ServiceLog[Change](path, Change) as log:
         log.begin()
         log.write(Said("a"))
         monkeypatch.setattr(os, "fsync", full)
@@ -117,7 +117,7 @@ def test_what_could_not_be_written_leaves_no_trace(
 
 def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LOG_BYTES_MAX", 100)
-    with Log[Change](tmp_path / "log", Change) as log:
+    with ServiceLog[Change](tmp_path / "log", Change) as log:
         log.begin()
         log.write(Said("a"))
         with pytest.raises(LogUnwritable, match="limit"):

@@ -7,11 +7,11 @@ from nomospace.law import load
 from nomospace.services import laws as library_of
 from nomospace.services.laws import (
     BadLawName,
+    LawNotShelved,
     LawShelved,
     LawTooLarge,
     Library,
     LibraryFull,
-    NoSuchLaw,
     OtherHash,
     OtherName,
 )
@@ -113,7 +113,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_there(name: str, version: int) -> None:
     library = Library()
     _put(library, "echo", ONE)
-    with pytest.raises(NoSuchLaw):
+    with pytest.raises(LawNotShelved):
         library.get(name, version)
 
 

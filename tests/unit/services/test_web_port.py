@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from nomospace.node.listen import Limits
+from nomospace.node.listen import PortLimits
 from nomospace.node.services import web_port
 from nomospace.node.services.web import Web, application, caller_of, tokens
 from nomospace.node.services.web_port import Vetted
 
-SMALL = Limits(strangers_max=4, strangers_per_address_max=4, stranger_s=30)
+SMALL = PortLimits(strangers_max=4, strangers_per_address_max=4, stranger_s=30)
 ASK = b"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret\r\n\r\n"
 
 

@@ -32,7 +32,7 @@ from nomospace.sessions import host_sessions as sessions_module
 from nomospace.sessions import pushing as outputs_module
 from nomospace.sessions.host_session import HostSession, Outgoing, Served
 from nomospace.sessions.host_sessions import HostSessions, TooManySessions, WindowBroken
-from nomospace.store.interface import Kept
+from nomospace.store.interface import KeptForClient
 from nomospace.terms.templates import ANY, Template
 from nomospace.wire import talk
 
@@ -47,7 +47,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.told: list[Event] = []
-        self.kept: list[Kept] = []
+        self.kept: list[KeptForClient] = []
         self.trimmed: list[tuple[str, int]] = []
         self.notes: list[str] = []
         self.trouble: Unavailable | None = None
@@ -70,14 +70,14 @@ class Gate:
         if not self.has_agent:
             raise AgentAway(agent=agent, host="ward")
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[KeptForClient]) -> None:
         for one in kept:
             others = [
                 old for old in self.kept if (old.agent, old.number) != (one.agent, one.number)
             ]
             self.kept = [*others, one]
 
-    def bring(self, out: Outgoing, kept: Sequence[Kept]) -> None:
+    def bring(self, out: Outgoing, kept: Sequence[KeptForClient]) -> None:
         self.keep(kept)
         if self.waiting:
             self.waiting.append(out)
@@ -238,7 +238,9 @@ def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
     desk.open()
     desk.step(Mail(ANN, "law", "bob@ward", "hello"), persisted=True)
     again = Desk(life=2)
-    again.sessions.restore([*desk.gate.kept, Kept("k", 7, b"\xc1"), Kept("x", 7, b"\x90")], now=0)
+    again.sessions.restore(
+        [*desk.gate.kept, KeptForClient("k", 7, b"\xc1"), KeptForClient("x", 7, b"\x90")], now=0
+    )
     _, wire = again.open()
     assert [frame[0] for frame in wire.sent] == [talk.MAILED]
     assert again.gate.notes == ["push-unreadable", "push-unreadable"]
@@ -246,7 +248,7 @@ def test_a_push_that_cannot_be_read_hurts_no_other() -> None:
 
 def test_a_session_of_which_only_pushes_are_left_is_cleared_away() -> None:
     desk = Desk()
-    desk.gate.kept = [Kept(f"{ANN} old", 7, talk.pack_reply(7, 1, FOUND))]
+    desk.gate.kept = [KeptForClient(f"{ANN} old", 7, talk.pack_reply(7, 1, FOUND))]
     desk.sessions.restore(list(desk.gate.kept), now=0)
     assert desk.gate.kept == []
     assert not desk.sessions.all

@@ -1,4 +1,4 @@
-from nomospace.control import Membership, Record, Ruling, sent
+from nomospace.control import Membership, RecordRuling, Ruling, sent
 from nomospace.law import load
 from nomospace.terms import t
 from nomospace_lab.sim.disk import COMPACT_FROM, RECEIVED_MAX, Disk
@@ -24,7 +24,7 @@ def _stored(*messages: object, now: int = 0) -> tuple[Membership, Disk, list[Rul
     rulings = []
     for step, message in enumerate(messages):
         for effect in member.handle(sent("ann@x", message, "bob@x"), now=now + step * 1_000_000):
-            if isinstance(effect, Record):
+            if isinstance(effect, RecordRuling):
                 disk.write("ann@x", effect.ruling, (), None)
                 rulings.append(effect.ruling)
     return member, disk, rulings
@@ -64,7 +64,7 @@ def test_orders_are_kept_until_they_are_carried_out() -> None:
     _, disk, rulings = _stored()
     member = disk.members["ann@x"].restore()
     record, *orders = member.handle(sent("ann@x", t.keep(3), "bob@x"), now=0)
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     assert len(orders) == 1
     disk.write("ann@x", record.ruling, orders, ("bob@x", 1, 0))
     before = disk.members["ann@x"].unfinished

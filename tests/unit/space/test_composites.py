@@ -4,14 +4,14 @@ import pytest
 
 from nomospace.space import Record, Space
 from nomospace.space import composites as module
-from nomospace.space.composites import Run
+from nomospace.space.composites import OrderRun
 from nomospace.terms.templates import ANY, Template, between, same, where
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_is_a_sorted_list(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RUN_MAX", 4)
-    rng, run, held = Random(seed), Run(), list[tuple[float, int]]()
+    rng, run, held = Random(seed), OrderRun(), list[tuple[float, int]]()
     for order in range(600):
         if held and rng.random() < 0.45:
             value, number = held.pop(rng.randrange(len(held)))

@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
-from nomospace.space import OFFER, READ, TAKE, Ask, Gathered, Record, Space, Woken
+from nomospace.space import OFFER, READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
 from nomospace.space.searching import SetSearch, Unfinished
 from nomospace.terms import Term, a, obj, same_as
 from nomospace.terms.budget import Slice
@@ -16,7 +16,7 @@ from nomospace.terms.templates import Template
 from nomospace_lab.apps.correlation.papers import CARS, WANTED, papers_of
 
 TEMPLATE = Template.of(WANTED)
-ASK = Ask(TEMPLATE)
+ASK = SetQuestion(TEMPLATE)
 
 
 class Kept:
@@ -121,7 +121,7 @@ def test_a_question_with_an_id_is_looked_at_only_for_what_hangs_together_with_it
 ) -> None:
     template = Template.of((obj("Car", "c1"), a("Insurance"), a("Finance")))
     kept.put(obj("Van", "c1"), obj("Deal", "d1"))
-    kept.space.wait("taker", template, TAKE, ask=Ask(template))
+    kept.space.wait("taker", template, TAKE, ask=SetQuestion(template))
     sets = kept.space._correlating()
     looked_at: list[int] = []
     completed = sets.completed
@@ -142,7 +142,7 @@ def test_past_its_reach_a_question_is_looked_at_for_everything(
 ) -> None:
     monkeypatch.setattr("nomospace.space.correlating.REACH_MAX", 4)
     template = Template.of((obj("Car", "c1"), a("Insurance"), a("Finance")))
-    kept.space.wait("taker", template, TAKE, ask=Ask(template))
+    kept.space.wait("taker", template, TAKE, ask=SetQuestion(template))
     for n in range(6):
         kept.put(obj("Van", "c1"), obj("Deal", f"d{n}"))
     kept.put(obj("Deal", "d5"), obj("Insurance", "i1"))
@@ -169,8 +169,8 @@ def test_questions_that_differ_in_ids_share_a_plan(kept: Kept) -> None:
     kept.put(*car("c2", "Finance"))
     for n in range(20):
         template = Template.of((obj("Car", f"c{n}"), a("Insurance"), a("Finance")))
-        assert kept.space.gather(Ask(template), now=1) is None
-        kept.space.wait(n, template, TAKE, ask=Ask(template))
+        assert kept.space.gather(SetQuestion(template), now=1) is None
+        kept.space.wait(n, template, TAKE, ask=SetQuestion(template))
     assert len(kept.space._correlating()._models) == 1
     (first,) = kept.put(*car("c1", "Finance"))
     (second,) = kept.put(*car("c2", "Insurance"))
@@ -180,7 +180,7 @@ def test_questions_that_differ_in_ids_share_a_plan(kept: Kept) -> None:
 
 
 def test_what_means_nothing_is_refused_where_it_is_asked(kept: Kept) -> None:
-    tied = Ask(Template.of((a("Car"), same_as("x"), same_as("x"))))
+    tied = SetQuestion(Template.of((a("Car"), same_as("x"), same_as("x"))))
     with pytest.raises(BadQuestion, match="no meaning beside classes"):
         kept.space.gather(tied, now=1)
     with pytest.raises(BadQuestion):
@@ -191,7 +191,7 @@ def test_what_means_nothing_is_refused_where_it_is_asked(kept: Kept) -> None:
 def test_a_question_with_very_many_ways_to_join_is_planned_in_few_steps(kept: Kept) -> None:
     """It would take a tenth of a second at once, and nothing between would have its turn."""
     asked = [a("Bus", "price != null"), int, obj("Car", "c1"), a("Shop"), int, a("Bus"), a("Shop")]
-    ask = Ask(Template.of(asked), "always")
+    ask = SetQuestion(Template.of(asked), "always")
     for shape in ("CC", "SSSS", "CC", "CVB", "CC", "SSSS", "CC"):
         names = {"C": "Car", "S": "Shop", "V": "Van", "B": "Bus"}
         kept.put(*[obj(names[one], f"{one}0") for one in shape], "a", 1)
@@ -203,7 +203,7 @@ def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
     for n in range(100):
         kept.put(obj("Van", f"v{n}"), obj("Tax", f"t{n}"))
         kept.put(obj("Van", f"v{n}"), obj("Loan", f"l{n}"))
-    ask = Ask(Template.of([a("Tax", "price = 1"), a("Loan")]), "always")
+    ask = SetQuestion(Template.of([a("Tax", "price = 1"), a("Loan")]), "always")
     for every in (False, True):
         slice = Slice(10**6)
         space = Space("papers")
@@ -216,7 +216,7 @@ def test_making_the_loops_of_a_plan_is_paid_for(kept: Kept) -> None:
 def test_what_tuples_cost_to_take_in_hangs_on_how_large_they_are(kept: Kept) -> None:
     for n in range(40):
         kept.put(obj("Van", f"v{n}", text="x" * 16_000))
-    search, slices = SetSearch(Ask(Template.of([a("Van"), a("Tax")]), "always")), 0
+    search, slices = SetSearch(SetQuestion(Template.of([a("Van"), a("Tax")]), "always")), 0
     while True:
         try:
             kept.space.go_on_sets(search, now=1, slice=Slice(4_000))

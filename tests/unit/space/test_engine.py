@@ -16,18 +16,18 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
-    Dead,
+    DeadLetter,
     Expired,
-    Failed,
     Fired,
+    IdTaken,
     Lapsed,
-    NameTaken,
+    ListenerFailed,
     NotInSpace,
     Outcome,
     Ranaway,
     Reaction,
     Record,
-    Seen,
+    SeenIds,
     Space,
     SpaceFull,
     TupleTwice,
@@ -133,9 +133,9 @@ def test_what_is_not_there_is_said(space: Space) -> None:
 def test_names_are_given_once(space: Space) -> None:
     space.wait("t", JOB, READ)
     space.react(Reaction("r", JOB), now=0)
-    with pytest.raises(NameTaken):
+    with pytest.raises(IdTaken):
         space.wait("t", JOB, TAKE)
-    with pytest.raises(NameTaken):
+    with pytest.raises(IdTaken):
         space.react(Reaction("r", JOB), now=0)
 
 
@@ -144,7 +144,7 @@ def test_names_are_given_once(space: Space) -> None:
     [
         SpaceFull(space="s", what="tuples", limit=3),
         NotInSpace(space="s", what="tuple 1 of 'ann'"),
-        NameTaken(space="s", what="ticket 1"),
+        IdTaken(space="s", what="ticket 1"),
         TupleTwice(writer="ann", count=1, space="s"),
     ],
     ids=lambda error: type(error).__name__,
@@ -214,7 +214,11 @@ def test_a_listener_that_raises_is_told_and_the_step_goes_on(space: Space) -> No
     space.react(good, now=0)
     space.wait("w", JOB, TAKE)
     one = job(1)
-    assert space.put(one, now=0) == [Failed(bad, one, error), Fired(good, one), Woken("w", one)]
+    assert space.put(one, now=0) == [
+        ListenerFailed(bad, one, error),
+        Fired(good, one),
+        Woken("w", one),
+    ]
     assert one.id in bad.seen
 
 
@@ -244,7 +248,7 @@ def test_enabling_forgets_and_a_move_does_not(space: Space) -> None:
 def test_a_reaction_brings_what_it_has_seen(space: Space) -> None:
     one, two = job(1), job(2)
     space.put_many([one, two], now=0)
-    reaction = Reaction("r", JOB, ONCE_PER_TUPLE, seen=Seen({"ann": [(one.count, one.count)]}))
+    reaction = Reaction("r", JOB, ONCE_PER_TUPLE, seen=SeenIds({"ann": [(one.count, one.count)]}))
     assert space.react(reaction, now=0) == [Fired(reaction, two)]
 
 
@@ -342,7 +346,7 @@ def test_a_tuple_lent_too_often_is_a_dead_letter() -> None:
     space.lend(one, "bob", 5)
     assert space.give_back(one.id, "bob", now=1) == []
     space.lend(one, "bob", 5)
-    assert space.lapse(now=5) == [Lapsed(one, "bob"), Dead(one)]
+    assert space.lapse(now=5) == [Lapsed(one, "bob"), DeadLetter(one)]
     assert len(space) == 0
 
 

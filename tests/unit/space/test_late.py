@@ -9,13 +9,13 @@ from nomospace.space import (
     ONCE_PER_TUPLE,
     READ,
     TAKE,
-    Ask,
     Fired,
     Gathered,
     Outcome,
     Overran,
     Reaction,
     Record,
+    SetQuestion,
     Slice,
     Space,
     Woken,
@@ -129,7 +129,7 @@ def test_one_whose_test_is_too_dear_is_told_in_its_turn(space: Space) -> None:
 def test_sets_are_completed_one_by_one(space: Space) -> None:
     pair = Template.of((a("Car"), a("Tax")))
     for number in range(4):
-        space.wait(f"s{number}", pair, READ, ask=Ask(pair, max_set=2))
+        space.wait(f"s{number}", pair, READ, ask=SetQuestion(pair, max_set=2))
     told = space.put(Record((obj("Car", "c"), 1), "ann", 1, "ann", "ann"), now=0)
     told += space.put(Record((obj("Car", "c"), obj("Tax", "t")), "ann", 2, "ann", "ann"), now=0)
     while space.is_serving:

@@ -8,11 +8,11 @@ import pytest
 
 from nomospace.space import (
     TAKE,
-    Ask,
     Overran,
     Record,
     Search,
     SearchTooLong,
+    SetQuestion,
     SetSearch,
     Slice,
     Space,
@@ -146,7 +146,7 @@ class TestSets:
 
     def test_the_first_is_found_though_there_are_four_billion(self, space: Space) -> None:
         template = Template.of([a(f"C{n}") for n in range(6)])
-        found = space.gather(Ask(template), now=0)
+        found = space.gather(SetQuestion(template), now=0)
         assert found is not None
         assert [count for _, count in found.ids] == [0, 1, 2, 3, 4, 5]
 
@@ -155,12 +155,14 @@ class TestSets:
         self, space: Space, classes: tuple[str, ...]
     ) -> None:
         last = a(classes[-1], "v > 1000")
-        search = SetSearch(Ask(Template.of([*[a(name) for name in classes], last])))
+        search = SetSearch(SetQuestion(Template.of([*[a(name) for name in classes], last])))
         assert self._slices(space, search, 16_000) < 10
         assert self.found == []
 
     def test_slices_find_what_one_piece_does(self, space: Space) -> None:
-        ask = Ask(Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")]))
+        ask = SetQuestion(
+            Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")])
+        )
         whole = space.gather_all(ask, now=0)
         assert len(whole) > 10
         assert self._slices(space, SetSearch(ask, every=True)) > 3
@@ -170,7 +172,9 @@ class TestSets:
         assert self.found == [space.gather(ask, now=0)]
 
     def test_a_tuple_that_goes_meanwhile_is_in_no_set(self, space: Space) -> None:
-        ask = Ask(Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")]))
+        ask = SetQuestion(
+            Template.of([a("C0", "v < 12"), a("C1", "v > 200"), a("C2", "v in [2, 62]")])
+        )
         search = SetSearch(ask, every=True)
         for _ in range(3):
             with pytest.raises(Unfinished):
@@ -189,14 +193,14 @@ class TestSets:
         odd = [a("C0", f"v != {n}") for n in range(4)]  # four numbers, and no two tuples have one
         template = Template.of([*odd, a("C0", "v.w = 1 or v > 1000"), a("C1", "v > 1000")])
         with pytest.raises(CorrelationTooDear, match="by its id"):
-            space.gather_all(Ask(template), now=0)
+            space.gather_all(SetQuestion(template), now=0)
 
     def test_facts_are_taken_in_slice_by_slice(self) -> None:
         space = Space("s")
         for count in range(1_000):
             fields = (obj("Car", count % 500), obj("Tax" if count % 2 else "Loan", count))
             space.put(Record(fields, "ann", count, "ann", "ann"), now=0)
-        ask = Ask(Template.of([a("Car", "v != 1 or v = null"), a("Tax"), a("Loan")]))
+        ask = SetQuestion(Template.of([a("Car", "v != 1 or v = null"), a("Tax"), a("Loan")]))
         search = SetSearch(ask)
         with pytest.raises(Unfinished):
             space.go_on_sets(search, now=0, slice=Slice(100))
@@ -212,8 +216,8 @@ class TestSets:
     ) -> None:
         monkeypatch.setattr("nomospace.space.correlating.COMPLETED_UNITS_MAX", 20)
         template = Template.of([*[a(f"C{n}") for n in range(5)], a("C5", "v > 1000")])
-        assert space.gather(Ask(template), now=0) is None
-        space.wait("bob", template, TAKE, ask=Ask(template))
+        assert space.gather(SetQuestion(template), now=0) is None
+        space.wait("bob", template, TAKE, ask=SetQuestion(template))
         fields = (obj("Hub", "h"), obj("C0", "new", v=1))
         told = space.put(Record(fields, "ann", 999, "ann", "ann"), now=0)
         assert [one.ticket for one in told if isinstance(one, Overran)] == ["bob"]

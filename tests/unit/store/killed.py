@@ -15,14 +15,14 @@ from random import Random
 
 from nomospace.host.changes import TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store import Kept, Step, open_store
+from nomospace.store import KeptForClient, Step, open_store
 from tests.nursery import end_with_parent
 
 
 def step(n: int) -> Step:
     """The step of a number; its tuple is large, so that a commit takes some pages."""
     row = Row(("job", n, "x" * 2_000), "ann@x", n, "ann@x", "ann@x")
-    kept = Kept("bob@y", n, b"push %d" % n)
+    kept = KeptForClient("bob@y", n, b"push %d" % n)
     return Step((TuplePut("jobs", row),), (kept,), (b"record %d" % n,))
 
 

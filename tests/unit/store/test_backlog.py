@@ -8,7 +8,7 @@ import pytest
 
 from nomospace.host.changes import Durable, TupleGone, TuplePut
 from nomospace.protocols.spaces import Row
-from nomospace.store import Header, Kept, Step
+from nomospace.store import Header, KeptForClient, Step
 from nomospace.store import sql as sql_store
 from nomospace.store.backlog import ROWS_MAX, decode_part
 from nomospace.wire.changes import BadRecord
@@ -65,7 +65,7 @@ def test_whoever_looks_on_sees_what_was_committed(
             outbox = {number: body for number, body in outbox.items() if number > seen}
         outbox[n] = b"push %d" % n
         changes = tuple([author.change() for _ in range(6)])
-        store.commit([Step(changes, (Kept("ann@x", n, outbox[n]),))], at=n)
+        store.commit([Step(changes, (KeptForClient("ann@x", n, outbox[n]),))], at=n)
         durable, pushes = seen_by_others(engine)
         assert told(durable)["tuples"] == told(author.model)["tuples"]
         assert pushes == outbox

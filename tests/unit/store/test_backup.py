@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from nomospace.store import Kept, Step, StoreNotEmpty
+from nomospace.store import KeptForClient, Step, StoreNotEmpty
 from nomospace.store.backup import BadBackup, read_backup, restore_backup, write_backup
 from nomospace.store.doctor import doctor
 from tests.unit.store.changing import Author, told
@@ -27,7 +27,7 @@ def test_what_was_backed_up_is_restored(
     store = source.open()
     store.begin()
     for n in range(1, 30):
-        kept = Kept("ann@x", n, b"push %d" % n)
+        kept = KeptForClient("ann@x", n, b"push %d" % n)
         changes = tuple([author.change() for _ in range(8)])
         store.commit([Step(changes, (kept,), (b"record %d" % n,))], at=n)
     store.note_clock((3, 4, 5))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nomospace.control import Membership, Ruling, Snapshot, adopt, sent
-from nomospace.control import Record as RecordEffect
+from nomospace.control import RecordRuling as RecordEffect
 from nomospace.host.calls import LawText
 from nomospace.host.changes import MemberJoined, MemberRuled
 from nomospace.host.effects import Persist, Ruled, Traced
@@ -33,8 +33,8 @@ from nomospace.store.journal import (
     replay,
 )
 from nomospace.store.segments import (
-    Limits,
     SealingAlready,
+    SegmentLimits,
     _alone,
     main,
     read_journal,
@@ -186,7 +186,7 @@ def test_sealed_and_read_back(tmp_path: Path) -> None:
     assert total % 32 > 3
     assert list(read_journal(folder, store)) == list(enumerate(world.decoded(), 1))
 
-    assert seal(store, folder, Limits(rows=32, seconds=1e9), now=world.now) != []
+    assert seal(store, folder, SegmentLimits(rows=32, seconds=1e9), now=world.now) != []
     manifest = read_manifest(folder)
     assert [(s.number, s.first, s.last) for s in manifest.segments] == [
         (n, 32 * n - 31, 32 * n) for n in range(1, total // 32 + 1)
@@ -202,8 +202,8 @@ def test_sealed_and_read_back(tmp_path: Path) -> None:
     assert replay(record for _, record in read_journal(folder, store)) == world.states
 
     # The rest is not due, until it has waited long enough.
-    assert seal(store, folder, Limits(seconds=3_600), now=world.now) == []
-    (rest,) = seal(store, folder, Limits(seconds=1), now=world.now + 10_000_000)
+    assert seal(store, folder, SegmentLimits(seconds=3_600), now=world.now) == []
+    (rest,) = seal(store, folder, SegmentLimits(seconds=1), now=world.now + 10_000_000)
     assert rest.last == total
     assert store.journal(0, 9) == []
     assert list(read_journal(folder, None)) == list(enumerate(world.decoded(), 1))
@@ -218,7 +218,7 @@ def test_the_tables_of_a_segment(tmp_path: Path) -> None:
     world = made(9)
     store = stored(tmp_path, world)
     folder = tmp_path / "journal"
-    seal(store, folder, Limits(seconds=0), now=world.now)
+    seal(store, folder, SegmentLimits(seconds=0), now=world.now)
     store.close()
     events = pq.read_table(folder / "events" / "seg-00000001.parquet")
     row = events.to_pylist()[3]  # after two adoptions and what bob sent
@@ -295,13 +295,13 @@ def test_whoever_dies_while_sealing_loses_nothing_and_doubles_nothing(tmp_path: 
         with pytest.MonkeyPatch.context() as patch:
             Dying(place, patch)
             try:
-                seal(store, folder / "journal", Limits(rows=12, seconds=0), now=world.now)
+                seal(store, folder / "journal", SegmentLimits(rows=12, seconds=0), now=world.now)
             except Crash:
                 died = True
         crashes += died
         assert list(read_journal(folder / "journal", store)) == expected
         # Another process, with other limits, goes on.
-        seal(store, folder / "journal", Limits(rows=11, seconds=0), now=world.now)
+        seal(store, folder / "journal", SegmentLimits(rows=11, seconds=0), now=world.now)
         assert store.journal(0, 9) == []
         assert list(read_journal(folder / "journal", None)) == expected
         known = read_manifest(folder / "journal").segments
@@ -319,7 +319,7 @@ def test_sealing_goes_on_while_a_journal_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "journal"
     reading = read_journal(folder, store)
     read = [next(reading) for _ in range(3)]
-    seal(store, folder, Limits(rows=10, seconds=0), now=world.now)
+    seal(store, folder, SegmentLimits(rows=10, seconds=0), now=world.now)
     store.begin()
     store.commit([Step((), (), (world.records[0],))], at=2)
     read += list(reading)
@@ -331,25 +331,27 @@ def test_a_folder_that_is_not_as_it_should_be(tmp_path: Path) -> None:
     world = made(20)
     store = stored(tmp_path, world)
     folder = tmp_path / "journal"
-    seal(store, folder, Limits(rows=10, seconds=1e9), now=world.now)
+    seal(store, folder, SegmentLimits(rows=10, seconds=1e9), now=world.now)
     with _alone(folder), pytest.raises(SealingAlready, match="another process"):
-        seal(store, folder, Limits(), now=world.now)
+        seal(store, folder, SegmentLimits(), now=world.now)
     # Another folder begins where the store's records do.
     last = read_manifest(folder).last
     assert next(read_journal(tmp_path / "new", store))[0] == last + 1
-    assert seal(store, tmp_path / "new", Limits(seconds=0), now=world.now)[0].first == last + 1
+    assert (
+        seal(store, tmp_path / "new", SegmentLimits(seconds=0), now=world.now)[0].first == last + 1
+    )
     store.begin()
     store.commit([Step((), (), (world.records[0],))], at=2)
     with pytest.raises(JournalGap, match="is missing"):
         list(read_journal(folder, store))
     with pytest.raises(JournalGap, match="is missing"):
-        seal(store, folder, Limits(seconds=0), now=world.now)
+        seal(store, folder, SegmentLimits(seconds=0), now=world.now)
     (folder / "manifest.json").write_text('{"version": 9}')
     with pytest.raises(BadManifest, match="version 9"):
         read_manifest(folder)
     (folder / "manifest.json").write_text("{")
     with pytest.raises(BadManifest, match="cannot be used"):
-        seal(store, folder, Limits(), now=world.now)
+        seal(store, folder, SegmentLimits(), now=world.now)
     store.close()
 
 
@@ -408,6 +410,6 @@ def test_memory_has_a_journal_too(tmp_path: Path) -> None:
     store = MemoryStore()
     store.begin()
     store.commit([Step((), (), tuple(world.records))], at=1)
-    seal(store, tmp_path, Limits(seconds=0), now=world.now)
+    seal(store, tmp_path, SegmentLimits(seconds=0), now=world.now)
     assert list(read_journal(tmp_path, store)) == list(enumerate(world.decoded(), 1))
     assert encode_record(LawRecord("h", 1, "a", "b", "c"))[0] == 1

@@ -20,12 +20,12 @@ from nomospace.host.changes import TupleGone, TuplePut
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.meaning.question import parse_template
 from nomospace.meaning.sql.kept import KeptTables
-from nomospace.meaning.sql.layout import VERSION, Batch, Layout
+from nomospace.meaning.sql.layout import VERSION, Layout, RowBatch
 from nomospace.protocols.spaces import Row
 from nomospace.store import Step, Store, StoreDamaged, keeping_postgres, keeping_sqlite
 from nomospace.store.keeping import KeptPlace, KeptUnusable
 from nomospace.store.keeping_sqlite import KeptFolder
-from nomospace.store.kept import Kept, kept_place, open_kept
+from nomospace.store.kept import SpaceKeptTables, kept_place, open_kept
 from nomospace.store.kept_changes import Changes
 from nomospace.terms import obj
 from tests.servers import shared_postgres
@@ -87,7 +87,7 @@ class Ward:
         (found,) = self.folder.path.glob("*.db")
         return found
 
-    def kept(self, ontology: Ontology = CARS) -> Kept:
+    def kept(self, ontology: Ontology = CARS) -> SpaceKeptTables:
         return open_kept(self.place, self.space, ontology, self.said.append)
 
     def ask(self) -> list[str]:
@@ -99,7 +99,7 @@ class Ward:
             kept.close()
 
 
-def answers(kept: Kept) -> list[str]:
+def answers(kept: SpaceKeptTables) -> list[str]:
     return [one.fields[0].args[1] for one in kept.tables.answers(WANTED).items]
 
 
@@ -435,7 +435,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
 
 def test_the_layout_is_the_one_of_its_version() -> None:
     """Tables that an earlier nomospace has kept are read as they are: raise `VERSION` with this."""
-    batch = Batch()
+    batch = RowBatch()
     fields = (
         obj("Car", "A", doors=3, odd=[1, "x"], size=2**70),
         obj("Boat", name="b\0", of=obj("Car", 1.0)),

@@ -15,12 +15,12 @@ from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question, parse_template, question_of
 from nomospace.meaning.sql import networks
 from nomospace.meaning.sql import tables as tables_of_meaning
-from nomospace.meaning.sql.building import Builder, groups
+from nomospace.meaning.sql.building import StatementBuilder, groups
 from nomospace.meaning.sql.dialects import DIALECTS, Statement
 from nomospace.meaning.sql.layout import Row
 from nomospace.meaning.sql.networks import TooManyFields
 from nomospace.store import matching_sqlite
-from nomospace.store.matching import Database, DatabaseFailed, Tables
+from nomospace.store.matching import Database, DatabaseFailed, StoredFactTables
 from nomospace.store.matching_duckdb import DuckdbDatabase
 from nomospace.store.matching_postgres import PostgresDatabase
 from nomospace.store.matching_sqlite import SqliteDatabase
@@ -50,8 +50,8 @@ def some(count: int) -> list[Fact]:
     return facts
 
 
-def opened(made: Database, facts: Sequence[Fact], ontology: Ontology = CARS) -> Tables:
-    tables = Tables(ontology, made)
+def opened(made: Database, facts: Sequence[Fact], ontology: Ontology = CARS) -> StoredFactTables:
+    tables = StoredFactTables(ontology, made)
     tables.add(facts)
     return tables
 
@@ -295,7 +295,7 @@ def test_a_further_dialect_needs_no_further_builder() -> None:
     with database("sqlite") as made:
         tables = opened(made, some(2))
         planner = Planner(parse_template(WANTED, CARS, correlate="always"), CARS, tables.known())
-        builder = Builder(planner, tables.layout, tables.open_paths, DIALECTS["spark"])
+        builder = StatementBuilder(planner, tables.layout, tables.open_paths, DIALECTS["spark"])
         written: list[str] = []
         for group in groups(planner):
             for network in group.networks:

@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
-from nomospace.store import Kept, Step
+from nomospace.store import KeptForClient, Step
 from tests.unit.store.changing import Author, joined, next_ruling, reopened, told
 from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, fresh
 
@@ -39,7 +39,7 @@ def live(engine: Engine, rng: Random) -> None:
     """Some lives of a host in one store, and what is there in the end."""
     author = Author(rng)
     records: list[bytes] = []
-    outbox: dict[int, Kept] = {}
+    outbox: dict[int, KeptForClient] = {}
     number = 0
     for life in range(1, rng.randint(2, 4)):
         store = engine.open()
@@ -49,7 +49,7 @@ def live(engine: Engine, rng: Random) -> None:
             for _ in range(rng.randrange(5)):
                 changes = tuple([author.change() for _ in range(rng.randrange(9))])
                 number += 1
-                outbox[number] = Kept("ann@x", number, b"push %d" % number)
+                outbox[number] = KeptForClient("ann@x", number, b"push %d" % number)
                 records.append(b"record %d" % number)
                 steps.append(Step(changes, (outbox[number],), (records[-1],)))
             if rng.random() < 0.3:

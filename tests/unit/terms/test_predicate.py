@@ -9,11 +9,11 @@ from nomospace.terms.predicate import (
     PREDICATE_CHARS_MAX,
     PREDICATE_DEPTH_MAX,
     Among,
-    Compare,
     Every,
     Literal,
     Negated,
     Path,
+    PredicateComparison,
     Some,
     compiled,
     parse,
@@ -140,8 +140,13 @@ def test_the_tree() -> None:
     year = Path(("year",))
     assert parse("not a.in in [1] and year = 1 or year < 2.0", field=False) == Some(
         (
-            Every((Negated(Among(Path(("a", "in")), (1,))), Compare(year, "=", Literal(1)))),
-            Compare(year, "<", Literal(2.0)),
+            Every(
+                (
+                    Negated(Among(Path(("a", "in")), (1,))),
+                    PredicateComparison(year, "=", Literal(1)),
+                )
+            ),
+            PredicateComparison(year, "<", Literal(2.0)),
         )
     )
 

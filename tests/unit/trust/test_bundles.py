@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from nomospace.errors import NomospaceError
 from nomospace.trust import (
     BUNDLE_BYTES_MAX,
-    BadKey,
     BadSignature,
     BundleAltered,
     BundleTooLarge,
     NotABundle,
+    NotAKey,
     PublisherKey,
     UnknownPublisher,
     WrongName,
@@ -90,9 +90,9 @@ def test_the_size_is_limited_on_both_sides() -> None:
 
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_a_key_of_another_length(length: int) -> None:
-    with pytest.raises(BadKey, match=f"not {length}"):
+    with pytest.raises(NotAKey, match=f"not {length}"):
         PublisherKey("acme", bytes(length))
-    with pytest.raises(BadKey):
+    with pytest.raises(NotAKey):
         open_bundle(BUNDLE, trusted={"acme": bytes(length)})
 
 

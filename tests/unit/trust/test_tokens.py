@@ -15,7 +15,7 @@ from nomospace.trust.tokens import (
     BadToken,
     BadTokensFile,
     CannotMakeToken,
-    Token,
+    StoredToken,
     TokenExpired,
     Tokens,
     make_token,
@@ -24,7 +24,7 @@ from nomospace.trust.tokens import (
 from tests.unit.trust.parties import NOW
 
 
-def issue(number: int = 1, *agents: str, scope: str = "agent") -> tuple[str, Token]:
+def issue(number: int = 1, *agents: str, scope: str = "agent") -> tuple[str, StoredToken]:
     return make_token(
         agents or ("ann@ward-1",),
         scopes=(scope,),

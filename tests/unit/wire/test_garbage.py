@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nomospace.control import Ruling, sent
 from nomospace.errors import NomospaceError
 from nomospace.protocols.courier import Parcel
-from nomospace.protocols.messages import Hello, Relay
+from nomospace.protocols.messages import HelloFrame, Relay
 from nomospace.protocols.routing.frames import Relayed
 from nomospace.protocols.spaces import Row, Shown
 from nomospace.protocols.streams import Data
@@ -41,7 +41,7 @@ from nomospace.wire.values import pack_term, thaw, unpack_term
 from tests.unit.wire.made import example
 
 V = bytes([FRAME_VERSION])
-FRAME = Hello("ward", 1, 5, {"lab": 1}, 9, (0.5, 1.5))
+FRAME = HelloFrame("ward", 1, 5, {"lab": 1}, 9, (0.5, 1.5))
 
 
 def attempt(decode: Callable[[bytes], Any], kind: type[NomospaceError], data: bytes) -> bool:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from nomospace.protocols.messages import Hello
+from nomospace.protocols.messages import HelloFrame
 from nomospace.protocols.pace import LOSS
 from nomospace.protocols.spaces import Row
 from nomospace.wire import BadRecord, decode_frame, decode_row, encode_frame, encode_row
@@ -50,7 +50,7 @@ def test_a_field_may_be_added_at_the_end() -> None:
 
 def test_a_hello_that_names_no_loss_keeps_the_usual_pace() -> None:
     """Hosts of a version that could not choose one are in a group with those that can."""
-    hello = Hello("ward", 1, 5, {"lab": 1}, (1 << 63) - 1, None, 400_000)
+    hello = HelloFrame("ward", 1, 5, {"lab": 1}, (1 << 63) - 1, None, 400_000)
     raw = unpack(encode_frame(hello)[1:])
     assert raw[-1] == 400_000
     short = bytes([FRAME_VERSION]) + pack(raw[:-1])

@@ -106,7 +106,7 @@ def test_what_hosts_hear_is_what_the_wire_brings() -> None:
 
 def test_two_of_one_tag_cannot_stand_in_one_place() -> None:
     with pytest.raises(AssertionError, match="two kinds of thing have the tag 'ack'"):
-        Tagged("thing", streams.Ack, posts.Ack)
+        Tagged("thing", streams.Ack, posts.RecordAck)
     with pytest.raises(AssertionError, match="Row needs a tag"):
         Tagged("thing", spaces.Row)
 

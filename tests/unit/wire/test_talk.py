@@ -98,11 +98,11 @@ def test_errors_travel() -> None:
 
 
 def test_greetings_travel() -> None:
-    hello = talk.Hello(1, "s", "ann", 7, True, "token", "pem")
+    hello = talk.ClientHello(1, "s", "ann", 7, True, "token", "pem")
     assert talk.unpack_entry(talk.pack_frame(hello)) == hello
     proof = talk.Proof(b"signed")
     assert talk.unpack_entry(talk.pack_frame(proof)) == proof
-    welcome = talk.Welcome(1, "ward", 3, "ann@ward", True, 600.0, 1024, (("hash", "mp"),))
+    welcome = talk.HostWelcome(1, "ward", 3, "ann@ward", True, 600.0, 1024, (("hash", "mp"),))
     assert talk.unpack_answer(talk.pack_frame(welcome)) == welcome
     for data in (b"", b"\xc0", pack((talk.WELCOME,)), pack((99, 1))):
         with pytest.raises(BadFrame):

@@ -115,7 +115,7 @@ class TooMany(CallerError):
         return f"{self.limit:,} {self.what} are the most there may be; {self.next}"
 
 
-class Event(msgspec.Struct, frozen=True):
+class ReactionEvent(msgspec.Struct, frozen=True):
     """A reaction fired: for which tuple."""
 
     reaction: str
@@ -123,7 +123,7 @@ class Event(msgspec.Struct, frozen=True):
     tuple: Tuple
 
 
-def event_line(event: Event) -> str:
+def event_line(event: ReactionEvent) -> str:
     """A firing in one line."""
     return f"{event.reaction} saw in {event.space}: {words.line(event.tuple)}"
 
@@ -133,7 +133,7 @@ def letter_line(letter: Letter) -> str:
     return f"{letter.sender}: {show(letter.message)}"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class RulingEntry(msgspec.Struct, frozen=True):
     """A ruling that the model may ask of: on what, and what its agent was told (`control.Told`)."""
 
     number: int
@@ -141,7 +141,7 @@ class Entry(msgspec.Struct, frozen=True):
     told: Any
 
 
-class Reaction(msgspec.Struct, frozen=True):
+class ModelReaction(msgspec.Struct, frozen=True):
     """A reaction that the model has registered."""
 
     space: str
@@ -153,20 +153,20 @@ async def _nobody(_: str) -> None:
     """No one wants news."""
 
 
-class Member:
+class ModelMember:
     """One agent for one model. Made by `join`; `async with` ends it."""
 
     def __init__(self, agent: Agent, law: Law | None, membership: Membership | None) -> None:
         self.agent = agent
         self.law = law
         self.news: News = _nobody
-        self.events: deque[Event] = deque(maxlen=FIRINGS_MAX)
+        self.events: deque[ReactionEvent] = deque(maxlen=FIRINGS_MAX)
         self.lost = 0
         """Firings that were forgotten since the model last looked."""
         self.letters: deque[Letter] = deque()
-        self.reactions: dict[str, Reaction] = {}
+        self.reactions: dict[str, ModelReaction] = {}
         self.spaces: dict[str, Space] = {}
-        self.rulings: deque[Entry] = deque(maxlen=RULINGS_MAX)
+        self.rulings: deque[RulingEntry] = deque(maxlen=RULINGS_MAX)
         self._membership = membership
         self._count = 0
         self._named = 0
@@ -280,7 +280,7 @@ class Member:
             reaction = f"r{self._named}"
 
             async def fired(tuple_: Tuple, source: str, handle: ReactionHandle[Any]) -> None:
-                await self._keep(Event(reaction, name, tuple_))
+                await self._keep(ReactionEvent(reaction, name, tuple_))
 
             handle = space.react(template, fired, mode=mode, at=at or None)
             try:
@@ -288,7 +288,7 @@ class Member:
             except asyncio.CancelledError:
                 handle.remove()
                 raise
-        self.reactions[reaction] = Reaction(name, text, handle)
+        self.reactions[reaction] = ModelReaction(name, text, handle)
         return reaction
 
     def unreact(self, reaction: str) -> None:
@@ -305,13 +305,13 @@ class Member:
         for name in ended:
             del self.reactions[name]
 
-    async def _keep(self, event: Event) -> None:
+    async def _keep(self, event: ReactionEvent) -> None:
         if len(self.events) == FIRINGS_MAX:
             self.lost += 1
         self.events.append(event)
         await self._ring(EVENTS)
 
-    async def fetch_events(self, limit: int, wait: float) -> tuple[list[Event], int]:
+    async def fetch_events(self, limit: int, wait: float) -> tuple[list[ReactionEvent], int]:
         """The oldest firings that wait, and how many were forgotten before them."""
         got = await self._fetch(EVENTS, self.events, event_line, limit, wait)
         lost, self.lost = self.lost, 0
@@ -319,7 +319,7 @@ class Member:
 
     # -- the community -----------------------------------------------------------------------
 
-    async def send(self, message: Term, to: str | tuple[str, ...]) -> Entry:
+    async def send(self, message: Term, to: str | tuple[str, ...]) -> RulingEntry:
         """Send a message under the law: the ruling on it."""
         if self._membership is None:
             raise NoLaw(what="send")
@@ -345,14 +345,14 @@ class Member:
 
     # -- rulings -----------------------------------------------------------------------------
 
-    def note(self, what: str, told: Any) -> Entry:
+    def note(self, what: str, told: Any) -> RulingEntry:
         """Remember a ruling."""
         self._count += 1
-        entry = Entry(self._count, what, told)
+        entry = RulingEntry(self._count, what, told)
         self.rulings.append(entry)
         return entry
 
-    def ruling(self, number: int | None) -> Entry:
+    def ruling(self, number: int | None) -> RulingEntry:
         """A ruling that is remembered; the last refusal, or else the last, where none is named."""
         kept = self.rulings
         if number is None:

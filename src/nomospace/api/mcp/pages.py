@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from nomospace.api.mcp import words
-from nomospace.api.mcp.member import EVENTS, INBOX, Member, event_line, letter_line
+from nomospace.api.mcp.member import EVENTS, INBOX, ModelMember, event_line, letter_line
 from nomospace.terms import show
 
 LAW: Final = "nomospace://law"
@@ -43,7 +43,7 @@ PAGES: Final = {
 }
 
 
-async def read(member: Member, address: str) -> str | None:
+async def read(member: ModelMember, address: str) -> str | None:
     """The text of a page; `None` when there is no such page."""
     if address == LAW:
         return _law(member)
@@ -60,14 +60,14 @@ async def read(member: Member, address: str) -> str | None:
     return None
 
 
-def _law(member: Member) -> str:
+def _law(member: ModelMember) -> str:
     law = member.law
     if law is None:
         return "You are under no law: only the rules of the host hold."
     return f"% law {law.name}, sha256:{law.hash}\n{law.tree.source.text}"
 
 
-async def _state(member: Member) -> str:
+async def _state(member: ModelMember) -> str:
     law = member.law
     if law is None:
         return "You are under no law, so you have no control state."
@@ -85,7 +85,7 @@ async def _state(member: Member) -> str:
     return words.listing(f"{head} {await _standing(member)} Rulings told:", lines, 0)
 
 
-async def _standing(member: Member) -> str:
+async def _standing(member: ModelMember) -> str:
     """The control state as it is, if the law discloses it; else what all members begin with."""
     assert member.law is not None, "who has no law has no state"
     found = await member.standing()
@@ -97,7 +97,7 @@ async def _standing(member: Member) -> str:
     return f"Your control state is {words.line(found.state)}{more}.{duties}"
 
 
-def _spaces(member: Member) -> str:
+def _spaces(member: ModelMember) -> str:
     lines = []
     for name, space in member.spaces.items():
         under = f"under law {member.law.name}" if member.law is not None else "under no law"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from nomospace.api.mcp import pages, tools
-from nomospace.api.mcp.member import Member, TooMany
-from nomospace.api.mcp.words import Answer
+from nomospace.api.mcp.member import ModelMember, TooMany
+from nomospace.api.mcp.words import ToolAnswer
 from nomospace.errors import CallerError
 from nomospace.node.services.web import NoToken, Web, let_in, problem, tokens
 
@@ -83,7 +83,7 @@ class WeakSecret(CallerError):
         )
 
 
-def build(member: Member, *, version: str = "") -> Server[Any]:
+def build(member: ModelMember, *, version: str = "") -> Server[Any]:
     """A server of the SDK for a member; `version` is what clients are told of ours."""
     import mcp_types as types
     from mcp.server import Server
@@ -106,7 +106,7 @@ def build(member: Member, *, version: str = "") -> Server[Any]:
         nonlocal under_way
         if under_way >= CALLS_MAX:
             error = TooMany(what="calls at once", limit=CALLS_MAX, next="wait for one to end")
-            return _result(Answer(str(error), {"code": error.code}, error=True))
+            return _result(ToolAnswer(str(error), {"code": error.code}, error=True))
         under_way += 1
         try:
             return _result(await tools.call(member, asked.name, asked.arguments or {}))
@@ -184,7 +184,7 @@ def _tool(name: str) -> types.Tool:
     )
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: ToolAnswer) -> types.CallToolResult:
     import mcp_types as types
 
     return types.CallToolResult(
@@ -269,7 +269,7 @@ class _Lines:
                 return
 
 
-async def serve_stdio(member: Member, *, version: str = "") -> None:
+async def serve_stdio(member: ModelMember, *, version: str = "") -> None:
     """Serve the process that started this one, until it closes standard input."""
     from mcp.server.stdio import stdio_server
 
@@ -316,7 +316,7 @@ class _Guard:
 
 
 async def serve_http(
-    member: Member,
+    member: ModelMember,
     host: str,
     port: int,
     *,

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from nomospace.api.mcp import words
-from nomospace.api.mcp.member import WAIT_S_MAX, Member, event_line, letter_line
-from nomospace.api.mcp.words import Answer
+from nomospace.api.mcp.member import WAIT_S_MAX, ModelMember, event_line, letter_line
+from nomospace.api.mcp.words import ToolAnswer
 from nomospace.client.agent import NAME_MAX
 from nomospace.errors import Bug, NomospaceError
 from nomospace.terms import show, term
@@ -147,7 +147,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     about: str
     arguments: type[Arguments]
-    run: Callable[[Member, Any], Awaitable[Answer]]
+    run: Callable[[ModelMember, Any], Awaitable[ToolAnswer]]
     changes: bool = True
     removes: bool = False
 
@@ -161,51 +161,51 @@ class Tool(msgspec.Struct, frozen=True):
 # -- what they do ----------------------------------------------------------------------------------
 
 
-async def _write(member: Member, asked: Write) -> Answer:
+async def _write(member: ModelMember, asked: Write) -> ToolAnswer:
     fields = read_fields(_texts(asked.fields))
     await member.write(asked.space, fields, to=asked.to, ttl=asked.ttl_s, once=asked.once)
-    return Answer(
+    return ToolAnswer(
         f"Written to {asked.space}: {words.line(fields)}",
         {"space": asked.space, "fields": words.texts(fields)},
     )
 
 
-async def _read(member: Member, asked: Read) -> Answer:
+async def _read(member: ModelMember, asked: Read) -> ToolAnswer:
     template = read_patterns(_texts(asked.template))
     got = await member.read(asked.space, template, wait=asked.wait_s, at=asked.at)
     if not got:
-        return Answer(_nothing(asked), {"tuples": [], "more": 0})
+        return ToolAnswer(_nothing(asked), {"tuples": [], "more": 0})
     lines = [words.line(one) + (f" ({one.why})" if one.why else "") for one in got[: asked.limit]]
     lines = lines[: words.fitting(lines)]
     shown = got[: len(lines)]
     left = len(got) - len(shown)
     text = words.listing(f"In {asked.space}:", lines, left)
-    return Answer(text, {"tuples": [words.found(one) for one in shown], "more": left})
+    return ToolAnswer(text, {"tuples": [words.found(one) for one in shown], "more": left})
 
 
-async def _take(member: Member, asked: Take) -> Answer:
+async def _take(member: ModelMember, asked: Take) -> ToolAnswer:
     template = read_patterns(_texts(asked.template))
     got = await member.take(asked.space, template, wait=asked.wait_s, at=asked.at)
     if got is None:
-        return Answer(_nothing(asked), {"tuple": None})
-    return Answer(f"Taken from {asked.space}: {words.line(got)}", {"tuple": words.found(got)})
+        return ToolAnswer(_nothing(asked), {"tuple": None})
+    return ToolAnswer(f"Taken from {asked.space}: {words.line(got)}", {"tuple": words.found(got)})
 
 
-async def _react(member: Member, asked: React) -> Answer:
+async def _react(member: ModelMember, asked: React) -> ToolAnswer:
     typed = _texts(asked.template)
     name = await member.react(
         asked.space, read_patterns(typed), f"[{', '.join(typed)}]", mode=asked.mode, at=asked.at
     )
     text = f"Reaction {name} watches {asked.space}; fetch what it sees with events."
-    return Answer(text, {"reaction": name})
+    return ToolAnswer(text, {"reaction": name})
 
 
-async def _unreact(member: Member, asked: Unreact) -> Answer:
+async def _unreact(member: ModelMember, asked: Unreact) -> ToolAnswer:
     member.unreact(asked.reaction)
-    return Answer(f"Reaction {asked.reaction} has ended.", {"reaction": asked.reaction})
+    return ToolAnswer(f"Reaction {asked.reaction} has ended.", {"reaction": asked.reaction})
 
 
-async def _events(member: Member, asked: Fetch) -> Answer:
+async def _events(member: ModelMember, asked: Fetch) -> ToolAnswer:
     got, lost = await member.fetch_events(asked.limit, asked.wait_s)
     left = len(member.events)
     lines = [event_line(one) for one in got]
@@ -216,46 +216,48 @@ async def _events(member: Member, asked: Fetch) -> Answer:
         {"reaction": one.reaction, "space": one.space, "tuple": words.found(one.tuple)}
         for one in got
     ]
-    return Answer(words.listing(head, lines, left), {"events": data, "more": left, "lost": lost})
+    return ToolAnswer(
+        words.listing(head, lines, left), {"events": data, "more": left, "lost": lost}
+    )
 
 
-async def _send(member: Member, asked: Send) -> Answer:
+async def _send(member: ModelMember, asked: Send) -> ToolAnswer:
     to = asked.to[0] if len(asked.to) == 1 else tuple(asked.to)
     entry = await member.send(term(asked.message), to)
     told = entry.told
     data = _ruling(entry.number, told)
     if told.refused or told.held:
-        return Answer(words.story(told, entry.number, member.law), data, error=told.refused)
-    return Answer(f"Sent. Ruling {entry.number}: {told.verdict}.", data)
+        return ToolAnswer(words.story(told, entry.number, member.law), data, error=told.refused)
+    return ToolAnswer(f"Sent. Ruling {entry.number}: {told.verdict}.", data)
 
 
-async def _inbox(member: Member, asked: Fetch) -> Answer:
+async def _inbox(member: ModelMember, asked: Fetch) -> ToolAnswer:
     got = await member.fetch_letters(asked.limit, asked.wait_s)
     left = len(member.letters)
     lines = [letter_line(one) for one in got]
     head = words.count(len(got), "message") if got else "No messages yet."
     data = [{"from": one.sender, "message": show(one.message)} for one in got]
-    return Answer(words.listing(head, lines, left), {"messages": data, "more": left})
+    return ToolAnswer(words.listing(head, lines, left), {"messages": data, "more": left})
 
 
-async def _move(member: Member, asked: Move) -> Answer:
+async def _move(member: ModelMember, asked: Move) -> ToolAnswer:
     await member.move(asked.host)
-    return Answer(f"{member.agent.id} is at {asked.host} now.", {"host": asked.host})
+    return ToolAnswer(f"{member.agent.id} is at {asked.host} now.", {"host": asked.host})
 
 
-async def _why(member: Member, asked: Why) -> Answer:
+async def _why(member: ModelMember, asked: Why) -> ToolAnswer:
     entry = member.ruling(asked.ruling)
     text = f"You asked: {entry.what}\n{words.story(entry.told, entry.number, member.law)}"
-    return Answer(text, _ruling(entry.number, entry.told) | {"asked": entry.what})
+    return ToolAnswer(text, _ruling(entry.number, entry.told) | {"asked": entry.what})
 
 
-async def _look(member: Member, asked: Look) -> Answer:
+async def _look(member: ModelMember, asked: Look) -> ToolAnswer:
     shape, columns = _LOOKS[asked.what]
     rows = await member.seen(shape)
     shown = [dict(zip(columns, row[1:], strict=True)) for row in rows[: asked.limit]]
     left = len(rows) - len(shown)
     lines = [", ".join(f"{name} {value}" for name, value in row.items()) for row in shown]
-    return Answer(
+    return ToolAnswer(
         words.listing(words.count(len(rows), asked.what[:-1]), lines, left), {asked.what: shown}
     )
 
@@ -361,28 +363,28 @@ TOOLS: Final[Mapping[str, Tool]] = {
 }
 
 
-async def call(member: Member, name: str, arguments: Mapping[str, Any]) -> Answer:
+async def call(member: ModelMember, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
     """Run a tool. What somebody can mend is answered; a bug of ours is raised."""
     tool = TOOLS.get(name)
     if tool is None:
         known = ", ".join(TOOLS)
-        return Answer(f"There is no tool {name[:60]!r}; there are {known}.", {}, error=True)
+        return ToolAnswer(f"There is no tool {name[:60]!r}; there are {known}.", {}, error=True)
     try:
         asked = msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as error:
         text = f"{error}. {tool.about}"
-        return Answer(text, {"code": "mcp.bad-arguments"}, error=True)
+        return ToolAnswer(text, {"code": "mcp.bad-arguments"}, error=True)
     try:
         return await tool.run(member, asked)
     except Bug:
         raise
     except NomospaceError as error:
         if error.code != REFUSED:
-            return Answer(str(error), {"code": error.code}, error=True)
+            return ToolAnswer(str(error), {"code": error.code}, error=True)
         told = getattr(error, "ruling")  # noqa: B009 (rulings are the host's; this room has no word of it)
         entry = member.note(_asked(name, arguments), told)
         text = words.story(told, entry.number, member.law)
-        return Answer(text, {"code": error.code, **_ruling(entry.number, told)}, error=True)
+        return ToolAnswer(text, {"code": error.code, **_ruling(entry.number, told)}, error=True)
 
 
 def _asked(name: str, arguments: Mapping[str, Any]) -> str:

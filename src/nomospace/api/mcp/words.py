@@ -26,7 +26,7 @@ RULES_MAX: Final = 40
 RULE_CHARS_MAX: Final = 300
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ToolAnswer(msgspec.Struct, frozen=True):
     """What a tool says. An `error` is for the model to mend, and no failure of the protocol."""
 
     text: str

@@ -14,7 +14,7 @@ import msgspec
 from nomospace.cli.console.children import run_child
 from nomospace.cli.console.tails import copy_journals
 from nomospace.cli.console.work import CompareLaws, LawGiven, RunEvents, Work
-from nomospace.console.stage import Draft
+from nomospace.console.stage import LawDraft
 from nomospace.errors import CallerError, Unavailable
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class TrialBench:
         self._trials = 0
 
     async def run(
-        self, law: Draft, events: str, *, until_s: float | None, isolated: bool
+        self, law: LawDraft, events: str, *, until_s: float | None, isolated: bool
     ) -> Mapping[str, Any]:
         """Events under a law in virtual time."""
         work = RunEvents(_given(law), events, until_s, isolated)
         return await self._ask(work, "the run", RUN_S)
 
     async def compare(
-        self, host: str, community: str, before: Draft | None, after: Draft, *, newest: int
+        self, host: str, community: str, before: LawDraft | None, after: LawDraft, *, newest: int
     ) -> Mapping[str, Any]:
         """Two laws over the newest records of hosts."""
         servers = self._servers(host)
@@ -98,5 +98,5 @@ class TrialBench:
             self._trials -= 1
 
 
-def _given(law: Draft) -> LawGiven:
+def _given(law: LawDraft) -> LawGiven:
     return LawGiven(NAMES[law.language], law.text)

@@ -53,7 +53,7 @@ class ChildTooLong(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedChild:
     """A child that has ended: its exit code, what it printed, and its last words."""
 
     code: int
@@ -74,7 +74,7 @@ async def run_child(
     seconds: float,
     given: bytes = b"",
     say: Callable[[str], None] = lambda words: None,
-) -> Ended:
+) -> EndedChild:
     """Run a module of this Python to its end; `given` is its input. Cancelling ends it.
 
     Raises `ChildTooLong`, and `ChildFailed` when it prints too much.
@@ -96,7 +96,7 @@ async def run_child(
             _, out, _ = await asyncio.gather(
                 _give(process, given), _printed(process, what), _said(process, last, say)
             )
-            return Ended(await process.wait(), out, tuple(last))
+            return EndedChild(await process.wait(), out, tuple(last))
     except TimeoutError:
         raise ChildTooLong(what=what, seconds=seconds) from None
     finally:

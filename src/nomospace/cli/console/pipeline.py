@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 
 from nomospace.cli.console.bench import CHILD, NAMES
-from nomospace.cli.console.children import Ended, run_child
+from nomospace.cli.console.children import EndedChild, run_child
 from nomospace.cli.console.tails import JOURNAL, copy_journals
 from nomospace.cli.console.work import SealTails
-from nomospace.console.stage import Engine, Progress
+from nomospace.console.stage import JobEngine, Progress
 from nomospace.errors import CallerError, NomospaceError
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ class JobPipeline:
         """Whose journals there are."""
         return self._names()
 
-    def engines(self, kind: str) -> Sequence[Engine]:
+    def engines(self, kind: str) -> Sequence[JobEngine]:
         """Where a job of a kind may run: those that need nothing first."""
         from nomospace.cli.spark import is_installed
 
-        here = [Engine(name, True) for name in LOCAL[_known(kind)]]
+        here = [JobEngine(name, True) for name in LOCAL[_known(kind)]]
         words = "" if is_installed() else f"Spark is not installed; {SPARK_SETUP} does it"
-        return [*here, Engine("spark", not words, words)]
+        return [*here, JobEngine("spark", not words, words)]
 
     def command(self, kind: str, options: Mapping[str, str]) -> str:
         """The command line that does what the next run will."""
@@ -153,7 +153,9 @@ class JobPipeline:
                 yield one if isinstance(one, Progress) else await _found(kind, one, folder)
 
 
-async def _watched(arguments: Sequence[str], kind: str) -> AsyncGenerator[Progress | Ended, None]:
+async def _watched(
+    arguments: Sequence[str], kind: str
+) -> AsyncGenerator[Progress | EndedChild, None]:
     """A job's own words as they come, and then its end. Closing it ends the job."""
     words: asyncio.Queue[str] = asyncio.Queue()
     job = asyncio.create_task(
@@ -176,7 +178,7 @@ async def _watched(arguments: Sequence[str], kind: str) -> AsyncGenerator[Progre
             await job
 
 
-async def _found(kind: str, ended: Ended, folder: Path) -> Progress:
+async def _found(kind: str, ended: EndedChild, folder: Path) -> Progress:
     """What a job has printed and written. A replay or match that says no has found something."""
     if ended.code not in (0, 1) or not ended.out.strip():
         if ended.code == 0 and kind == "match":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
 from urllib.parse import quote
 
 from nomospace.errors import CallerError
-from nomospace.store.interface import Entry
+from nomospace.store.interface import JournalEntry
 from nomospace.store.journal import LawRecord, decode_record, encode_record
 from nomospace.wire.segments import (
     MANIFEST,
@@ -154,12 +154,12 @@ def seal_tails(folder: Path) -> None:
         path.unlink()
 
 
-def read_tail(path: Path) -> Iterator[Entry]:
+def read_tail(path: Path) -> Iterator[JournalEntry]:
     """The records of a file that `write_tail` wrote."""
     with path.open("rb") as file:
         while head := file.read(_HEAD.size):
             seq, size = _HEAD.unpack(head)
-            yield Entry(seq, file.read(size))
+            yield JournalEntry(seq, file.read(size))
 
 
 def seal(path: Path, folder: Path) -> None:

@@ -19,7 +19,7 @@ from nomospace.cli.remote_options import Unusable
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.pipeline.audit.words import render
 from nomospace.pipeline.charts import can_paint
-from nomospace.pipeline.jobs.audit import AuditEngine, Part, run_audit, write_report
+from nomospace.pipeline.jobs.audit import AuditEngine, EventFilter, run_audit, write_report
 from nomospace.pipeline.jobs.session import LOCAL
 
 
@@ -45,7 +45,7 @@ def audit(
 
     With --out there is a page to read (report.html), its figures (audit.json) and each plot as PNG.
     """
-    part = Part(moment(since, "--since"), moment(until, "--until"), community or None)
+    part = EventFilter(moment(since, "--since"), moment(until, "--until"), community or None)
     if part.since is not None and part.until is not None and part.since >= part.until:
         raise Unusable(what=f"--until {until}", why=f"it is not after --since {since}")
     if out is not None and out.exists() and not out.is_dir():

@@ -14,9 +14,9 @@ from nomospace.cli.remote_options import URLS, IdentityOption, TokenOption, Trus
 from nomospace.cli.spark import ensure_spark, progress
 from nomospace.meaning.question import SET_MAX, parse_template
 from nomospace.pipeline.jobs.session import LOCAL
-from nomospace.pipeline.jobs.stream import RECORDS, Plan, Streamed, run_stream
-from nomospace.pipeline.stream.answering import Engine
-from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.jobs.stream import RECORDS, Streamed, StreamPlan, run_stream
+from nomospace.pipeline.stream.answering import AnswerEngine
+from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.writing import LETTERS, Target
 
 RECORDS_MAX: Final = 1_000_000
@@ -83,8 +83,8 @@ def stream(
         ),
     ] = LIMIT,
     engine: Annotated[
-        Engine, typer.Option(help="Who looks for answers; auto: memory while it is enough.")
-    ] = Engine.AUTO,
+        AnswerEngine, typer.Option(help="Who looks for answers; auto: memory while it is enough.")
+    ] = AnswerEngine.AUTO,
     token: TokenOption = "",
     identity: IdentityOption = "",
     trust: TrustOption = "",
@@ -106,11 +106,13 @@ def stream(
     if token and not all(Url(url).secure for url in urls):
         why = "a host that is not encrypted must not be shown a token; leave it away"
         raise Unusable(what="--token", why=why)
-    reading = Place(url=urls[0], token=token, identity="" if token else identity, trust=trust)
-    writing = Place(url=urls[1], token="" if identity else token, identity=identity, trust=trust)
+    reading = HostPlace(url=urls[0], token=token, identity="" if token else identity, trust=trust)
+    writing = HostPlace(
+        url=urls[1], token="" if identity else token, identity=identity, trust=trust
+    )
     if not (as_ or token or identity):
         raise Unusable(what="--as", why="say as which agent to write, or give an identity")
-    plan = Plan(
+    plan = StreamPlan(
         source=reading,
         target=Target(place=writing, space=into, agent=as_, law=law),
         checkpoint=checkpoint,

@@ -19,8 +19,8 @@ from nomospace.cli.trust import issue
 from nomospace.cli.trust.files import (
     REVOKED,
     TOKENS,
-    Folder,
-    Seat,
+    AuthorityFiles,
+    TrustFolder,
     now_us,
     read_certificate,
 )
@@ -83,7 +83,7 @@ def init(
         for text in address or ():
             read_address(text)
     facts = issue.found_authority(folder, name, days, force=force)
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     opened.write_tokens(opened.tokens())
     issued: list[dict[str, Any]] = []
     if host:
@@ -123,7 +123,7 @@ def revoke(
 
     Hosts go by it once they have the new revoked.crl.pem (or tokens.toml); copy it to them.
     """
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     tokens = opened.tokens()
     if any(one.id == what for one in tokens):
         opened.write_tokens(tokens.without(what))
@@ -148,7 +148,9 @@ def revoke(
     say(words, facts, as_json=as_json)
 
 
-def _meant(opened: Folder, what: str, authority: str, *, force: bool) -> tuple[Seat, int, str]:
+def _meant(
+    opened: TrustFolder, what: str, authority: str, *, force: bool
+) -> tuple[AuthorityFiles, int, str]:
     """The authority, the serial and a few words of the certificate that is to be revoked."""
     path, judge = Path(what), opened.judge()
     if path.is_file():
@@ -185,7 +187,7 @@ def show(
     Exit code 1 when the certificate does not count: it ran out, was revoked, or no authority of
     the folder has issued it.
     """
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     if file is None:
         _show_folder(opened, as_json=as_json)
         return
@@ -201,7 +203,7 @@ def show(
         raise typer.Exit(SAID_NO)
 
 
-def _show_folder(opened: Folder, *, as_json: bool) -> None:
+def _show_folder(opened: TrustFolder, *, as_json: bool) -> None:
     judge = opened.judge()
     authorities = []
     for seat in judge.seats:

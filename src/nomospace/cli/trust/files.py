@@ -24,7 +24,7 @@ from nomospace.cli.remote_options import Unusable
 from nomospace.errors import NomospaceError
 from nomospace.store.private import make_folder
 from nomospace.trust.authority import Authority
-from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, Claim, read_claim
+from nomospace.trust.certificates import CERTIFICATE_BYTES_MAX, UncheckedCertificate, read_claim
 from nomospace.trust.keys import KEY_PEM_BYTES_MAX, PublicKey, SecretKey
 from nomospace.trust.revocation import LIST_BYTES_MAX, RevocationList, Revocations, read_list
 from nomospace.trust.tokens import FILE_CHARS_MAX, Tokens, read_tokens
@@ -61,7 +61,7 @@ def read(path: Path, limit: int) -> bytes:
     return data
 
 
-def read_certificate(path: Path) -> Claim:
+def read_certificate(path: Path) -> UncheckedCertificate:
     """The certificate in a file; nothing of it is believed yet."""
     data = read(path, CERTIFICATE_BYTES_MAX)
     try:
@@ -88,14 +88,14 @@ def write(path: Path, data: bytes, *, mode: int = OPEN) -> None:
 
 
 @dataclass(frozen=True)
-class Pair:
+class CertificatePair:
     """A certificate and its key in a folder, which may not be there yet."""
 
     certificate: Path
     key: Path
 
     @classmethod
-    def at(cls, folder: Path, stem: str) -> Pair:
+    def at(cls, folder: Path, stem: str) -> CertificatePair:
         """The pair of files with this stem."""
         return cls(folder / f"{stem}.pem", folder / f"{stem}.key")
 
@@ -121,14 +121,14 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Seat:
+class AuthorityFiles:
     """An authority of a folder: its certificate, and the key where this machine has it."""
 
     folder: Path
-    claim: Claim
+    claim: UncheckedCertificate
 
     @classmethod
-    def read(cls, folder: Path) -> Seat:
+    def read(cls, folder: Path) -> AuthorityFiles:
         """The authority whose files are in this folder."""
         path = folder / AUTHORITY
         claim = read_certificate(path)
@@ -182,15 +182,15 @@ class Seat:
 class Judge:
     """The authorities of a folder and what they have taken back, at one time."""
 
-    seats: list[Seat]
+    seats: list[AuthorityFiles]
     revocations: Revocations
     now: int
 
-    def issuer(self, claim: Claim) -> Seat | None:
+    def issuer(self, claim: UncheckedCertificate) -> AuthorityFiles | None:
         """The authority that signed a certificate."""
         return next((seat for seat in self.seats if claim.signed_by(seat.public)), None)
 
-    def state(self, claim: Claim) -> str:
+    def state(self, claim: UncheckedCertificate) -> str:
         """Whether a certificate counts, in a word or two."""
         seat = self.issuer(claim)
         if seat is None:
@@ -203,25 +203,28 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Folder:
+class TrustFolder:
     """A trust folder that has an authority."""
 
     path: Path
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
+    def open(cls, path: Path) -> TrustFolder:
         """The folder at a path; one without an authority is none."""
         if not (path / AUTHORITY).exists():
             why = f"this is no trust folder; `nomospace trust init {path}` makes one"
             raise Unusable(what=str(path), why=why)
         return cls(path)
 
-    def seats(self) -> list[Seat]:
+    def seats(self) -> list[AuthorityFiles]:
         """The authorities, the folder's own first."""
         further = sorted((self.path / "authorities").glob(f"*/{AUTHORITY}"))
-        return [Seat.read(folder) for folder in (self.path, *[path.parent for path in further])]
+        return [
+            AuthorityFiles.read(folder)
+            for folder in (self.path, *[path.parent for path in further])
+        ]
 
-    def seat(self, name: str = "") -> Seat:
+    def seat(self, name: str = "") -> AuthorityFiles:
         """An authority by its name; the folder's own if none is given."""
         seats = self.seats()
         for seat in seats:
@@ -244,19 +247,19 @@ class Folder:
         """Tells which certificates count, as the folder is now."""
         return Judge(self.seats(), self.revocations(), now_us())
 
-    def host(self, name: str, stem: str) -> Pair:
+    def host(self, name: str, stem: str) -> CertificatePair:
         """Where the files of a host are: `host`, or `controller`."""
-        return Pair.at(self.path / "hosts" / part_of(name), stem)
+        return CertificatePair.at(self.path / "hosts" / part_of(name), stem)
 
-    def agent(self, agent: str) -> Pair:
+    def agent(self, agent: str) -> CertificatePair:
         """Where the files of an agent are."""
-        return Pair.at(self.path / "agents" / part_of(agent), "agent")
+        return CertificatePair.at(self.path / "agents" / part_of(agent), "agent")
 
     def role(self, agent: str, serial: int) -> Path:
         """Where a role certificate is."""
         return self.path / "agents" / part_of(agent) / "roles" / f"{serial:x}.pem"
 
-    def certificates(self) -> Iterator[tuple[Path, Claim]]:
+    def certificates(self) -> Iterator[tuple[Path, UncheckedCertificate]]:
         """All certificates of hosts and agents, with their files."""
         for pattern in ("hosts/*/*.pem", "agents/*/*.pem", "agents/*/roles/*.pem"):
             for path in sorted(self.path.glob(pattern)):

@@ -13,8 +13,8 @@ import typer
 from nomospace.cli.remote_options import Unusable
 from nomospace.cli.trust.files import (
     REVOKED,
-    Folder,
-    Pair,
+    CertificatePair,
+    TrustFolder,
     now_us,
     part_of,
     read_certificate,
@@ -68,7 +68,7 @@ def host(
     Other hosts go by its name; clients by the addresses: one that dials ward-1.example wants a
     certificate for ward-1.example.
     """
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     tell(certify_host(opened, name, address, days, renew=renew, force=force), as_json=as_json)
     if not as_json and not opened.host(name, "controller").certificate.exists():
         print(f"next: nomospace trust issue controller {name}{elsewhere(folder)}")
@@ -89,7 +89,7 @@ def controller(
     Whoever has this key can speak for every member of such a community. Issue it to hosts that you
     answer for, and never to the process of an agent.
     """
-    facts = certify_controller(Folder.open(folder), host, days, renew=renew, force=force)
+    facts = certify_controller(TrustFolder.open(folder), host, days, renew=renew, force=force)
     tell(facts, as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def agent(
         return by.issue_agent(id_, public, serial=new_serial(), now=now_us(), days=days)
 
     _check_agent(id_)
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     pair = opened.agent(id_)
     key = pair.free(force=force, renew=renew)
     tell(_certify(opened, pair, key, make), as_json=as_json)
@@ -140,7 +140,7 @@ def role(
     """
     _check_agent(id_)
     said = tuple([term(text) for text in attribute])
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     path = certificate or opened.agent(id_).certificate
     if not path.exists():
         why = "a role needs the agent's key: `nomospace trust issue agent` first, or --certificate"
@@ -180,7 +180,7 @@ def authority(
     about roles.
     """
     check_name("an authority", name)
-    opened = Folder.open(folder)
+    opened = TrustFolder.open(folder)
     if opened.seat().name == name:
         raise Unusable(what=name, why="the folder's own authority has this name already")
     place = opened.path / "authorities" / part_of(name)
@@ -207,7 +207,7 @@ def token(
     """
     for one in agents:
         _check_agent(one)
-    opened, now = Folder.open(folder), now_us()
+    opened, now = TrustFolder.open(folder), now_us()
     text, kept = make_token(
         agents,
         scopes=scope or ("agent",),
@@ -229,7 +229,7 @@ def token(
 
 def found_authority(folder: Path, name: str, days: int, *, force: bool) -> dict[str, Any]:
     """Make an authority with its files in a folder; what was made."""
-    pair = Pair.at(folder, "authority")
+    pair = CertificatePair.at(folder, "authority")
     if (pair.certificate.exists() or pair.key.exists()) and not force:
         why = "an authority is there already; --force makes all void that it has issued"
         raise Unusable(what=str(pair.certificate), why=why)
@@ -242,7 +242,13 @@ def found_authority(folder: Path, name: str, days: int, *, force: bool) -> dict[
 
 
 def certify_host(
-    opened: Folder, name: str, addresses: list[str] | None, days: int, *, renew: bool, force: bool
+    opened: TrustFolder,
+    name: str,
+    addresses: list[str] | None,
+    days: int,
+    *,
+    renew: bool,
+    force: bool,
 ) -> dict[str, Any]:
     """Issue a host certificate; what was made. A renewed one keeps its addresses."""
     check_name("a host", name)
@@ -259,7 +265,7 @@ def certify_host(
 
 
 def certify_controller(
-    opened: Folder, name: str, days: int, *, renew: bool, force: bool
+    opened: TrustFolder, name: str, days: int, *, renew: bool, force: bool
 ) -> dict[str, Any]:
     """Issue a controller certificate; what was made."""
     check_name("a host", name)
@@ -272,8 +278,8 @@ def certify_controller(
 
 
 def _certify(
-    opened: Folder,
-    pair: Pair,
+    opened: TrustFolder,
+    pair: CertificatePair,
     key: SecretKey | None,
     make: Callable[[Authority, PublicKey], bytes],
 ) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from nomospace.terms import show
-from nomospace.trust.certificates import Claim
+from nomospace.trust.certificates import UncheckedCertificate
 from nomospace.trust.moments import shown
-from nomospace.trust.tokens import Token
+from nomospace.trust.tokens import StoredToken
 
 MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() else None  # plain for programs
 DAYS_MAX = 36_500
@@ -34,7 +34,7 @@ AddressOption = Annotated[
 ]
 
 
-def facts_of(claim: Claim, *paths: Path) -> dict[str, Any]:
+def facts_of(claim: UncheckedCertificate, *paths: Path) -> dict[str, Any]:
     """What a certificate says, for programs, and where it was written."""
     facts: dict[str, Any] = {
         "kind": claim.kind,
@@ -53,7 +53,7 @@ def facts_of(claim: Claim, *paths: Path) -> dict[str, Any]:
     return facts
 
 
-def facts_of_token(token: Token, *, now: int) -> dict[str, Any]:
+def facts_of_token(token: StoredToken, *, now: int) -> dict[str, Any]:
     """What is known of a token, for programs."""
     return {
         "id": token.id,

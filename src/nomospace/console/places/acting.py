@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from nomospace.api.published import Principal
-    from nomospace.api.service import Seat, Service
+    from nomospace.api.service import AgentSeat, Service
     from nomospace.console.console import Console
 
 CHOICES_MAX: Final = 200
@@ -37,6 +37,6 @@ def service_of(console: Console, agent: str) -> Service:
     return console.service
 
 
-def seat_of(console: Console, viewer: Principal, agent: str) -> Seat:
+def seat_of(console: Console, viewer: Principal, agent: str) -> AgentSeat:
     """An agent to act as; raises what `Service.seat` does."""
     return service_of(console, agent).seat(viewer, agent)

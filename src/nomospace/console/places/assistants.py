@@ -13,14 +13,14 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import Assistants
+    from nomospace.console.stage import AssistantsStage
 
 LOOKS_S: Final = 0.25
 TASK: Final = "a proof that does not end"
 TASK_MAX: Final = 200
 
 
-class Sites(ui.element, component="../static/assistants.js"):
+class SitesBoard(ui.element, component="../static/assistants.js"):
     """The sites, and who is where."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Sites(ui.element, component="../static/assistants.js"):
 
 def show(frame: Frame) -> None:
     """The sites, what a person can do, and what has happened."""
-    game: Assistants = frame.console.stages.games["assistants"]
+    game: AssistantsStage = frame.console.stages.games["assistants"]
     facts = game.facts()
     people = [one["person"] for one in facts["assistants"]]
     ui.label("Personal assistants").classes("place-title")
@@ -65,7 +65,7 @@ def show(frame: Frame) -> None:
     for one in (whose, where, writer):
         one.classes("rover-whose")
     wrong = ui.element("div")
-    sites = Sites(facts)
+    sites = SitesBoard(facts)
     told = ui.column().classes("game-told").props('role=log aria-label="What happened"')
     last: list[Any] = []
     lines: list[str] = []

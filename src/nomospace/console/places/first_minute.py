@@ -17,7 +17,7 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.stage import Deed, Hospital, Sample
+    from nomospace.console.stage import Deed, HospitalStage, Sample
 
 CHART_S: Final = 1.0
 """How often the chart of the rogue is drawn anew."""
@@ -40,7 +40,7 @@ class Duel(ui.element, component="../static/duel.js"):
 class FirstMinute:
     """The card in one window."""
 
-    def __init__(self, frame: Frame, hospital: Hospital) -> None:
+    def __init__(self, frame: Frame, hospital: HospitalStage) -> None:
         self._frame = frame
         self._hospital = hospital
         self._busy = False

@@ -27,7 +27,7 @@ NAME_MAX: Final = 20
 _seats: WeakKeyDictionary[Client, JigsawSeat] = WeakKeyDictionary()
 
 
-class Board(ui.element, component="../static/jigsaw.js"):
+class PuzzleBoard(ui.element, component="../static/jigsaw.js"):
     """Tray and board of one player."""
 
     def __init__(self, board: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ def _play(seat: JigsawSeat, client: Client, fill: Any) -> None:
         f"You play on host {seat.host}. Click a piece to take it; click two of yours to join them."
     ).classes("quiet")
     said = ui.label().classes("game-said").props("role=status aria-live=polite").mark("said")
-    table = Board(board)
+    table = PuzzleBoard(board)
 
     def tell(words: str) -> None:
         said.set_text(words)

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 """A line: its `id`, and a value for each column; `<column>_hint` is what hovering shows."""
 
 
-class Column(NamedTuple):
+class ListColumn(NamedTuple):
     """A column: `kind` is `text`, `mono`, `num`, `verdict`, or of times in microseconds `when`
     (seen from now) or `span` (how long from or to then; `<column>_word` stands before it).
     """
@@ -33,12 +33,12 @@ class Column(NamedTuple):
     """What hovering says where there is no time."""
 
 
-class Listing(Element, component=STATIC / "listing.js"):
+class ListElement(Element, component=STATIC / "listing.js"):
     """A list. `on_pick` hears the id of a line that is opened."""
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[ListColumn],
         rows: Sequence[Row],
         *,
         label: str,
@@ -64,7 +64,7 @@ class Listing(Element, component=STATIC / "listing.js"):
         note: str = "",
         *,
         at_once: bool = False,
-        columns: Sequence[Column] | None = None,
+        columns: Sequence[ListColumn] | None = None,
     ) -> None:
         """Show other lines; `at_once` when somebody asked for them, even under the pointer."""
         shape = None if columns is None else [column._asdict() for column in columns]

@@ -13,7 +13,7 @@ from nicegui import ui
 
 from nomospace.console.look import gist, verdict_of
 from nomospace.console.places.first_minute import FirstMinute
-from nomospace.console.pulse import KEPT_MAX, Beat, Moment, Seen
+from nomospace.console.pulse import KEPT_MAX, Beat, Moment, SeenRuling
 
 if TYPE_CHECKING:
     from nomospace.console.console import Console
@@ -109,7 +109,7 @@ def floor_of(console: Console, beat: Beat) -> dict[str, Any]:
     return {"rooms": rooms, "links": [list(link) for link in links]}
 
 
-def _told(beat: Beat, rulings: Iterable[Seen]) -> dict[str, Any]:
+def _told(beat: Beat, rulings: Iterable[SeenRuling]) -> dict[str, Any]:
     return {
         "at": beat.at,
         "rulings": [_line(one) for one in rulings],
@@ -121,7 +121,7 @@ def _told(beat: Beat, rulings: Iterable[Seen]) -> dict[str, Any]:
     }
 
 
-def _line(seen: Seen) -> list[Any]:
+def _line(seen: SeenRuling) -> list[Any]:
     one = seen.ruling
     verdict = verdict_of(one) if one.community else "noted"
     return [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOOKS_S: Final = 0.25
 
 
-class Ground(ui.element, component="../static/redrover.js"):
+class FieldBoard(ui.element, component="../static/redrover.js"):
     """The field."""
 
     def __init__(self, field: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ def _play(game: RedRover) -> None:
         .mark("said")
     )
     wrong = ui.element("div")
-    ground = Ground(game.facts(me))
+    ground = FieldBoard(game.facts(me))
 
     def look() -> None:
         name = str(whose.value)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from nomospace.law.checks import binding, clauses, names, operations, reach, state, traps
 from nomospace.law.checks.codes import CODES, CheckInfo
-from nomospace.law.checks.report import FINDINGS_MAX, Report
-from nomospace.law.tree import Law
+from nomospace.law.checks.report import FINDINGS_MAX, CheckReport
+from nomospace.law.tree import LawTree
 from nomospace.terms import Diagnostic
 
 __all__ = ["CODES", "FINDINGS_MAX", "CheckInfo", "check"]
 
 
-def check(law: Law) -> list[Diagnostic]:
+def check(law: LawTree) -> list[Diagnostic]:
     """Everything the checks find in a law, in the order of its text.
 
     >>> from nomospace.law.parse import parse
@@ -30,7 +30,7 @@ def check(law: Law) -> list[Diagnostic]:
     >>> [(found.severity, found.code) for found in check(law)]
     [('error', 'unbound-variable')]
     """
-    report = Report(law)
+    report = CheckReport(law)
     for family in (names, operations, binding, clauses, reach, state, traps):
         family.check(report)
     return report.findings()

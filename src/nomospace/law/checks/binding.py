@@ -21,21 +21,20 @@ from nomospace.law.checks.known import (
     FREE,
     GROUND,
     MAYBE,
+    CheckWork,
     Fit,
-    Guard,
-    Known,
-    Mark,
-    TooMuch,
-    Work,
+    KnownValues,
+    PathCondition,
+    TooMuchToFollow,
+    ValueMark,
     join,
 )
 from nomospace.law.checks.operations import needs
-from nomospace.law.checks.report import HOME, MESSAGE_EVENTS, PEER, Key, Report, listed
+from nomospace.law.checks.report import HOME, MESSAGE_EVENTS, PEER, CheckReport, Key, listed
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, Builtin
 from nomospace.law.tree import (
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Disj,
@@ -47,6 +46,7 @@ from nomospace.law.tree import (
     Is,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -63,30 +63,30 @@ PATHS_MAX: Final = 16
 PATTERNS_MAX: Final = 24
 """More patterns than this of one predicate are taken as one in which everything is maybe."""
 
-Paths: TypeAlias = list[Known]
+Paths: TypeAlias = list[KnownValues]
 
 
 class Pattern(NamedTuple):
     """How a helper is called. `marks` has a mark for each argument."""
 
     key: Key
-    marks: tuple[Mark, ...]
+    marks: tuple[ValueMark, ...]
     message: bool
 
 
-class Summary(NamedTuple):
+class CallSummary(NamedTuple):
     """What a call has done when it succeeds.
 
     `owed` are the arguments that every way through puts into an operation and leaves free:
     the caller must give them a value.
     """
 
-    marks: tuple[Mark, ...]
+    marks: tuple[ValueMark, ...]
     owed: frozenset[int]
 
 
 @dataclass(slots=True)
-class Seen:
+class WalkFindings:
     """What the walks found at one place: the least and the most of it, and the words for it."""
 
     least: int
@@ -95,24 +95,24 @@ class Seen:
     words: tuple[Any, ...]
 
 
-Log: TypeAlias = dict[tuple[int, str], Seen]
+Log: TypeAlias = dict[tuple[int, str], WalkFindings]
 Unit: TypeAlias = "int | Pattern"
 """What is walked at once: a rule, by its place, or a helper under a pattern."""
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Walk all clauses and report what was found."""
     walker = _Walker(report)
     try:
         walker.walk_all()
-    except TooMuch:
+    except TooMuchToFollow:
         # What was found in rules that are done is so; about the rest nothing is said.
         walker.logs = {unit: walker.logs[unit] for unit in range(walker.done)}
     _tell(report, walker.logs.values())
 
 
-def _tell(report: Report, logs: Iterable[Log]) -> None:
-    places: dict[tuple[int, str], Seen] = {}
+def _tell(report: CheckReport, logs: Iterable[Log]) -> None:
+    places: dict[tuple[int, str], WalkFindings] = {}
     for log in logs:
         for place, seen in log.items():
             known = places.get(place)
@@ -128,7 +128,7 @@ def _tell(report: Report, logs: Iterable[Log]) -> None:
             _REPORTERS[kind](report, seen)
 
 
-def _tell_need(report: Report, seen: Seen) -> None:
+def _tell_need(report: CheckReport, seen: WalkFindings) -> None:
     name, blamed, where = seen.words
     certain = seen.least == FREE.value
     has = "has no value" if certain else "may have no value"
@@ -145,7 +145,7 @@ def _tell_need(report: Report, seen: Seen) -> None:
     report.add("unbound-variable" if certain else "possibly-unbound", message, seen.span, help)
 
 
-def _tell_guard(report: Report, seen: Seen) -> None:
+def _tell_guard(report: CheckReport, seen: WalkFindings) -> None:
     if seen.least < FREE.value:
         return
     shown, other, span = seen.words
@@ -166,7 +166,7 @@ def _tell_guard(report: Report, seen: Seen) -> None:
     )
 
 
-def _tell_same(report: Report, seen: Seen) -> None:
+def _tell_same(report: CheckReport, seen: WalkFindings) -> None:
     if seen.least < FREE.value:
         return
     shown, name, outcome = seen.words
@@ -178,7 +178,7 @@ def _tell_same(report: Report, seen: Seen) -> None:
     )
 
 
-_REPORTERS: Final[dict[str, Callable[[Report, Seen], None]]] = {
+_REPORTERS: Final[dict[str, Callable[[CheckReport, WalkFindings], None]]] = {
     "need": _tell_need,
     "guard": _tell_guard,
     "same": _tell_same,
@@ -188,17 +188,17 @@ _REPORTERS: Final[dict[str, Callable[[Report, Seen], None]]] = {
 class _Walker:
     """Walks units until what is known about helpers does not change any more."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: CheckReport) -> None:
         self.report = report
         self.law = report.law
         self.logs: dict[Unit, Log] = {}
-        self.summaries: dict[Pattern, Summary | None] = {}
+        self.summaries: dict[Pattern, CallSummary | None] = {}
         self.patterns: dict[Key, int] = {}
         self.waiting: dict[Pattern, dict[Unit, None]] = {}
         self.queue: list[Unit] = []
         self.queued: set[Unit] = set()
         self.done = 0  # so many rules are walked for good
-        self.work = Work()
+        self.work = CheckWork()
         # of the unit being walked
         self.unit: Unit = 0
         self.log: Log = {}
@@ -238,7 +238,7 @@ class _Walker:
             self._walk_helper(unit)
 
     def _walk_rule(self, rule: Rule) -> None:
-        known = Known(self.work)
+        known = KnownValues(self.work)
         self.message = rule.event in MESSAGE_EVENTS
         self._specials(known)
         known.ground(*rule.args)
@@ -251,16 +251,16 @@ class _Walker:
             for variable in path.owed:
                 self._need_now(path, variable, "when the operation is carried out")
 
-    def _specials(self, known: Known) -> None:
+    def _specials(self, known: KnownValues) -> None:
         known.values["Self"] = known.values["CS"] = GROUND
         if self.message:
             known.values["Msg"] = known.values["Peer"] = GROUND
 
     def _walk_helper(self, pattern: Pattern) -> None:
         self.message = pattern.message
-        summary: Summary | None = self.summaries[pattern]
+        summary: CallSummary | None = self.summaries[pattern]
         for clause in self.law.helpers[pattern.key]:
-            known = Known(self.work)
+            known = KnownValues(self.work)
             self._specials(known)
             for node, mark in zip(clause.args, pattern.marks, strict=True):
                 if mark is MAYBE:
@@ -275,10 +275,10 @@ class _Walker:
             for unit in self.waiting[pattern]:
                 self._enqueue(unit)
 
-    def _result(self, clause: Clause, pattern: Pattern, path: Known) -> Summary:
+    def _result(self, clause: Clause, pattern: Pattern, path: KnownValues) -> CallSummary:
         """What one way through a helper has done to its arguments."""
         open_at = [path.open_names(node) for node in clause.args]
-        marks: list[Mark] = []
+        marks: list[ValueMark] = []
         for at, (node, before) in enumerate(zip(clause.args, pattern.marks, strict=True)):
             after = _mark_of(path, at, node, open_at)
             marks.append(MAYBE if after is FREE and before is not FREE else after)
@@ -289,9 +289,9 @@ class _Walker:
             owed |= theirs
             if not theirs:  # nobody outside can give it a value any more
                 self._need_now(path, variable, "when the operation is carried out")
-        return Summary(tuple(marks), frozenset(at for at in owed if marks[at] is FREE))
+        return CallSummary(tuple(marks), frozenset(at for at in owed if marks[at] is FREE))
 
-    def _pattern(self, key: Key, marks: tuple[Mark, ...], message: bool) -> Pattern:
+    def _pattern(self, key: Key, marks: tuple[ValueMark, ...], message: bool) -> Pattern:
         pattern = Pattern(key, marks, message)
         if pattern not in self.summaries:
             count = self.patterns.get(key, 0)
@@ -312,19 +312,19 @@ class _Walker:
         place = id(node), kind
         seen = self.log.get(place)
         if seen is None:
-            self.log[place] = Seen(level, level, span, words)
+            self.log[place] = WalkFindings(level, level, span, words)
             return
         if level > seen.most:
             seen.words = words
         seen.least = min(seen.least, level)
         seen.most = max(seen.most, level)
 
-    def _need_now(self, known: Known, variable: Variable, where: str) -> None:
+    def _need_now(self, known: KnownValues, variable: Variable, where: str) -> None:
         mark, blamed = known.mark(variable)
         name = "_" if blamed is None else blamed.name
         self.note(variable, "need", mark.value, variable.span, variable.name, name, where)
 
-    def _need(self, known: Known, where: str, *nodes: Node) -> None:
+    def _need(self, known: KnownValues, where: str, *nodes: Node) -> None:
         """Nodes must be ground here; after this they are taken to be, to report once."""
         for variable in variables_in(*nodes):
             self._need_now(known, variable, where)
@@ -338,7 +338,7 @@ class _Walker:
 
     def run(self, goal: Goal, paths: Paths) -> Paths:
         if self.work.left < 0:
-            raise TooMuch
+            raise TooMuchToFollow
         if len(paths) > PATHS_MAX:
             paths = [join(paths)]
         step: Callable[[_Walker, Any, Paths], Paths] = _STEPS[goal.__class__]
@@ -404,7 +404,7 @@ class _Walker:
     def fail(self, goal: Fail, paths: Paths) -> Paths:
         return []
 
-    def clock(self, goal: Clock, paths: Paths) -> Paths:
+    def clock(self, goal: ClockGoal, paths: Paths) -> Paths:
         for path in paths:
             path.ground(goal.time)
         return paths
@@ -431,7 +431,7 @@ class _Walker:
                     self._owe(path, node, GROUND if mark is None else mark)
         return paths
 
-    def _owe(self, path: Known, variable: Variable, mark: Mark) -> None:
+    def _owe(self, path: KnownValues, variable: Variable, mark: ValueMark) -> None:
         if mark is GROUND:
             self.note(variable, "need", 0, variable.span, variable.name, "_", "")
         else:
@@ -440,34 +440,34 @@ class _Walker:
     def sense(self, goal: Sense, paths: Paths) -> Paths:
         return [path for path in paths if self.sense_one(goal, path, True)]
 
-    def sense_one(self, goal: Sense, path: Known, holds: bool) -> bool:
+    def sense_one(self, goal: Sense, path: KnownValues, holds: bool) -> bool:
         wild: frozenset[str] = frozenset()
         if holds:
             path.ground(goal.pattern)
         else:
             names = path.open_names(goal.pattern)
             wild = frozenset(name for name, mark in names.items() if mark is FREE)
-        return self._guard(goal, path, Guard(goal, holds, wild))
+        return self._guard(goal, path, PathCondition(goal, holds, wild))
 
     def compare(self, goal: Compare, paths: Paths) -> Paths:
         return [path for path in paths if self.compare_one(goal, path, True)]
 
-    def compare_one(self, goal: Compare, path: Known, holds: bool) -> bool:
+    def compare_one(self, goal: Compare, path: KnownValues, holds: bool) -> bool:
         self._need(path, "in a comparison", goal.left, goal.right)
-        return self._guard(goal, path, Guard(goal, holds))
+        return self._guard(goal, path, PathCondition(goal, holds))
 
     def unify(self, goal: Unify, paths: Paths) -> Paths:
         return [path for path in paths if self.unify_one(goal, path, True)]
 
-    def unify_one(self, goal: Unify, path: Known, holds: bool) -> bool:
+    def unify_one(self, goal: Unify, path: KnownValues, holds: bool) -> bool:
         if goal.negated == holds:
             return self._differ(goal, path, holds)
         if path.unify(goal.left, goal.right) is Fit.NEVER:
             self._refute(goal, guards.latest_about(path, goal.left, goal.right))
             return False
-        return self._guard(goal, path, Guard(goal, holds))
+        return self._guard(goal, path, PathCondition(goal, holds))
 
-    def _differ(self, goal: Unify, path: Known, holds: bool) -> bool:
+    def _differ(self, goal: Unify, path: KnownValues, holds: bool) -> bool:
         """The two sides must not unify."""
         free = _free_side(path, goal)
         if path.copy().unify(goal.left, goal.right) is Fit.SURELY:
@@ -478,12 +478,12 @@ class _Walker:
                 self.note(goal, "same", 2, goal.span, self.text(goal.span), free, outcome)
             return False
         self.note(goal, "same", 0, goal.span)
-        return self._guard(goal, path, Guard(goal, holds))
+        return self._guard(goal, path, PathCondition(goal, holds))
 
     def same(self, goal: Same, paths: Paths) -> Paths:
         return [path for path in paths if self.same_one(goal, path, True)]
 
-    def same_one(self, goal: Same, path: Known, holds: bool) -> bool:
+    def same_one(self, goal: Same, path: KnownValues, holds: bool) -> bool:
         free = _free_side(path, goal)
         if free is not None:
             if guards.identical(path, goal.left, goal.right):
@@ -493,13 +493,15 @@ class _Walker:
             return goal.negated == holds
         self.note(goal, "same", 0, goal.span)
         if goal.negated == holds:
-            return self._guard(goal, path, Guard(goal, holds))
+            return self._guard(goal, path, PathCondition(goal, holds))
         if path.unify(goal.left, goal.right) is Fit.NEVER:
             self._refute(goal, guards.latest_about(path, goal.left, goal.right))
             return False
-        return self._guard(goal, path, Guard(goal, holds))
+        return self._guard(goal, path, PathCondition(goal, holds))
 
-    def _guard(self, goal: Compare | Unify | Same | Sense, path: Known, guard: Guard) -> bool:
+    def _guard(
+        self, goal: Compare | Unify | Same | Sense, path: KnownValues, guard: PathCondition
+    ) -> bool:
         never, other = guards.refuted(path, guard)
         if never:
             self._refute(goal, other, guard.holds)
@@ -511,7 +513,7 @@ class _Walker:
     def _refute(
         self,
         goal: Compare | Unify | Same | Sense,
-        other: Guard | None,
+        other: PathCondition | None,
         holds: bool = True,
     ) -> None:
         shown = self._words(goal, holds)
@@ -527,7 +529,7 @@ class _Walker:
 
     # -- calls -----------------------------------------------------------------------------
 
-    def call(self, goal: Call, paths: Paths) -> Paths:
+    def call(self, goal: PredicateCall, paths: Paths) -> Paths:
         key = goal.name, len(goal.args)
         if key in self.law.helpers:
             return [path for path in paths if self._call_helper(goal, key, path)]
@@ -539,12 +541,12 @@ class _Walker:
                 path.ground(*goal.args)
         return paths
 
-    def _call_builtin(self, goal: Call, builtin: Builtin, path: Known) -> None:
+    def _call_builtin(self, goal: PredicateCall, builtin: Builtin, path: KnownValues) -> None:
         """A built-in needs all of one mode's arguments ground, and makes what it binds ground."""
-        worst: list[tuple[Mark, Variable | None, Node | None]] = []
+        worst: list[tuple[ValueMark, Variable | None, Node | None]] = []
         open_items = False
         for mode in builtin.needs:
-            blamed: tuple[Mark, Variable | None, Node | None] = (GROUND, None, None)
+            blamed: tuple[ValueMark, Variable | None, Node | None] = (GROUND, None, None)
             for at in mode:
                 mark, variable = path.mark(goal.args[at])
                 if goal.name in SPINE_ENOUGH and path.ref(goal.args[at])[1] is not FREE:
@@ -573,7 +575,7 @@ class _Walker:
             else:
                 path.ground(node)
 
-    def _call_helper(self, goal: Call, key: Key, path: Known) -> bool:
+    def _call_helper(self, goal: PredicateCall, key: Key, path: KnownValues) -> bool:
         marks = self._marks(goal.args, path)
         pattern = self._pattern(key, marks, self.message)
         self.waiting[pattern][self.unit] = None
@@ -591,7 +593,7 @@ class _Walker:
                 path.blur(node)
         return True
 
-    def _marks(self, args: tuple[Node, ...], path: Known) -> tuple[Mark, ...]:
+    def _marks(self, args: tuple[Node, ...], path: KnownValues) -> tuple[ValueMark, ...]:
         """How a call's arguments stand. An argument is free only if no other shares it."""
         open_at = [path.open_names(node) for node in args]
         return tuple(_mark_of(path, at, node, open_at) for at, node in enumerate(args))
@@ -601,7 +603,9 @@ _NUMBERS: Final = {"length": (1,), "nth0": (0,)}
 """What a list built-in gives a value whatever the items are."""
 
 
-def _mark_of(path: Known, at: int, node: Node, open_at: list[dict[str, Mark]]) -> Mark:
+def _mark_of(
+    path: KnownValues, at: int, node: Node, open_at: list[dict[str, ValueMark]]
+) -> ValueMark:
     """How one of several arguments stands, of which all open variables are given."""
     if not open_at[at]:
         return GROUND
@@ -612,7 +616,7 @@ def _mark_of(path: Known, at: int, node: Node, open_at: list[dict[str, Mark]]) -
     return MAYBE if shared else FREE
 
 
-def _free_side(path: Known, goal: Unify | Same) -> str | None:
+def _free_side(path: KnownValues, goal: Unify | Same) -> str | None:
     """The name of a side that is a variable without a value."""
     for node in (goal.left, goal.right):
         if isinstance(node, Variable) and path.ref(node)[1] is FREE:
@@ -620,17 +624,17 @@ def _free_side(path: Known, goal: Unify | Same) -> str | None:
     return None
 
 
-def _either(one: Summary | None, two: Summary) -> Summary:
+def _either(one: CallSummary | None, two: CallSummary) -> CallSummary:
     """What is so after either of two ways through a helper."""
     if one is None:
         return two
     marks = tuple(a if a is b else MAYBE for a, b in zip(one.marks, two.marks, strict=True))
-    return Summary(marks, one.owed & two.owed)
+    return CallSummary(marks, one.owed & two.owed)
 
 
 _STEPS: Final[dict[type, Callable[[_Walker, Any, Paths], Paths]]] = {
-    Call: _Walker.call,
-    Clock: _Walker.clock,
+    PredicateCall: _Walker.call,
+    ClockGoal: _Walker.clock,
     Compare: _Walker.compare,
     Conj: _Walker.conj,
     Disj: _Walker.disj,

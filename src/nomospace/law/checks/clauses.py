@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nomospace.law.checks.report import MESSAGE_EVENTS, Report, functor
+from nomospace.law.checks.report import MESSAGE_EVENTS, CheckReport, functor
 from nomospace.law.checks.shapes import tokens
 from nomospace.law.tree import (
     SPECIAL,
-    Call,
     Clause,
     Compare,
     Do,
     Goal,
     If,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -25,7 +25,7 @@ from nomospace.law.tree import (
 )
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Look at each clause, and for its twin."""
     labels: dict[str, Rule] = {}
     twins: dict[tuple[object, ...], Rule | Clause] = {}
@@ -58,7 +58,7 @@ def _named(clause: Rule | Clause) -> str:
     return f"this clause of {clause.name}/{len(clause.args)}"
 
 
-def _singletons(report: Report, clause: Rule | Clause, goals: tuple[Goal, ...]) -> None:
+def _singletons(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, ...]) -> None:
     """A variable that stands once is a slip, or wants to be `_`.
 
     A head names the parts of a message for the reader, so a whole argument of a head may stand
@@ -106,7 +106,7 @@ def _form(clause: Rule | Clause, goals: tuple[Goal, ...]) -> Iterator[object]:
             yield goal.obligations
         elif isinstance(goal, If):
             yield goal.otherwise is None
-        elif isinstance(goal, Call):
+        elif isinstance(goal, PredicateCall):
             yield goal.name, len(goal.args)
         yield from _numbered(tokens(*nodes_of(goal)), numbers)
 

@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nomospace.law.checks.known import GROUND, MAYBE, Guard, Known, key_of
-from nomospace.law.tree import Compare, Const, Listing, Node, Same, Sense, Struct, Unify, Variable
+from nomospace.law.checks.known import GROUND, MAYBE, KnownValues, PathCondition, key_of
+from nomospace.law.tree import (
+    Compare,
+    Const,
+    ListSyntax,
+    Node,
+    Same,
+    Sense,
+    Struct,
+    Unify,
+    Variable,
+)
 from nomospace.terms import same
 
 GUARDS_MAX: Final = 32
@@ -27,7 +37,7 @@ _REGIONS: Final = (("<", "<"), ("=", "<"), (">", "<"), (">", "="), (">", ">"))
 Side = int | float | str
 
 
-def refuted(known: Known, new: Guard) -> tuple[bool, Guard | None]:
+def refuted(known: KnownValues, new: PathCondition) -> tuple[bool, PathCondition | None]:
     """Whether a condition cannot hold, and the earlier one it contradicts, if it is that.
 
     A condition that makes terms equal (`=`, `==`) must be in `known` already.
@@ -64,18 +74,18 @@ def refuted(known: Known, new: Guard) -> tuple[bool, Guard | None]:
     return False, None
 
 
-def keep(known: Known, guard: Guard) -> None:
+def keep(known: KnownValues, guard: PathCondition) -> None:
     """Remember a condition that holds from here on."""
     if len(known.guards) < GUARDS_MAX:
         known.guards += (guard,)
 
 
-def _unequal(guard: Guard) -> bool:
+def _unequal(guard: PathCondition) -> bool:
     assert isinstance(guard.goal, Unify | Same)
     return guard.goal.negated == guard.holds
 
 
-def latest_about(known: Known, *nodes: Node) -> Guard | None:
+def latest_about(known: KnownValues, *nodes: Node) -> PathCondition | None:
     """The last condition on the path that shares a variable with nodes."""
     names = {name for node in nodes for name in _names(node)}
     for guard in reversed(known.guards):
@@ -86,7 +96,7 @@ def latest_about(known: Known, *nodes: Node) -> Guard | None:
     return None
 
 
-def _latest(known: Known, guard: Guard) -> Guard | None:
+def _latest(known: KnownValues, guard: PathCondition) -> PathCondition | None:
     assert not isinstance(guard.goal, Sense)
     return latest_about(known, guard.goal.left, guard.goal.right)
 
@@ -100,7 +110,7 @@ def _names(node: Node) -> Iterator[str]:
             yield item.name
         elif isinstance(item, Struct):
             pending.extend(item.args)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             pending.extend(item.items)
             if item.tail is not None:
                 pending.append(item.tail)
@@ -109,7 +119,7 @@ def _names(node: Node) -> Iterator[str]:
 # -- numbers ---------------------------------------------------------------------------------
 
 
-def _relation(known: Known, guard: Guard) -> tuple[Side, frozenset[str], Side] | None:
+def _relation(known: KnownValues, guard: PathCondition) -> tuple[Side, frozenset[str], Side] | None:
     """A comparison as left side, the orders it allows, right side; a number stands right."""
     goal = guard.goal
     assert isinstance(goal, Compare)
@@ -124,7 +134,7 @@ def _relation(known: Known, guard: Guard) -> tuple[Side, frozenset[str], Side] |
     return left, orders, right
 
 
-def _side(known: Known, node: Node, depth: int) -> Side | None:
+def _side(known: KnownValues, node: Node, depth: int) -> Side | None:
     """One side of a comparison: a number, or a text that is the same for the same expression."""
     if depth > _DEPTH_MAX:
         return None
@@ -136,7 +146,7 @@ def _side(known: Known, node: Node, depth: int) -> Side | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value
         return None
-    if isinstance(node, Listing):
+    if isinstance(node, ListSyntax):
         return None
     sides = [_side(known, part, depth + 1) for part in node.args]
     if any(side is None for side in sides):
@@ -167,7 +177,7 @@ def _apart(one: tuple[Side, frozenset[str], Side], two: tuple[Side, frozenset[st
 # -- terms -----------------------------------------------------------------------------------
 
 
-def identical(known: Known, left: Node, right: Node) -> bool:
+def identical(known: KnownValues, left: Node, right: Node) -> bool:
     """Whether two nodes are certainly one value."""
     pending, steps = [(left, right)], 0
     while pending:
@@ -185,7 +195,7 @@ def identical(known: Known, left: Node, right: Node) -> bool:
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))
-        elif isinstance(x, Listing) and isinstance(y, Listing):
+        elif isinstance(x, ListSyntax) and isinstance(y, ListSyntax):
             if len(x.items) != len(y.items) or (x.tail is None) != (y.tail is None):
                 return False
             pending.extend(zip(x.items, y.items, strict=True))
@@ -196,7 +206,7 @@ def identical(known: Known, left: Node, right: Node) -> bool:
     return True
 
 
-def _refuted_sense(known: Known, new: Guard) -> tuple[bool, Guard | None]:
+def _refuted_sense(known: KnownValues, new: PathCondition) -> tuple[bool, PathCondition | None]:
     assert isinstance(new.goal, Sense)
     for guard in known.guards:
         goal = guard.goal
@@ -213,7 +223,7 @@ def _refuted_sense(known: Known, new: Guard) -> tuple[bool, Guard | None]:
     return False, None
 
 
-def _covers(known: Known, general: Node, wild: frozenset[str], special: Node) -> bool:
+def _covers(known: KnownValues, general: Node, wild: frozenset[str], special: Node) -> bool:
     """Whether every term that fits `special` fits `general`, whose wild variables take all."""
     taken: dict[str, Node] = {}
     pending, steps = [(general, special)], 0
@@ -232,7 +242,7 @@ def _covers(known: Known, general: Node, wild: frozenset[str], special: Node) ->
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))
-        elif isinstance(x, Listing) and isinstance(y, Listing):
+        elif isinstance(x, ListSyntax) and isinstance(y, ListSyntax):
             if len(x.items) != len(y.items) or x.tail is not None or y.tail is not None:
                 return False
             pending.extend(zip(x.items, y.items, strict=True))

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from nomospace.law.tree import (
     Compare,
     Const,
-    Listing,
+    ListSyntax,
     Node,
     Same,
     Sense,
@@ -36,11 +36,11 @@ OWED_MAX: Final = 1_000
 """How many missing values of operations are remembered on one path."""
 
 
-class TooMuch(Exception):
+class TooMuchToFollow(Exception):
     """The law has so much in it that its values are not followed to the end."""
 
 
-class Work:
+class CheckWork:
     """What may still be looked at."""
 
     __slots__ = ("left",)
@@ -49,7 +49,7 @@ class Work:
         self.left = WORK_MAX
 
 
-class Mark(Enum):
+class ValueMark(Enum):
     """How much of a value a variable has."""
 
     GROUND = 0
@@ -65,13 +65,13 @@ class Fit(Enum):
     SURELY = 2
 
 
-GROUND, MAYBE, FREE = Mark.GROUND, Mark.MAYBE, Mark.FREE
-Value: TypeAlias = Mark | Node
-Ref: TypeAlias = tuple[Node, Mark | None]
+GROUND, MAYBE, FREE = ValueMark.GROUND, ValueMark.MAYBE, ValueMark.FREE
+Value: TypeAlias = ValueMark | Node
+Ref: TypeAlias = tuple[Node, ValueMark | None]
 """Where a node leads: a variable with its mark, or a term of the text with `None`."""
 
 
-class Guard(NamedTuple):
+class PathCondition(NamedTuple):
     """A condition on a path, or with `holds` false its opposite.
 
     `wild` are the variables that were free when a term was sensed: any value would have done.
@@ -87,7 +87,7 @@ def key_of(variable: Variable) -> str:
     return variable.name if variable.name != "_" else f"_{id(variable)}"
 
 
-class Known:
+class KnownValues:
     """The values of variables on one path. Changed in place; `copy` before a fork.
 
     `guards` are the conditions that hold on the path. `owed` are occurrences of variables in
@@ -97,16 +97,16 @@ class Known:
 
     __slots__ = ("guards", "owed", "values", "work")
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: CheckWork) -> None:
         self.work = work
         self.values: dict[str, Value] = {}
-        self.guards: tuple[Guard, ...] = ()
+        self.guards: tuple[PathCondition, ...] = ()
         self.owed: tuple[Variable, ...] = ()
 
-    def copy(self) -> Known:
+    def copy(self) -> KnownValues:
         """The same knowledge, to go another way with."""
         self.work.left -= len(self.values) // 8
-        other = Known(self.work)
+        other = KnownValues(self.work)
         other.values = self.values.copy()
         other.guards = self.guards
         other.owed = self.owed
@@ -121,12 +121,12 @@ class Known:
             value = values.get(key_of(node))
             if value is None:
                 return node, FREE
-            if isinstance(value, Mark):
+            if isinstance(value, ValueMark):
                 return node, value
             node = value
         return node, None
 
-    def open(self, *nodes: Node) -> Iterator[tuple[Variable, Mark]]:
+    def open(self, *nodes: Node) -> Iterator[tuple[Variable, ValueMark]]:
         """The free and maybe variables that nodes lead to, each once."""
         seen: set[str] = set()
         pending: list[Node] = list(nodes)
@@ -136,7 +136,7 @@ class Known:
             item = pending.pop()
             if isinstance(item, Struct):
                 pending.extend(item.args)
-            elif isinstance(item, Listing):
+            elif isinstance(item, ListSyntax):
                 pending.extend(item.items)
                 if item.tail is not None:
                     pending.append(item.tail)
@@ -153,7 +153,7 @@ class Known:
                 elif value is not GROUND:
                     pending.append(value)  # type: ignore[arg-type]
 
-    def mark(self, node: Node) -> tuple[Mark, Variable | None]:
+    def mark(self, node: Node) -> tuple[ValueMark, Variable | None]:
         """How much of a value a node has, and a variable that is to blame for what is missing."""
         worst, blamed = GROUND, None
         for variable, mark in self.open(node):
@@ -162,7 +162,7 @@ class Known:
             worst, blamed = MAYBE, variable
         return worst, blamed
 
-    def open_names(self, *nodes: Node) -> dict[str, Mark]:
+    def open_names(self, *nodes: Node) -> dict[str, ValueMark]:
         """As `open`, by name."""
         return {key_of(variable): mark for variable, mark in self.open(*nodes)}
 
@@ -206,14 +206,14 @@ class Known:
                 if x.name != y.name or len(x.args) != len(y.args):
                     return Fit.NEVER
                 pending.extend(zip(x.args, y.args, strict=True))
-            elif isinstance(x, Listing) and isinstance(y, Listing):
+            elif isinstance(x, ListSyntax) and isinstance(y, ListSyntax):
                 if not _pair_lists(x, y, pending):
                     return Fit.NEVER
             elif not (isinstance(x, Const) and isinstance(y, Const) and same(x.value, y.value)):
                 return Fit.NEVER
         return Fit.SURELY if surely else Fit.PERHAPS
 
-    def _bind(self, x: Node, x_mark: Mark | None, y: Node, y_mark: Mark | None) -> Fit:
+    def _bind(self, x: Node, x_mark: ValueMark | None, y: Node, y_mark: ValueMark | None) -> Fit:
         """Unify where at least one side is a variable without a known term."""
         # The one about which less is known points to the other.
         if x_mark is None or (y_mark is not None and y_mark.value > x_mark.value):
@@ -243,12 +243,12 @@ class Known:
             if item not in seen:
                 seen.add(item)
                 value = self.values.get(item)
-                if value is not None and not isinstance(value, Mark):
+                if value is not None and not isinstance(value, ValueMark):
                     pending += [key_of(variable) for variable in variables_in(value)]
         return False
 
 
-def _pair_lists(x: Listing, y: Listing, pending: list[tuple[Node, Node]]) -> bool:
+def _pair_lists(x: ListSyntax, y: ListSyntax, pending: list[tuple[Node, Node]]) -> bool:
     """Put what must be equal in two lists on the pile; `False` when their lengths forbid it."""
     count = min(len(x.items), len(y.items))
     if (len(x.items) > count and y.tail is None) or (len(y.items) > count and x.tail is None):
@@ -259,14 +259,14 @@ def _pair_lists(x: Listing, y: Listing, pending: list[tuple[Node, Node]]) -> boo
     return True
 
 
-def _rest(node: Listing, count: int) -> Node:
+def _rest(node: ListSyntax, count: int) -> Node:
     items = node.items[count:]
     if not items and node.tail is not None:
         return node.tail
-    return Listing(items, node.tail, node.span)
+    return ListSyntax(items, node.tail, node.span)
 
 
-def join(paths: Iterable[Known]) -> Known:
+def join(paths: Iterable[KnownValues]) -> KnownValues:
     """What holds on all of several paths, where there are too many to follow each."""
     first, *others = paths
     joined = first
@@ -275,10 +275,10 @@ def join(paths: Iterable[Known]) -> Known:
     return joined
 
 
-def _join(a: Known, b: Known) -> Known:
-    joined = Known(a.work)
+def _join(a: KnownValues, b: KnownValues) -> KnownValues:
+    joined = KnownValues(a.work)
     a.work.left -= len(a.values) + len(b.values)
-    torn: list[tuple[Known, Node]] = []
+    torn: list[tuple[KnownValues, Node]] = []
     for key in a.values.keys() | b.values.keys():
         one, two = a.values.get(key), b.values.get(key)
         if one is two and one is not None:
@@ -286,9 +286,9 @@ def _join(a: Known, b: Known) -> Known:
             continue
         joined.values[key] = MAYBE
         ends = [(side, value) for side, value in ((a, one), (b, two)) if value is not None]
-        nodes = [(side, value) for side, value in ends if not isinstance(value, Mark)]
+        nodes = [(side, value) for side, value in ends if not isinstance(value, ValueMark)]
         if len(ends) == 2 and all(
-            value is GROUND if isinstance(value, Mark) else side.mark(value)[0] is GROUND
+            value is GROUND if isinstance(value, ValueMark) else side.mark(value)[0] is GROUND
             for side, value in ends
         ):
             joined.values[key] = GROUND

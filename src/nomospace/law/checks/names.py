@@ -6,18 +6,18 @@ from functools import cached_property
 from typing import Final
 
 from nomospace.law.checks.operations import needs
-from nomospace.law.checks.report import Key, Report, arguments, functor, listed, nearest
+from nomospace.law.checks.report import CheckReport, Key, arguments, functor, listed, nearest
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.tree import (
     EVENTS,
     OPERATIONS,
-    Call,
     Compare,
     Const,
     Do,
     Is,
-    Listing,
+    ListSyntax,
     Node,
+    PredicateCall,
     Sense,
     Struct,
     Variable,
@@ -53,12 +53,12 @@ _ABSENT: Final = {
 """What authors who know Prolog reach for, and what does it here."""
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Look at every call and every expression."""
     known = _Names(report)
     for _, goals in report.goals:
         for goal in goals:
-            if isinstance(goal, Call):
+            if isinstance(goal, PredicateCall):
                 known.call(goal)
             elif isinstance(goal, Compare):
                 _expression(report, goal.left)
@@ -81,7 +81,7 @@ def check(report: Report) -> None:
 class _Names:
     """Looks names up. What a name was taken for is remembered: authors repeat themselves."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: CheckReport) -> None:
         self.report = report
         self.helpers = report.law.helpers
         self.arities: dict[str, list[int]] = {}
@@ -89,7 +89,7 @@ class _Names:
             self.arities.setdefault(name, []).append(count)
         self.near: dict[str, str | None] = {}
 
-    def call(self, goal: Call) -> None:
+    def call(self, goal: PredicateCall) -> None:
         name, count = goal.name, len(goal.args)
         if (name, count) in self.helpers or (name, count) in BUILTINS:
             return
@@ -157,7 +157,7 @@ def _call_form(name: str, count: int) -> str:
     return f"{name}({', '.join('ABCDEFGH'[:count])})" if 0 < count < 9 else f"{name}/{count}"
 
 
-def _expression(report: Report, node: Node) -> None:
+def _expression(report: CheckReport, node: Node) -> None:
     """Every part of an expression must be a number, a variable or a function of such."""
     pending = [node]
     while pending:
@@ -167,7 +167,7 @@ def _expression(report: Report, node: Node) -> None:
                 pending.extend(item.args)
             else:
                 _unknown_function(report, item)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             _no_number(report, item, "a list")
         elif isinstance(item, Const) and (
             isinstance(item.value, bool) or not isinstance(item.value, int | float)
@@ -178,7 +178,7 @@ def _expression(report: Report, node: Node) -> None:
             assert isinstance(item, Const | Variable)
 
 
-def _unknown_function(report: Report, node: Struct) -> None:
+def _unknown_function(report: CheckReport, node: Struct) -> None:
     name, count = node.name, len(node.args)
     counts = sorted(n for known, n in FUNCTIONS if known == name)
     if counts:
@@ -192,7 +192,7 @@ def _unknown_function(report: Report, node: Struct) -> None:
     report.add("unknown-function", message, node.span, help)
 
 
-def _no_number(report: Report, node: Node, what: str) -> None:
+def _no_number(report: CheckReport, node: Node, what: str) -> None:
     report.add(
         "not-a-number",
         f"{what} is no number, so the evaluation ends with a typeError here",

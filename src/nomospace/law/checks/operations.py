@@ -9,8 +9,8 @@ from nomospace.law.checks.report import (
     HOME,
     MESSAGE_EVENTS,
     PEER,
+    CheckReport,
     Key,
-    Report,
     arguments,
     called,
     functor,
@@ -22,15 +22,15 @@ from nomospace.law.tree import (
     OPERATIONS,
     RESERVED,
     UNITS,
-    Call,
     Clause,
     Const,
     Do,
     FindAll,
     Goal,
-    Listing,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Rule,
     Struct,
     Variable,
@@ -76,7 +76,7 @@ def needs(operation: Node) -> Needs:
     return Needs(args)
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Look at every operation of a law."""
     messages = _message_contexts(report)
     with_do = _with_do(report)
@@ -88,7 +88,7 @@ def check(report: Report) -> None:
                 _inside(report, goal, with_do)
 
 
-def _inside(report: Report, outer: Not | FindAll, with_do: set[Key]) -> None:
+def _inside(report: CheckReport, outer: Not | FindAll, with_do: set[Key]) -> None:
     word = "not" if isinstance(outer, Not) else "findall"
     for goal in goals_in(outer.goal):
         if isinstance(goal, Do):
@@ -99,7 +99,7 @@ def _inside(report: Report, outer: Not | FindAll, with_do: set[Key]) -> None:
                 f"{word} keeps nothing of what happens inside it; put the do after it",
                 ((f"{word} begins here", outer.span),),
             )
-        elif isinstance(goal, Call) and (goal.name, len(goal.args)) in with_do:
+        elif isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in with_do:
             report.add(
                 "do-lost",
                 f"{goal.name}/{len(goal.args)} has operations, and {word} drops them",
@@ -109,7 +109,7 @@ def _inside(report: Report, outer: Not | FindAll, with_do: set[Key]) -> None:
             )
 
 
-def _with_do(report: Report) -> set[Key]:
+def _with_do(report: CheckReport) -> set[Key]:
     """The helpers that may add an operation to the ruling, themselves or through others."""
     acting = {
         (clause.name, len(clause.args))
@@ -129,7 +129,7 @@ def _with_do(report: Report) -> set[Key]:
     return acting
 
 
-def _message_contexts(report: Report) -> dict[bool, set[Key]]:
+def _message_contexts(report: CheckReport) -> dict[bool, set[Key]]:
     """The helpers that are called on events with a message, and on events without one."""
     starts: dict[bool, set[Key]] = {True: set(), False: set()}
     for clause, goals in report.goals:
@@ -139,7 +139,7 @@ def _message_contexts(report: Report) -> dict[bool, set[Key]]:
 
 
 def _operation(
-    report: Report,
+    report: CheckReport,
     clause: Rule | Clause,
     goals: tuple[Goal, ...],
     goal: Do,
@@ -186,9 +186,9 @@ _EXAMPLES: Final = {
 }
 
 
-def _unknown(report: Report, node: Node, found: Key | None) -> None:
+def _unknown(report: CheckReport, node: Node, found: Key | None) -> None:
     if found is None:
-        what = "a list" if isinstance(node, Listing) else "a value"
+        what = "a list" if isinstance(node, ListSyntax) else "a value"
         report.add(
             "unknown-operation",
             f"{what} is no operation",
@@ -217,7 +217,7 @@ def _unknown(report: Report, node: Node, found: Key | None) -> None:
 
 
 def _bare(
-    report: Report,
+    report: CheckReport,
     clause: Rule | Clause,
     node: Node,
     name: str,
@@ -245,7 +245,7 @@ def _bare(
         )
 
 
-def _deliver(report: Report, clause: Rule | Clause, goals: tuple[Goal, ...], to: Node) -> None:
+def _deliver(report: CheckReport, clause: Rule | Clause, goals: tuple[Goal, ...], to: Node) -> None:
     if isinstance(to, Variable):
         return
     if isinstance(to, Const) and isinstance(to.value, str) and _mentioned(clause, goals, to):
@@ -271,7 +271,7 @@ def _mentioned(clause: Rule | Clause, goals: tuple[Goal, ...], constant: Const) 
                 return True
         elif isinstance(item, Struct):
             pending.extend(item.args)
-        elif isinstance(item, Listing):
+        elif isinstance(item, ListSyntax):
             pending.extend(item.items)
             if item.tail is not None:
                 pending.append(item.tail)
@@ -279,7 +279,7 @@ def _mentioned(clause: Rule | Clause, goals: tuple[Goal, ...], constant: Const) 
 
 
 def _deliver_on_sent(
-    report: Report, clause: Rule | Clause, node: Node, args: tuple[Node, ...]
+    report: CheckReport, clause: Rule | Clause, node: Node, args: tuple[Node, ...]
 ) -> None:
     """`deliver` to the destination of `sent`: the home only when an agent writes to itself."""
     if not isinstance(clause, Rule) or clause.event != "sent":
@@ -301,7 +301,7 @@ def _deliver_on_sent(
     )
 
 
-def _unit(report: Report, unit: Node) -> None:
+def _unit(report: CheckReport, unit: Node) -> None:
     if isinstance(unit, Variable):
         return
     if isinstance(unit, Const) and isinstance(unit.value, str) and unit.value in UNITS:
@@ -314,7 +314,7 @@ def _unit(report: Report, unit: Node) -> None:
     )
 
 
-def _reserved(report: Report, operation: str, node: Node) -> None:
+def _reserved(report: CheckReport, operation: str, node: Node) -> None:
     found = functor(node)
     if found is None or found[0] not in RESERVED or found[1] > 2:
         return
@@ -335,7 +335,7 @@ def _reserved(report: Report, operation: str, node: Node) -> None:
     )
 
 
-def _counter(report: Report, operation: str, node: Node) -> None:
+def _counter(report: CheckReport, operation: str, node: Node) -> None:
     if isinstance(node, Variable):
         return
     if isinstance(node, Struct) and len(node.args) == 1:
@@ -349,7 +349,7 @@ def _counter(report: Report, operation: str, node: Node) -> None:
     )
 
 
-def _shown(report: Report, node: Node) -> str:
+def _shown(report: CheckReport, node: Node) -> str:
     text = " ".join(report.law.source.text[node.span.start : node.span.end].split())
     return text if len(text) <= 40 else text[:39] + "…"
 

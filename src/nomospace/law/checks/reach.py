@@ -16,8 +16,8 @@ from nomospace.law.checks.report import (
     HOME,
     MESSAGE_EVENTS,
     PEER,
+    CheckReport,
     Key,
-    Report,
     called,
     functor,
     is_variable,
@@ -25,7 +25,6 @@ from nomospace.law.checks.report import (
 )
 from nomospace.law.checks.shapes import COMPARED_MAX, alike, may_fit, takes_in
 from nomospace.law.tree import (
-    Call,
     Clause,
     Conj,
     Const,
@@ -33,8 +32,9 @@ from nomospace.law.tree import (
     Do,
     Goal,
     If,
-    Listing,
+    ListSyntax,
     Node,
+    PredicateCall,
     Rule,
     Struct,
     TrueGoal,
@@ -50,7 +50,7 @@ _FEATURES_MAX: Final = 40
 _ASSIGNMENTS_MAX: Final = 4_096
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Look at the order of rules, at calls, and at what is forwarded."""
     _unreachable_rules(report)
     _unused_predicates(report)
@@ -61,7 +61,7 @@ def check(report: Report) -> None:
 # -- rules behind others -----------------------------------------------------------------------
 
 
-def _unreachable_rules(report: Report) -> None:
+def _unreachable_rules(report: CheckReport) -> None:
     """Compare each rule with the earlier ones that always rule.
 
     A head has *features*: the constants and functors in it. One that takes in another has no
@@ -124,7 +124,7 @@ def _features(rule: Rule) -> Iterator[Feature]:
         elif isinstance(node, Struct):
             yield rule.event, way, (node.name, len(node.args))
             pending.extend((part, (*way, i)) for i, part in enumerate(node.args))
-        elif isinstance(node, Listing):
+        elif isinstance(node, ListSyntax):
             if node.tail is None:
                 yield rule.event, way, len(node.items)
             pending.extend((part, (*way, i)) for i, part in enumerate(node.items[:_FEATURES_MAX]))
@@ -149,7 +149,7 @@ def _always(goal: Goal) -> bool:
 # -- predicates --------------------------------------------------------------------------------
 
 
-def _unused_predicates(report: Report) -> None:
+def _unused_predicates(report: CheckReport) -> None:
     helpers = report.law.helpers
     starts = [
         key
@@ -168,7 +168,7 @@ def _unused_predicates(report: Report) -> None:
             )
 
 
-def _recursion(report: Report) -> None:
+def _recursion(report: CheckReport) -> None:
     for group in _circles(report.calls):
         steps = list(_steps(report, group))
         if not _uses_up_a_list(group, steps):
@@ -222,17 +222,17 @@ def _circles(calls: dict[Key, list[Key]]) -> Iterator[tuple[Key, ...]]:
                         yield tuple(reversed(group))
 
 
-Step = tuple[Clause, Call, frozenset[tuple[int, int]]]
+Step = tuple[Clause, PredicateCall, frozenset[tuple[int, int]]]
 """A call inside a circle: which argument of the callee is a rest of which of the caller's."""
 
 
-def _steps(report: Report, group: tuple[Key, ...]) -> Iterator[Step]:
+def _steps(report: CheckReport, group: tuple[Key, ...]) -> Iterator[Step]:
     members = set(group)
     for clause in (clause for key in group for clause in report.law.helpers[key]):
         goals = tuple(goals_in(clause.body))
         lists = _taken_apart(clause, goals)
         for goal in goals:
-            if isinstance(goal, Call) and (goal.name, len(goal.args)) in members:
+            if isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in members:
                 yield (
                     clause,
                     goal,
@@ -245,29 +245,29 @@ def _steps(report: Report, group: tuple[Key, ...]) -> Iterator[Step]:
                 )
 
 
-def _taken_apart(clause: Clause, goals: tuple[Goal, ...]) -> list[tuple[int, Listing]]:
+def _taken_apart(clause: Clause, goals: tuple[Goal, ...]) -> list[tuple[int, ListSyntax]]:
     """The lists that a clause takes apart, with the argument each stands in."""
-    found = [(at, node) for at, node in enumerate(clause.args) if isinstance(node, Listing)]
+    found = [(at, node) for at, node in enumerate(clause.args) if isinstance(node, ListSyntax)]
     at_name = {node.name: at for at, node in enumerate(clause.args) if isinstance(node, Variable)}
     for goal in goals:
         if isinstance(goal, Unify) and not goal.negated:
             for name, node in ((goal.left, goal.right), (goal.right, goal.left)):
                 if (
                     isinstance(name, Variable)
-                    and isinstance(node, Listing)
+                    and isinstance(node, ListSyntax)
                     and name.name in at_name
                 ):
                     found.append((at_name[name.name], node))
     return found
 
 
-def _is_rest(part: Node, whole: Listing) -> bool:
+def _is_rest(part: Node, whole: ListSyntax) -> bool:
     """Whether a node is what remains of a list after some of its first items."""
     if not whole.items or whole.tail is None:
         return False
     if isinstance(part, Variable):
         return is_variable(whole.tail, part.name) and part.name != "_"
-    if not isinstance(part, Listing) or part.tail is None or len(part.items) >= len(whole.items):
+    if not isinstance(part, ListSyntax) or part.tail is None or len(part.items) >= len(whole.items):
         return False
     rest = whole.items[len(whole.items) - len(part.items) :]
     return alike(part.tail, whole.tail) and all(map(alike, part.items, rest))
@@ -292,7 +292,7 @@ def _uses_up_a_list(group: tuple[Key, ...], steps: list[Step]) -> bool:
 # -- messages ----------------------------------------------------------------------------------
 
 
-def _forwards(report: Report) -> None:
+def _forwards(report: CheckReport) -> None:
     arrivals: dict[Key | None, list[Rule]] = {}
     for rule in report.law.rules:
         if rule.event == "arrived":
@@ -320,7 +320,7 @@ def _forwards(report: Report) -> None:
                     )
 
 
-def _no_arrivals(report: Report, span: Span) -> None:
+def _no_arrivals(report: CheckReport, span: Span) -> None:
     report.add(
         "unaccepted-forward",
         "the law has no arrived rule, so nothing that it forwards has any effect",
@@ -345,7 +345,7 @@ def _sendings(clause: Rule | Clause, operation: Node) -> Iterator[tuple[Node, No
     sender, message, to = operation.args
     if event is not None and is_variable(message, "Msg"):
         message = event[1]
-    if isinstance(to, Listing):
+    if isinstance(to, ListSyntax):
         for one in to.items:
             yield sender, message, one
         if to.tail is None:

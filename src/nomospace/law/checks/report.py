@@ -9,12 +9,12 @@ from typing import Final
 
 from nomospace.law.checks.codes import CODES
 from nomospace.law.tree import (
-    Call,
     Clause,
     Const,
     Goal,
-    Law,
+    LawTree,
     Node,
+    PredicateCall,
     Rule,
     Struct,
     Variable,
@@ -36,10 +36,10 @@ PEER: Final = {"sent": 2, "arrived": 0, "submitted": 0}
 """Which argument of a message's event is the other party."""
 
 
-class Report:
+class CheckReport:
     """The findings of one law, with what several checks want to know about it."""
 
-    def __init__(self, law: Law) -> None:
+    def __init__(self, law: LawTree) -> None:
         self.law = law
         self._found: dict[tuple[str, Span], Diagnostic] = {}
 
@@ -114,7 +114,7 @@ class Report:
 def called(goals: Iterable[Goal], helpers: dict[Key, tuple[Clause, ...]]) -> Iterator[Key]:
     """The helpers that goals call, in the order of the text."""
     for goal in goals:
-        if isinstance(goal, Call) and (goal.name, len(goal.args)) in helpers:
+        if isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in helpers:
             yield goal.name, len(goal.args)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nomospace.law.checks.report import Key, functor
-from nomospace.law.tree import Const, Listing, Node, Struct, Variable
+from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import same
 
 COMPARED_MAX: Final = 64
@@ -18,7 +18,7 @@ COMPARED_MAX: Final = 64
 _STEPS_MAX: Final = 2_000
 
 
-class Shapes:
+class TermShapes:
     """A collection of terms with holes. `anything` is set when one of them is a variable."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def may_fit(*pairs: Node) -> bool:
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))
-        elif isinstance(x, Listing) and isinstance(y, Listing):
+        elif isinstance(x, ListSyntax) and isinstance(y, ListSyntax):
             if (len(x.items) > len(y.items) and y.tail is None) or (
                 len(y.items) > len(x.items) and x.tail is None
             ):
@@ -107,7 +107,7 @@ def takes_in(general: Iterable[Node], special: Iterable[Node], fixed: Iterable[s
             if x.name != y.name or len(x.args) != len(y.args):
                 return False
             pending.extend(zip(x.args, y.args, strict=True))
-        elif isinstance(x, Listing) and isinstance(y, Listing):
+        elif isinstance(x, ListSyntax) and isinstance(y, ListSyntax):
             if len(x.items) > len(y.items) or (
                 x.tail is None and (y.tail is not None or len(x.items) != len(y.items))
             ):
@@ -115,7 +115,7 @@ def takes_in(general: Iterable[Node], special: Iterable[Node], fixed: Iterable[s
             count = len(x.items)
             pending.extend(zip(x.items, y.items[:count], strict=True))
             if x.tail is not None:
-                rest: Node = Listing(y.items[count:], y.tail, y.span)
+                rest: Node = ListSyntax(y.items[count:], y.tail, y.span)
                 if count == len(y.items) and y.tail is not None:
                     rest = y.tail
                 pending.append((x.tail, rest))

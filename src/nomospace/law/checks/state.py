@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nomospace.law.checks.operations import imposed
-from nomospace.law.checks.report import Key, Report, functor
-from nomospace.law.checks.shapes import Shapes
+from nomospace.law.checks.report import CheckReport, Key, functor
+from nomospace.law.checks.shapes import TermShapes
 from nomospace.law.tree import (
     RESERVED,
     Const,
     Do,
     Goal,
-    Listing,
+    ListSyntax,
     Node,
     Rule,
     Sense,
@@ -23,7 +23,7 @@ from nomospace.law.tree import (
 from nomospace.terms import Compound, Span, Term
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Gather what is added, looked at, imposed and handled, and compare."""
     use = _Use(report)
     if use.open_operation:  # do(X) may be any operation
@@ -35,9 +35,9 @@ def check(report: Report) -> None:
 class _Use:
     """Who adds and who looks at terms of the control state; the same for obligations."""
 
-    def __init__(self, report: Report) -> None:
-        self.added, self.looked_at = Shapes(), Shapes()
-        self.imposed, self.handled = Shapes(), Shapes()
+    def __init__(self, report: CheckReport) -> None:
+        self.added, self.looked_at = TermShapes(), TermShapes()
+        self.imposed, self.handled = TermShapes(), TermShapes()
         self.additions: list[tuple[Node, Span]] = []
         self.looks: list[tuple[Node, Span, str]] = []
         self.impositions: list[tuple[Node, Span]] = []
@@ -106,7 +106,7 @@ def _shell(term: Term, span: Span) -> Node:
     if isinstance(term, Compound):
         return Struct(term.name, tuple(_part(part, span) for part in term.args), span)
     if isinstance(term, tuple):
-        return Listing((), Variable("_", span), span)
+        return ListSyntax((), Variable("_", span), span)
     return Const(term, span)
 
 
@@ -118,7 +118,7 @@ def _shown(key: Key) -> str:
     return f"{key[0]}/{key[1]}" if key[1] else key[0]
 
 
-def _terms(report: Report, use: _Use) -> None:
+def _terms(report: CheckReport, use: _Use) -> None:
     told: set[Key] = set()
     for node, span, how in use.looks:
         key = functor(node)
@@ -154,7 +154,7 @@ def _loose(node: Node) -> Node:
     return node
 
 
-def _obligations(report: Report, use: _Use) -> None:
+def _obligations(report: CheckReport, use: _Use) -> None:
     for node, span in use.impositions:
         if not use.handled.fits(node):
             key = functor(node)

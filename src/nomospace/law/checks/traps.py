@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from nomospace.law.checks.operations import needs
-from nomospace.law.checks.report import Report, listed
+from nomospace.law.checks.report import CheckReport, listed
 from nomospace.law.tree import (
-    Call,
     Clause,
     Conj,
     Const,
     Disj,
     Do,
     If,
-    Listing,
+    ListSyntax,
     Node,
+    PredicateCall,
     Rule,
     Same,
     Sense,
@@ -34,7 +34,7 @@ _PAIRS: Final = ("-", "/")  # also written for pairs, as in room-bed
 _ARITHMETIC: Final = ("+", "-", "*", "/", "//", "mod", "rem", "**", "^")
 
 
-def check(report: Report) -> None:
+def check(report: CheckReport) -> None:
     """Look for traps in every clause, and at the keys."""
     for clause, goals in report.goals:
         if report.law.language == "law":  # elsewhere a conditional has no arrow to be loose
@@ -48,7 +48,7 @@ def check(report: Report) -> None:
                 _unevaluated(report, goal.left, goal.right)
             elif isinstance(goal, Sense):
                 _unevaluated(report, goal.pattern)
-            elif isinstance(goal, Call):
+            elif isinstance(goal, PredicateCall):
                 _unevaluated(report, *goal.args)
     _placeholders(report)
     if report.law.language == "law" and "law" not in report.law.preamble_spans:
@@ -60,12 +60,12 @@ def check(report: Report) -> None:
         )
 
 
-def _bare_ids(report: Report, nodes: tuple[Node, ...]) -> None:
+def _bare_ids(report: CheckReport, nodes: tuple[Node, ...]) -> None:
     """`bob@ward` without quotes is a compound of two atoms, and no agent is called that."""
     pending = list(nodes)
     while pending:
         item = pending.pop()
-        if isinstance(item, Listing):
+        if isinstance(item, ListSyntax):
             pending.extend(item.items)
         elif isinstance(item, Struct):
             text = report.law.source.text[item.span.start : item.span.end]
@@ -83,7 +83,7 @@ def _bare_ids(report: Report, nodes: tuple[Node, ...]) -> None:
             pending.extend(item.args)
 
 
-def _in_operation(report: Report, goal: Do) -> None:
+def _in_operation(report: CheckReport, goal: Do) -> None:
     operation = goal.operation
     if isinstance(operation, Struct):
         computed = {id(node) for node in needs(operation).numbers}
@@ -93,11 +93,11 @@ def _in_operation(report: Report, goal: Do) -> None:
         _unevaluated(report, *pending)
 
 
-def _unevaluated(report: Report, *nodes: Node) -> None:
+def _unevaluated(report: CheckReport, *nodes: Node) -> None:
     pending = list(nodes)
     while pending:
         item = pending.pop()
-        if isinstance(item, Listing):
+        if isinstance(item, ListSyntax):
             pending.extend(item.items)
         elif isinstance(item, Struct):
             if _looks_computed(item):
@@ -135,7 +135,7 @@ def _looks_computed(node: Struct) -> bool:
     return variables > 0 and (numbers > 0 or certain)
 
 
-def _loose_conditional(report: Report, clause: Rule | Clause) -> None:
+def _loose_conditional(report: CheckReport, clause: Rule | Clause) -> None:
     """`a, do(b), c -> d ; e`: the goals before the arrow are all its condition."""
     body = clause.body
     choices = body.goals if isinstance(body, Disj) else (body,)
@@ -155,13 +155,13 @@ def _loose_conditional(report: Report, clause: Rule | Clause) -> None:
             )
 
 
-def _in_brackets(report: Report, clause: Rule | Clause, choice: If) -> bool:
+def _in_brackets(report: CheckReport, clause: Rule | Clause, choice: If) -> bool:
     """Whether a bracket is opened between the head and the conditional."""
     text = report.law.source.text[clause.head_span.end : choice.condition.span.start + 1]
     return any(token.text == "(" for token in tokenize(text)[0])
 
 
-def _placeholders(report: Report) -> None:
+def _placeholders(report: CheckReport) -> None:
     law = report.law
     names = [a.name for a in law.authorities if not _real(a.key)]
     if law.controller_authority is not None and not _real(law.controller_authority):

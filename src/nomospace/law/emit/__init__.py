@@ -5,7 +5,7 @@
 passed along.
 """
 
-from nomospace.law.emit.build import Builder, Code, Ruler
+from nomospace.law.emit.build import LawBuilder, LawCode, Ruler
 from nomospace.law.emit.support import BUDGET, Retreat
 
-__all__ = ["BUDGET", "Builder", "Code", "Retreat", "Ruler"]
+__all__ = ["BUDGET", "LawBuilder", "LawCode", "Retreat", "Ruler"]

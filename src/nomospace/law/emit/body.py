@@ -31,21 +31,20 @@ from nomospace.law.emit.operations import OperationCode
 from nomospace.law.emit.paths import (
     TOP,
     Again,
+    CodePlace,
     Done,
     Goals,
     Operations,
-    Place,
     names_in,
 )
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Sensed, Shape, Symbol, Uncompilable
-from nomospace.law.emit.terms import Dead, TermCode
+from nomospace.law.emit.terms import TermCode, UnreachableCode
 from nomospace.law.emit.writer import BLOCKS_MAX, Writer
 from nomospace.law.prelude import BUILTINS, SPINE_ENOUGH, UNITS_MAX
 from nomospace.law.prices import collect_price, match_price
 from nomospace.law.runtime import ECHOED
 from nomospace.law.tree import (
-    Call,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Const,
@@ -56,9 +55,10 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Listing,
+    ListSyntax,
     Node,
     Not,
+    PredicateCall,
     Same,
     Sense,
     Struct,
@@ -72,7 +72,7 @@ from nomospace.law.tree import (
 from nomospace.terms import Compound
 
 if TYPE_CHECKING:
-    from nomospace.law.emit.build import Builder
+    from nomospace.law.emit.build import LawBuilder
 
 
 ROW_MAX: Final = 300
@@ -83,7 +83,7 @@ other, for it to be compiled."""
 class BodyCode:
     """Writes one function: a rule, or a helper in one calling pattern."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: LawBuilder) -> None:
         self.builder = builder
         self.w = Writer(builder.room)
         self.terms = TermCode(self.w, builder.constants)
@@ -97,7 +97,7 @@ class BodyCode:
 
     # -- goals -----------------------------------------------------------------------------
 
-    def goals(self, todo: Goals, scope: Scope, ops: Operations, at: Place, done: Done) -> None:
+    def goals(self, todo: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done) -> None:
         """Write code for goals and what follows; it always ends in a jump."""
         if not todo:
             done(scope, ops, at)
@@ -109,13 +109,13 @@ class BodyCode:
             if builder.row > ROW_MAX:
                 raise Uncompilable("too many goals one behind the other")
             self._goal(goal, rest, scope, ops, at, done)
-        except Dead:
+        except UnreachableCode:
             return
         finally:
             builder.row -= 1
 
     def _goal(
-        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         if isinstance(goal, Conj):
             self.goals(goal.goals + rest, scope, ops, at, done)
@@ -136,19 +136,19 @@ class BodyCode:
             self._findall(goal, rest, scope, ops, at, done)
         elif isinstance(goal, Sense):
             self._sense(goal, rest, scope, ops, at, done)
-        elif isinstance(goal, Call):
+        elif isinstance(goal, PredicateCall):
             self._call(goal, rest, scope, ops, at, done)
         else:
             ops = self._simple(goal, scope, ops, at)
             self.goals(rest, scope, ops, at, done)
 
-    def _simple(self, goal: Goal, scope: Scope, ops: Operations, at: Place) -> Operations:
+    def _simple(self, goal: Goal, scope: Scope, ops: Operations, at: CodePlace) -> Operations:
         """Goals with at most one solution, in straight-line code."""
         terms = self.terms
         if isinstance(goal, Do):
             symbol = terms.written(goal.operation, scope, wholes=False)
             return Operations(ops.base, (*ops.pending, symbol))
-        if isinstance(goal, Clock):
+        if isinstance(goal, ClockGoal):
             symbol = terms.written(goal.time, scope)
             now = self.w.fresh()
             self.w.line(f"{now} = seconds(now)")
@@ -178,7 +178,7 @@ class BodyCode:
             terms.unify(terms.written(goal.result, scope), number, scope, at.fail)
         return ops
 
-    def _same(self, goal: Same, scope: Scope, at: Place) -> None:
+    def _same(self, goal: Same, scope: Scope, at: CodePlace) -> None:
         terms = self.terms
         left = terms.written(goal.left, scope)
         right = terms.written(goal.right, scope)
@@ -192,7 +192,7 @@ class BodyCode:
                 raise Uncompilable("two partial values are compared")
             if equal == goal.negated:
                 self.w.line(at.fail)
-                raise Dead
+                raise UnreachableCode
             return
         condition = terms.differs(terms.value(left, scope), terms.value(right, scope))
         if goal.negated:
@@ -200,7 +200,7 @@ class BodyCode:
         if condition is not None:
             self.w.line(f"if {condition}: {at.fail}")
 
-    def _not_unify(self, left: Symbol, right: Symbol, scope: Scope, at: Place) -> None:
+    def _not_unify(self, left: Symbol, right: Symbol, scope: Scope, at: CodePlace) -> None:
         if not scope.holes_in(left) and not scope.holes_in(right):
             condition = self.terms.differs(
                 self.terms.value(left, scope), self.terms.value(right, scope)
@@ -214,7 +214,7 @@ class BodyCode:
                 self.terms.unify(left, right, scope.copy(), "break")
                 self.w.line(f"{flag} = 1")
                 self.w.line("break")
-            except Dead:
+            except UnreachableCode:
                 pass
         self.w.line(f"if {flag}: {at.fail}")
 
@@ -239,13 +239,13 @@ class BodyCode:
                 return name
             if isinstance(symbol, Hole):
                 self.w.line("raise Stop('notGround')")
-                raise Dead
+                raise UnreachableCode
             made = self.terms.value(symbol, scope).expr
             self.w.line(f"{name} = calculate({made}, u)")
             return name
-        if isinstance(node, Listing):
+        if isinstance(node, ListSyntax):
             self.w.line("raise Stop('typeError')")
-            raise Dead
+            raise UnreachableCode
         assert isinstance(node, Struct)
         operands = ", ".join([self._number(arg, scope) for arg in node.args])
         name = self.w.fresh()
@@ -259,22 +259,22 @@ class BodyCode:
     # -- where paths part ------------------------------------------------------------------
 
     def _disj(
-        self, goal: Disj, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: Disj, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         for alternative in goal.goals:
             with self.w.block("while True:"):
-                inner = Place("break", at.flag)
+                inner = CodePlace("break", at.flag)
                 self._spend()
                 self.goals((alternative, *rest), scope.copy(), ops, inner, done)
             self._after_block(at)
         self.w.line(at.fail)
 
-    def _after_block(self, at: Place) -> None:
+    def _after_block(self, at: CodePlace) -> None:
         if at.flag is not None:
             self.w.line(f"if {at.flag}: break")
 
     def _if(
-        self, goal: If, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: If, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         flag, points = self._region(goal.condition, scope, ops)
         for number, (inner, inner_ops) in enumerate(points, 1):
@@ -287,7 +287,7 @@ class BodyCode:
             self.goals((goal.otherwise, *rest), scope, ops, at, done)
 
     def _not(
-        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: Goal, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         flag, _ = self._region(goal, scope, ops)
         self.w.line(f"if {flag}: {at.fail}")
@@ -306,14 +306,14 @@ class BodyCode:
         if self.calls_helper(goal):
             return self._region_function(goal, scope, ops, flag, points)
 
-        def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
+        def found(inner: Scope, inner_ops: Operations, at: CodePlace) -> None:
             points.append((inner, inner_ops))
             self.w.line(f"{flag} = {len(points)}")
             self.w.line("break")
 
         self.w.line(f"{flag} = 0")
         with self.w.block("while True:"):
-            self.goals((goal,), scope.copy(), ops, Place("break", flag), found)
+            self.goals((goal,), scope.copy(), ops, CodePlace("break", flag), found)
         return flag, points
 
     def _region_function(
@@ -327,7 +327,7 @@ class BodyCode:
         before = names_in(scope, ops)
         carried: list[list[str]] = []
 
-        def found(inner: Scope, inner_ops: Operations, at: Place) -> None:
+        def found(inner: Scope, inner_ops: Operations, at: CodePlace) -> None:
             names = sorted(names_in(inner, inner_ops) - before)
             # Terms at hand inside the function are not at hand outside.
             inner.made, inner.sensed = dict(scope.made), scope.sensed
@@ -357,19 +357,19 @@ class BodyCode:
 
     def calls_helper(self, goal: Goal) -> bool:
         return any(
-            isinstance(inner, Call)
+            isinstance(inner, PredicateCall)
             and (inner.name, len(inner.args)) in self.builder.helpers
             and (inner.name, len(inner.args)) not in self.builder.leaves
             for inner in goals_in(goal)
         )
 
     def _findall(
-        self, goal: FindAll, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: FindAll, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         found = self.w.fresh("f")
         self.w.line(f"{found} = []")
 
-        def collect(inner: Scope, inner_ops: Operations, inside: Place) -> None:
+        def collect(inner: Scope, inner_ops: Operations, inside: CodePlace) -> None:
             self._spend(collect_price(goal.template))
             template = self.terms.written(goal.template, inner)
             if inner.holes_in(template):
@@ -385,7 +385,7 @@ class BodyCode:
             self.w.line(f"if {result} is not None: return {result}")
         else:
             with self.w.block("while True:"):
-                self.goals((goal.goal,), scope.copy(), ops, Place("break"), collect)
+                self.goals((goal.goal,), scope.copy(), ops, CodePlace("break"), collect)
         value = self.w.fresh()
         self.w.line(f"{value} = tuple({found})")
         result_symbol = self.terms.written(goal.result, scope)
@@ -395,13 +395,13 @@ class BodyCode:
     # -- the control state -----------------------------------------------------------------
 
     def _sense(
-        self, goal: Sense, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self, goal: Sense, rest: Goals, scope: Scope, ops: Operations, at: CodePlace, done: Done
     ) -> None:
         terms = self.terms
         pattern = terms.written(goal.pattern, scope, wholes=False)
         bag = "ob" if goal.obligations else "st"
         item = self.w.fresh()
-        inside = Place("continue", at.flag)
+        inside = CodePlace("continue", at.flag)
         if isinstance(pattern, Ref) and pattern.constant and pattern.kind is Compound:
             value = terms.constants.namespace[pattern.expr]
             parts = tuple([terms.constants.ref(arg) for arg in value.args])
@@ -445,7 +445,9 @@ class BodyCode:
         self.w.line(f"u[0] = n = u[0] + {count}")
         self.w.line(f"if n > {UNITS_MAX} and used_up(u): raise ending(u)")
 
-    def _sense_compound(self, pattern: Shape, bag: str, item: str, scope: Scope, at: Place) -> None:
+    def _sense_compound(
+        self, pattern: Shape, bag: str, item: str, scope: Scope, at: CodePlace
+    ) -> None:
         terms = self.terms
         key = terms.constants.add(f"{pattern.name}/{len(pattern.args)}")
         args: list[Symbol] = []
@@ -492,7 +494,13 @@ class BodyCode:
     # -- predicates ------------------------------------------------------------------------
 
     def _call(
-        self, goal: Call, rest: Goals, scope: Scope, ops: Operations, at: Place, done: Done
+        self,
+        goal: PredicateCall,
+        rest: Goals,
+        scope: Scope,
+        ops: Operations,
+        at: CodePlace,
+        done: Done,
     ) -> None:
         terms = self.terms
         symbols = [terms.written(node, scope) for node in goal.args]
@@ -508,12 +516,12 @@ class BodyCode:
 
     def _builtin(
         self,
-        goal: Call,
+        goal: PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,
         ops: Operations,
-        at: Place,
+        at: CodePlace,
         done: Done,
     ) -> None:
         terms = self.terms
@@ -554,19 +562,19 @@ class BodyCode:
                 else:
                     self.w.line(f"{part} = {answer}[{index}]")
                     terms.match(symbol, Ref(part), scope, "continue")
-        self.goals(rest, scope, ops, Place("continue", at.flag), done)
+        self.goals(rest, scope, ops, CodePlace("continue", at.flag), done)
         self._end_loop()
         self._after_block(at)
         self.w.line(at.fail)
 
-    def _delete(self, symbols: list[Symbol], price: int, scope: Scope, at: Place) -> None:
+    def _delete(self, symbols: list[Symbol], price: int, scope: Scope, at: CodePlace) -> None:
         terms = self.terms
         items, unwanted, left = symbols
         if scope.holes_in(items):
             if isinstance(items, Shape):
                 raise Uncompilable("a list built-in on a list with unbound items")
             self.w.line("raise Stop('notGround')")
-            raise Dead
+            raise UnreachableCode
         source = terms.value(items, scope).expr
         pattern = terms.pattern_expr(unwanted, scope, as_open=True)
         name = self.w.fresh()
@@ -579,12 +587,12 @@ class BodyCode:
 
     def _leaf(
         self,
-        goal: Call,
+        goal: PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,
         ops: Operations,
-        at: Place,
+        at: CodePlace,
         done: Done,
     ) -> None:
         """Write a helper that calls no other out, each clause with the rest of the goals."""
@@ -599,7 +607,7 @@ class BodyCode:
             if len(clauses) == 1:
                 self._leaf_clause(nodes, symbols, (body, *rest), scope, ops, at, done)
                 return
-            inner = Place("break", at.flag)
+            inner = CodePlace("break", at.flag)
             with self.w.block("while True:"):
                 self._leaf_clause(nodes, symbols, (body, *rest), scope.copy(), ops, inner, done)
             self._after_block(at)
@@ -612,25 +620,25 @@ class BodyCode:
         goals: Goals,
         scope: Scope,
         ops: Operations,
-        at: Place,
+        at: CodePlace,
         done: Done,
     ) -> None:
         try:
             heads = [self.terms.head(node, scope) for node in nodes]
             for head, symbol in zip(heads, symbols, strict=True):
                 self.terms.unify(head, symbol, scope, at.fail)
-        except Dead:
+        except UnreachableCode:
             return
         self.goals(goals, scope, ops, at, done)
 
     def _helper(
         self,
-        goal: Call,
+        goal: PredicateCall,
         symbols: list[Symbol],
         rest: Goals,
         scope: Scope,
         ops: Operations,
-        at: Place,
+        at: CodePlace,
         done: Done,
     ) -> None:
         """Call a helper with the rest of the goals as its continuation."""

@@ -17,22 +17,22 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.emit.body import BodyCode
 from nomospace.law.emit.dispatch import MAIN, DispatchCode, Merged, try_both
 from nomospace.law.emit.inline import leaves
-from nomospace.law.emit.paths import TOP, Again, Operations, Place
+from nomospace.law.emit.paths import TOP, Again, CodePlace, Operations
 from nomospace.law.emit.support import BOUNDED_NAMESPACE, NAMESPACE
 from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompilable
-from nomospace.law.emit.terms import Dead
-from nomospace.law.emit.writer import Constants, Room
+from nomospace.law.emit.terms import UnreachableCode
+from nomospace.law.emit.writer import CodeBudget, Constants
 from nomospace.law.prices import call_price
 from nomospace.law.tree import (
     EVENTS,
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Const,
     Do,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
+    PredicateCall,
     Rule,
     Sense,
     Struct,
@@ -57,7 +57,7 @@ PIECE_CHARS: Final = 50_000
 
 
 @dataclass
-class Code:
+class LawCode:
     """A law's rules, compiled: all that is needed to have them as functions in another process."""
 
     pieces: list[CodeType]
@@ -103,14 +103,14 @@ class _Compiled:
     failed: bool = False
 
 
-class Builder:
+class LawBuilder:
     """Compiles one law.
 
     With `acting`, a rule that can carry its own change of state out does so and gives
     `(number, operations, change)`; the others give `(number, operations)` as ever.
     """
 
-    def __init__(self, law: Law, hash: str, *, acting: bool = False) -> None:
+    def __init__(self, law: LawTree, hash: str, *, acting: bool = False) -> None:
         self.law = law
         self.acting = acting
         self.acts = False  # whether any rule does
@@ -119,7 +119,7 @@ class Builder:
         self.helpers = law.helpers
         self.namespace: dict[str, Any] = {}
         self.constants = Constants(self.namespace)
-        self.room = Room()
+        self.room = CodeBudget()
         self.effectful = _effectful(law)
         self.leaves = leaves(law)
         self.current_effectful = False
@@ -130,7 +130,7 @@ class Builder:
         self._variants: dict[Variant, _Compiled] = {}
         self._variant_names: dict[Variant, str] = {}
 
-    def build(self) -> Code:
+    def build(self) -> LawCode:
         """The code of all rules."""
         limit = sys.getrecursionlimit()
         # Which rules are compiled must not depend on who asks: `ROW_MAX` bounds the recursion.
@@ -151,7 +151,7 @@ class Builder:
         functions += bodies.values()
         dispatch = DispatchCode(self.law, self.constants, bodies)
         functions += _functions(dispatch.write())
-        return Code(
+        return LawCode(
             self._pieces(functions),
             self.namespace,
             dispatch.tables,
@@ -194,7 +194,7 @@ class Builder:
             code.operations.message = ARGUMENTS
             code.operations.sender_is_home = rule.event == "sent"
 
-        def done(inner: Scope, ops: Operations, at: Place) -> None:
+        def done(inner: Scope, ops: Operations, at: CodePlace) -> None:
             self._success(code, index, inner, ops)
 
         self.current_effectful = False
@@ -208,7 +208,7 @@ class Builder:
                 try:
                     self._head(code, rule, scope)
                     code.goals((rule.body,), scope, Operations(), TOP, done)
-                except Dead:
+                except UnreachableCode:
                     pass
         except Uncompilable:
             compiled.failed = True
@@ -222,7 +222,7 @@ class Builder:
         nothing when all is well and saves a test for each part.
         """
         w, terms = code.w, code.terms
-        nested = any(isinstance(node, Struct | Listing) for node in rule.args)
+        nested = any(isinstance(node, Struct | ListSyntax) for node in rule.args)
         lines_before = len(w.lines)
         if nested:
             w.line("try:")
@@ -307,7 +307,7 @@ class Builder:
                     code.w.line("if n > UNITS_MAX and used_up(u) or d > NESTED_MAX: return BUDGET")
                     for clause in clauses[:-1]:
                         with code.w.block("while True:"):
-                            self._clause(code, clause, mode, effectful, Place("break"))
+                            self._clause(code, clause, mode, effectful, CodePlace("break"))
                     # Nothing is left to try after the last clause: a call of itself at its end
                     # goes round the loop instead of one deeper.
                     code.again = Again(variant, given, code.w.blocks)
@@ -318,13 +318,13 @@ class Builder:
         return compiled
 
     def _clause(
-        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool, at: Place
+        self, code: BodyCode, clause: Clause, mode: tuple[bool, ...], effectful: bool, at: CodePlace
     ) -> None:
         scope = Scope({"Self": Ref("S", False, str), "Msg": Ref("m"), "Peer": Ref("p")})
         outs: list[Symbol] = [Hole() for bound in mode if not bound]
         operations = Operations("o") if effectful else Operations()
 
-        def done(inner: Scope, ops: Operations, at: Place) -> None:
+        def done(inner: Scope, ops: Operations, at: CodePlace) -> None:
             parts = []
             for out in outs:
                 if inner.holes_in(out):
@@ -347,7 +347,7 @@ class Builder:
                 else:
                     code.terms.unify(next(remaining), symbol, scope, at.fail)
             code.goals((clause.body,), scope, operations, at, done)
-        except Dead:
+        except UnreachableCode:
             pass
 
 
@@ -377,7 +377,7 @@ def _event_scope(event: str) -> tuple[Scope, bool]:
     return Scope(names), event in MESSAGE_EVENTS
 
 
-def _context(law: Law) -> list[str]:
+def _context(law: LawTree) -> list[str]:
     """What helpers need of the event and the state. Each call hands it on, so only what is used."""
     needed: set[str] = set()
     for clauses in law.helpers.values():
@@ -387,7 +387,7 @@ def _context(law: Law) -> list[str]:
                 nodes += nodes_of(goal)
                 if isinstance(goal, Sense):
                     needed.add("ob" if goal.obligations else "st")
-                elif isinstance(goal, Clock):
+                elif isinstance(goal, ClockGoal):
                     needed.add("now")
             for variable in variables_in(*nodes):
                 name = {"Self": "S", "Msg": "m", "Peer": "p"}.get(variable.name)
@@ -396,7 +396,7 @@ def _context(law: Law) -> list[str]:
     return [name for name in ("S", "m", "p", "st", "ob", "now") if name in needed]
 
 
-def _effectful(law: Law) -> set[tuple[str, int]]:
+def _effectful(law: LawTree) -> set[tuple[str, int]]:
     """Helpers that do something, themselves or through others."""
     found: set[tuple[str, int]] = set()
     changed = True
@@ -408,7 +408,7 @@ def _effectful(law: Law) -> set[tuple[str, int]]:
             for clause in clauses:
                 for goal in goals_in(clause.body):
                     if isinstance(goal, Do) or (
-                        isinstance(goal, Call) and (goal.name, len(goal.args)) in found
+                        isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in found
                     ):
                         found.add(key)
                         changed = True

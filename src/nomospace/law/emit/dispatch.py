@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nomospace.law.emit.writer import Constants
-from nomospace.law.tree import Const, Law, Listing, Node, Rule, Struct, Variable
+from nomospace.law.tree import Const, LawTree, ListSyntax, Node, Rule, Struct, Variable
 
 INLINE_MAX: Final = 4
 """Up to so many functors, with one rule each, the rules' code stands in the dispatch itself."""
@@ -47,7 +47,7 @@ Entry: TypeAlias = tuple[int, Callable[..., Any]]
 class DispatchCode:
     """Writes `on_<event>` for each kind of event that a law has rules for."""
 
-    def __init__(self, law: Law, constants: Constants, bodies: dict[int, list[str]]) -> None:
+    def __init__(self, law: LawTree, constants: Constants, bodies: dict[int, list[str]]) -> None:
         self.constants = constants
         self.bodies = bodies  # the code of the rules that were compiled, by their number
         self.by_event: dict[str, Rules] = {}
@@ -239,7 +239,7 @@ def _outline(node: Node) -> tuple[str, Any]:
         return "atom", node.value
     if isinstance(node, Struct):
         return "compound", node.name
-    if isinstance(node, Variable | Listing | Const):
+    if isinstance(node, Variable | ListSyntax | Const):
         return "any", None
     raise AssertionError(node)
 

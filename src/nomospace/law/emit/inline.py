@@ -10,12 +10,12 @@ from dataclasses import fields, replace
 from typing import Any, Final
 
 from nomospace.law.tree import (
-    Call,
     Clause,
     Goal,
-    Law,
-    Listing,
+    LawTree,
+    ListSyntax,
     Node,
+    PredicateCall,
     Struct,
     Variable,
     goals_in,
@@ -26,13 +26,13 @@ GOALS_MAX: Final = 12
 """Helpers with more clauses, or goals in one, are called."""
 
 
-def leaves(law: Law) -> set[tuple[str, int]]:
+def leaves(law: LawTree) -> set[tuple[str, int]]:
     """The helpers that are written out."""
     found = set()
     for key, clauses in law.helpers.items():
         bodies = [list(goals_in(clause.body)) for clause in clauses]
         calls = any(
-            isinstance(goal, Call) and (goal.name, len(goal.args)) in law.helpers
+            isinstance(goal, PredicateCall) and (goal.name, len(goal.args)) in law.helpers
             for body in bodies
             for goal in body
         )
@@ -54,9 +54,9 @@ def _node(node: Node, tag: int, keep: set[str]) -> Node:
         return Variable(f"{node.name}#{tag}", node.span)
     if isinstance(node, Struct):
         return Struct(node.name, tuple([_node(a, tag, keep) for a in node.args]), node.span)
-    if isinstance(node, Listing):
+    if isinstance(node, ListSyntax):
         tail = None if node.tail is None else _node(node.tail, tag, keep)
-        return Listing(tuple([_node(a, tag, keep) for a in node.items]), tail, node.span)
+        return ListSyntax(tuple([_node(a, tag, keep) for a in node.items]), tail, node.span)
     return node
 
 
@@ -75,7 +75,7 @@ def _goal(goal: Any, tag: int, keep: set[str]) -> Any:
 
 
 def _part(value: Any, tag: int, keep: set[str]) -> Any:
-    if isinstance(value, Variable | Struct | Listing):
+    if isinstance(value, Variable | Struct | ListSyntax):
         return _node(value, tag, keep)
     if hasattr(value, "span") and hasattr(value, "__dataclass_fields__"):
         return _goal(value, tag, keep)

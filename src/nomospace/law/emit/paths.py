@@ -13,14 +13,14 @@ from nomospace.law.tree import Goal
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class CodePlace:
     """Where code is written: the statement that fails here, and the flag of the region, if any."""
 
     fail: str
     flag: str | None = None
 
 
-TOP = Place("return None")
+TOP = CodePlace("return None")
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,7 +41,7 @@ class Again:
 
 
 Goals: TypeAlias = tuple[Goal, ...]
-Done: TypeAlias = Callable[[Scope, Operations, Place], None]
+Done: TypeAlias = Callable[[Scope, Operations, CodePlace], None]
 
 
 def names_in(scope: Scope, ops: Operations) -> set[str]:

@@ -15,7 +15,7 @@ from nomospace.law.budget import (
     spend,
     used_up,
 )
-from nomospace.law.holes import LIST, PARTIAL, Open, unifier
+from nomospace.law.holes import LIST, PARTIAL, OpenTerm, unifier
 from nomospace.law.prelude import NESTED_MAX, OPERATIONS_MAX, UNITS_MAX
 from nomospace.law.runtime import (
     SOLUTIONS,
@@ -105,7 +105,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "BUDGET": BUDGET,
     "C": Compound,
     "LIST": LIST,
-    "Open": Open,
+    "Open": OpenTerm,
     "PARTIAL": PARTIAL,
     "HIGH": 1 << 60,  # plain arithmetic is safe between these two
     "LOW": -(1 << 60),

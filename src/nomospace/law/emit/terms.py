@@ -14,7 +14,7 @@ from nomospace.law.emit.symbols import Hole, Ref, Scope, Shape, Symbol, Uncompil
 from nomospace.law.emit.writer import Constants, Writer
 from nomospace.law.holes import OPEN_PARTS_FREE, PAIRS_FREE
 from nomospace.law.prices import node_weight
-from nomospace.law.tree import Const, Listing, Node, Struct, Variable
+from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Compound, same
 
 NODE_DEPTH_MAX: Final = 40
@@ -207,7 +207,7 @@ class TermCode:
             item = pending.pop()
             if isinstance(item, Struct):
                 pending.extend(item.args)
-            elif isinstance(item, Listing):
+            elif isinstance(item, ListSyntax):
                 pending.extend(item.items)
                 if isinstance(item.tail, Variable):
                     tail = scope.settle(scope.names.get(item.tail.name, Hole()))
@@ -373,7 +373,7 @@ class TermCode:
                 holes = scope.holes_in(b)
                 if a in holes:
                     self.w.line(fail)  # nothing is a part of itself
-                    raise Dead
+                    raise UnreachableCode
                 if not holes:
                     b = self.value(b, scope)
             scope.holes[a] = b
@@ -382,7 +382,7 @@ class TermCode:
             if condition is not None:
                 self._fail_if(condition, fail)
                 if condition == "True":
-                    raise Dead
+                    raise UnreachableCode
         elif isinstance(a, Ref):
             self.match(b, a, scope, fail)
         elif isinstance(b, Ref):
@@ -396,10 +396,10 @@ class TermCode:
             raise Uncompilable("two open lists are made equal")
         if a.name != b.name or len(a.args) != len(b.args):
             self.w.line(fail)
-            raise Dead
+            raise UnreachableCode
         for left, right in zip(a.args, b.args, strict=True):
             self.unify(left, right, scope, fail)
 
 
-class Dead(Exception):
+class UnreachableCode(Exception):
     """Code after this point is never reached: what was just written fails for certain."""

@@ -45,7 +45,7 @@ class Constants:
         return Ref(self.add(value), True, value.__class__)
 
 
-class Room:
+class CodeBudget:
     """How much code a law may still have. All its functions share it.
 
     Each way through a rule is written out, so a short text can stand for very much code.
@@ -60,7 +60,7 @@ class Room:
 class Writer:
     """Source of one function, with the indentation it is at."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: CodeBudget) -> None:
         self.room = room
         self.lines: list[str] = []
         self.depth = 0

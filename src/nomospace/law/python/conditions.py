@@ -15,8 +15,7 @@ from typing import Final
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.expressions import Expressions, is_arithmetic, is_variable
 from nomospace.law.tree import (
-    Call,
-    Clock,
+    ClockGoal,
     Compare,
     Conj,
     Disj,
@@ -24,6 +23,7 @@ from nomospace.law.tree import (
     Goal,
     Node,
     Not,
+    PredicateCall,
     Same,
     Sense,
     ThisLaw,
@@ -153,7 +153,7 @@ class Conditions(Expressions):
                 "parts of a text are found with sub_atom(Text, _, _, _, Part)",
             )
         outside = set(self.seen)
-        goal = Call("member", (self.term(left, before), self.term(right, before)), span)
+        goal = PredicateCall("member", (self.term(left, before), self.term(right, before)), span)
         if isinstance(operator, ast.In):
             return goal
         self.seen = outside
@@ -202,7 +202,7 @@ class Conditions(Expressions):
             self._check_sensed(args[0])
         pattern = self.term(args[0], before)
         if func.attr == "clock":
-            return Clock(pattern, span)
+            return ClockGoal(pattern, span)
         return Sense(pattern, func.attr == "obligation", span)
 
     def state_used(self, where: ast.expr) -> None:
@@ -284,4 +284,4 @@ class Conditions(Expressions):
             )
             return None
         self.reading.calls.append((name, len(args), with_state, span))
-        return Call(name, self.terms(args, before), span)
+        return PredicateCall(name, self.terms(args, before), span)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.reading import Names, Reading
-from nomospace.law.tree import Const, Goal, Is, Listing, Node, Struct, Variable
+from nomospace.law.tree import Const, Goal, Is, ListSyntax, Node, Struct, Variable
 from nomospace.terms import INT_BITS_MAX, Span
 from nomospace.terms.syntax import SPELT_VALUES
 
@@ -199,7 +199,7 @@ class Expressions:
     def _list(self, node: ast.List, before: list[Goal] | None, span: Span) -> Node:
         last = node.elts[-1] if node.elts else None
         if not isinstance(last, ast.Starred):
-            return Listing(self.terms(node.elts, before), None, span)
+            return ListSyntax(self.terms(node.elts, before), None, span)
         items = node.elts[:-1]
         if not items:
             self.reading.fault(
@@ -210,10 +210,10 @@ class Expressions:
             )
         tail = self.term(last.value, before)
         found = self.terms(items, before)
-        if isinstance(tail, Listing):  # [a, *[b, c]] is [a, b, c]
-            return Listing(found + tail.items, tail.tail, span)
+        if isinstance(tail, ListSyntax):  # [a, *[b, c]] is [a, b, c]
+            return ListSyntax(found + tail.items, tail.tail, span)
         if isinstance(tail, Variable):
-            return Listing(found, tail, span)
+            return ListSyntax(found, tail, span)
         self.reading.fault(
             "python-term", "only a list can follow the star", last, "as in [First, *Rest]"
         )

@@ -66,7 +66,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CALLED_WORD = re.compile(r"([a-z]+)\s*\(")
 
 
-class TooLarge(Exception):
+class PythonLawTooLarge(Exception):
     """The law comes to more goals and terms than `SIZE_MAX`."""
 
 
@@ -134,7 +134,7 @@ class Reading:
         """Count a goal or term, or the work of copying some."""
         self._size += count
         if self._size > SIZE_MAX:
-            raise TooLarge
+            raise PythonLawTooLarge
 
     def made(self, goal: Goal) -> Goal:
         """Count a goal, and give it back."""

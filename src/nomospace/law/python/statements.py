@@ -22,9 +22,8 @@ from nomospace.law.python.reading import Names, Reading
 from nomospace.law.tree import (
     OPERATIONS,
     SPECIAL,
-    Call,
     Clause,
-    Clock,
+    ClockGoal,
     Const,
     Do,
     Fail,
@@ -32,8 +31,9 @@ from nomospace.law.tree import (
     Goal,
     If,
     Is,
-    Listing,
+    ListSyntax,
     Node,
+    PredicateCall,
     Struct,
     TrueGoal,
     Unify,
@@ -291,13 +291,13 @@ class Statements(Conditions):
                 return self._findall(value, result, span)
             if (name, len(value.args) + 1) in RESULTS:
                 args = self.terms(self.arguments(value), before)
-                return Call(name, (*args, result), span)
+                return PredicateCall(name, (*args, result), span)
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             func = value.func
             if isinstance(func.value, ast.Name) and func.value.id == "cs" and func.attr == "clock":
                 self.state_used(func)
                 self._counted(value, "cs.clock", 0)
-                return Clock(result, span)
+                return ClockGoal(result, span)
         if isinstance(value, ast.Compare | ast.BoolOp) or (
             isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
         ):
@@ -351,7 +351,7 @@ class Statements(Conditions):
             )
         before: list[Goal] = []
         items = self.term(statement.iter, before)
-        if not isinstance(items, Variable | Listing):
+        if not isinstance(items, Variable | ListSyntax):
             self.reading.fault(
                 "python-loop",
                 "a loop runs over a list",
@@ -379,20 +379,20 @@ class Statements(Conditions):
         head = Span(span.start, reading.span(statement.iter).end)
         rest = Variable(self.names.fresh("Rest"), head)
         passed = tuple([Variable(each, head) for each in handed])
-        again = Call(name, (rest, *passed), head)
+        again = PredicateCall(name, (rest, *passed), head)
         first = Variable(target.id, reading.span(target))
         nothing = tuple([Variable("_", head) for _ in handed])
         reading.helpers[name, 1 + len(handed)] = [
-            Clause(name, (Listing((), None, head), *nothing), TrueGoal(head), span, head),
+            Clause(name, (ListSyntax((), None, head), *nothing), TrueGoal(head), span, head),
             Clause(
                 name,
-                (Listing((first,), rest, head), *passed),
+                (ListSyntax((first,), rest, head), *passed),
                 conj([*goals, again], head),
                 span,
                 head,
             ),
         ]
-        return Call(name, (items, *passed), head)
+        return PredicateCall(name, (items, *passed), head)
 
     # -- operations ------------------------------------------------------------------------
 

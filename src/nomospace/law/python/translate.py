@@ -9,17 +9,17 @@ from typing import Final
 from nomospace.law.parse import GOAL_DEPTH_MAX, RULES_MAX
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.expressions import WORDS, Expressions, is_variable
-from nomospace.law.python.reading import SIZE_MAX, Names, Reading, TooLarge
+from nomospace.law.python.reading import SIZE_MAX, Names, PythonLawTooLarge, Reading
 from nomospace.law.python.statements import Statements, refuse
 from nomospace.law.tree import (
     EVENTS,
     PREAMBLE,
     SPECIAL,
-    Authority,
     Clause,
     Goal,
-    Law,
-    Listing,
+    LawAuthority,
+    LawTree,
+    ListSyntax,
     Node,
     Rule,
     Struct,
@@ -68,12 +68,12 @@ _GOAL_WORDS: Final = {name for name, _ in WORDS} | {
 }
 
 
-def parse_python(source: Source) -> tuple[Law, list[Diagnostic]]:
+def parse_python(source: Source) -> tuple[LawTree, list[Diagnostic]]:
     """Read a law written in restricted Python. With any error, the law is not whole.
 
     The text is parsed by Python's own parser and its tree is translated; nothing of it is run.
 
-    >>> law, faults = parse_python(Source('law = Law("open")\\n@law.arrived(M)\\n'
+    >>> law, faults = parse_python(Source('law = LawTree("open")\\n@law.arrived(M)\\n'
     ...                                   'def all_may_come(cs):\\n    do(deliver)\\n'))
     >>> law.name, law.rules[0].name, faults
     ('open', 'all_may_come', [])
@@ -84,16 +84,16 @@ def parse_python(source: Source) -> tuple[Law, list[Diagnostic]]:
 class _Translation:
     def __init__(self, source: Source) -> None:
         self.reading = Reading(source)
-        self.law = Law(source, "", (), {}, language="python")
+        self.law = LawTree(source, "", (), {}, language="python")
         self.rules: list[Rule] = []
         self.defined: dict[str, tuple[Span, bool]] = {}  # functions; whether more clauses may come
 
-    def law_and_faults(self) -> tuple[Law, list[Diagnostic]]:
+    def law_and_faults(self) -> tuple[LawTree, list[Diagnostic]]:
         reading, law = self.reading, self.law
         statements = reading.statements()
         try:
             self._translate(statements)
-        except TooLarge:
+        except PythonLawTooLarge:
             reading.fault(
                 "python-size",
                 f"the law comes to more than {SIZE_MAX:,} goals and terms",
@@ -214,7 +214,7 @@ class _Translation:
                 'as in authorities={"admin": "ed25519:…"}',
             )
             return
-        found: dict[str, Authority] = {}
+        found: dict[str, LawAuthority] = {}
         for name_node, key_node in zip(node.keys, node.values, strict=True):
             if name_node is None:
                 self.reading.fault("python-law", "** cannot stand here", key_node, "name them all")
@@ -225,7 +225,7 @@ class _Translation:
                 self.reading.fault(
                     "python-law", f"the authority {name} stands twice", name_node, "keep one"
                 )
-            found[name] = Authority(name, key)
+            found[name] = LawAuthority(name, key)
         self.law.authorities = tuple(found.values())
 
     def _initial(self, node: ast.expr) -> None:
@@ -542,7 +542,7 @@ class _Translation:
                 continue
             value = body.term(named[name], None)
             parts.append(Struct(name, (value,), self.reading.span(named[name])))
-        return (Listing(tuple(parts), None, span),)
+        return (ListSyntax(tuple(parts), None, span),)
 
 
 def _words() -> str:

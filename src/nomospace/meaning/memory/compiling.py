@@ -21,16 +21,16 @@ from heapq import merge
 from types import CodeType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from nomospace.meaning.facts import Facts, Row, id_key, join_key, value_at
+from nomospace.meaning.facts import FactRow, Facts, id_key, join_key, value_at
 from nomospace.meaning.ontology import Input
-from nomospace.meaning.plan import CORRELATION, Need, Network
+from nomospace.meaning.plan import CORRELATION, Need, TupleNetwork
 from nomospace.meaning.planner.placing import placements
 from nomospace.meaning.question import ClassField, Question, object_test, value_test
 from nomospace.terms.objects import MISSING
-from nomospace.terms.predicate import Compare, Literal, Path, Test, parse, price_of
+from nomospace.terms.predicate import Literal, Path, PredicateComparison, Test, parse, price_of
 from nomospace.terms.values import Term
 
-Loops: TypeAlias = Callable[[Iterable[Row]], Iterator[tuple[Row, ...] | None]]
+Loops: TypeAlias = Callable[[Iterable[FactRow]], Iterator[tuple[FactRow, ...] | None]]
 """From tuples for the start node to the rows of the network, each sorted by the order of facts.
 
 `None` among them is no row: there the slice is used up (`Facts.paced`)."""
@@ -59,7 +59,7 @@ class _Tie(NamedTuple):
 class Compiler:
     """Makes the loops of one network over facts."""
 
-    def __init__(self, question: Question, network: Network, facts: Facts) -> None:
+    def __init__(self, question: Question, network: TupleNetwork, facts: Facts) -> None:
         self.question = question
         self.network = network
         self.facts = facts
@@ -100,9 +100,9 @@ class Compiler:
         """The hubs that a node is in."""
         return [at for at, hub in enumerate(self.network.hubs) if node in hub.nodes]
 
-    def start_rows(self, node: int) -> Iterable[Row]:
+    def start_rows(self, node: int) -> Iterable[FactRow]:
         """Tuples that may stand at a node, in their order; few where an id says which."""
-        best: list[Row] | None = None
+        best: list[FactRow] | None = None
         for need in self.network.needs:
             held = need.hub is not None and node in self.network.hubs[need.hub].nodes
             if (need.node == node or held) and isinstance(need.asks, ClassField):
@@ -273,19 +273,19 @@ class Compiler:
         self._add("    yield None")
         self._add("    continue")
 
-    def _lookup(self, tie: _Tie) -> Callable[[Term], Iterable[Row]]:
+    def _lookup(self, tie: _Tie) -> Callable[[Term], Iterable[FactRow]]:
         columns = [
             self.facts.column(name, tie.wanted_path)
             for name in self.network.needs[tie.wanted].classes
         ]
         path = tie.known_path
 
-        def rows(known: Term) -> Iterable[Row]:
+        def rows(known: Term) -> Iterable[FactRow]:
             value = value_at(known, path)
             if value is MISSING:
                 return ()
             key = join_key(value)
-            found: dict[int, Row] = {}
+            found: dict[int, FactRow] = {}
             for column in columns:
                 found.update(column.get(key, {}))
             return found.values()
@@ -316,7 +316,7 @@ class Compiler:
         """
         assert isinstance(need.asks, ClassField)
         tree = parse(need.asks.predicate, field=False)
-        if not isinstance(tree, Compare) or not isinstance(tree.left, Path):
+        if not isinstance(tree, PredicateComparison) or not isinstance(tree.left, Path):
             return False
         if not isinstance(tree.right, Literal) or need.asks.equal is not None:
             return False
@@ -436,15 +436,15 @@ def _without_unused(lines: list[str]) -> str:
     return source
 
 
-def _sorted(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+def _sorted(rows: tuple[FactRow, ...]) -> tuple[FactRow, ...]:
     return tuple(sorted(rows, key=_row_order))
 
 
-def _row_order(row: Row) -> int:
+def _row_order(row: FactRow) -> int:
     return row.order
 
 
-def in_turn(shelves: list[dict[int, Row]]) -> Iterable[Row]:
+def in_turn(shelves: list[dict[int, FactRow]]) -> Iterable[FactRow]:
     """Tuples of several shapes in the order of facts."""
     if len(shelves) == 1:
         return shelves[0].values()

@@ -9,11 +9,11 @@ from sys import maxsize
 from typing import Any, ClassVar, Final, TypeVar
 
 from nomospace.errors import LimitReached
-from nomospace.meaning.answers import Answer, Answers, in_order
-from nomospace.meaning.assign import Assigner
-from nomospace.meaning.facts import Facts, Row
+from nomospace.meaning.answers import Answers, MeaningAnswer, in_order
+from nomospace.meaning.assign import QuestionAssigner
+from nomospace.meaning.facts import FactRow, Facts
 from nomospace.meaning.memory.compiling import Compiler, Loops, in_turn
-from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Network, Plan, why_cut
+from nomospace.meaning.plan import CORRELATION, EXACT, SEMANTIC, Plan, TupleNetwork, why_cut
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, Question, object_test
 from nomospace.terms.budget import Slice
@@ -71,10 +71,10 @@ class Matcher:
         self.question = question
         self.facts = facts
         self._problems: dict[str, None] = {}
-        self.assigner = Assigner(question, facts.ontology, report=self._report)
+        self.assigner = QuestionAssigner(question, facts.ontology, report=self._report)
         self._planner: Planner | None = None
         self._version = -1
-        self._ready: dict[int, list[Ready]] = {}
+        self._ready: dict[int, list[ReadyNetwork]] = {}
 
     def _report(self, problem: str) -> None:
         if len(self._problems) < PROBLEMS_MAX:
@@ -98,13 +98,13 @@ class Matcher:
         """The whole plan for the facts as they are."""
         return self.planner.plan()
 
-    def ready(self, size: int) -> list[Ready]:
+    def ready(self, size: int) -> list[ReadyNetwork]:
         """The networks for sets of a size, or for single tuples (0), ready to run."""
         planner = self.planner
         found = self._ready.get(size)
         if found is None:
             networks = planner.sets(size) if size else planner.singles
-            found = [Ready(self.question, network, self.facts) for network in networks]
+            found = [ReadyNetwork(self.question, network, self.facts) for network in networks]
             self._ready[size] = found
         return found
 
@@ -118,7 +118,7 @@ class Matcher:
         Between two slices the facts must not change (`Facts.changes`).
         """
         self._problems.clear()
-        found: dict[tuple[Row, ...], str] = {}
+        found: dict[tuple[FactRow, ...], str] = {}
         for one in self.ready(0):
             for rows in one.rows():
                 if rows is None:
@@ -144,7 +144,7 @@ class Matcher:
         finally:
             self.facts.slice = outer
 
-    def alone(self, rows: Iterable[Row]) -> dict[Row, str]:
+    def alone(self, rows: Iterable[FactRow]) -> dict[FactRow, str]:
         """Those of some tuples that answer by themselves, each with the kind of its answer."""
         given = shaped(rows)
         return {
@@ -154,7 +154,7 @@ class Matcher:
             if found is not None
         }
 
-    def brought(self, rows: Iterable[Row], *, alone: bool) -> Answers:
+    def brought(self, rows: Iterable[FactRow], *, alone: bool) -> Answers:
         """The answers of `all` that hold at least one of some tuples, found from these outwards.
 
         `alone` says whether any tuple of the facts, among these or not, answers by itself: where
@@ -162,7 +162,7 @@ class Matcher:
         """
         self._problems.clear()
         new = dict.fromkeys(rows)
-        found: dict[tuple[Row, ...], str] = {}
+        found: dict[tuple[FactRow, ...], str] = {}
         found.update([((row,), kind) for row, kind in self.alone(new).items()])
         cut = ""
         if self._asks_sets(alone=alone):
@@ -173,12 +173,14 @@ class Matcher:
         correlate = self.question.correlate
         return correlate == "always" or (correlate == "auto" and not alone)
 
-    def _answers(self, found: dict[tuple[Row, ...], str], cut: str) -> Answers:
+    def _answers(self, found: dict[tuple[FactRow, ...], str], cut: str) -> Answers:
         limit = self.question.limit
         if len(found) > limit:
             cut = f"there are more than {limit:,} answers"
         assigner = self.assigner
-        answers = [Answer(kind, rows, assigner) for rows, kind in islice(found.items(), limit)]
+        answers = [
+            MeaningAnswer(kind, rows, assigner) for rows, kind in islice(found.items(), limit)
+        ]
         if self.facts.ids_in_order:
             answers.sort(key=_answer_orders)  # the same, and numbers compare quicker than ids
         else:
@@ -186,7 +188,7 @@ class Matcher:
         return Answers(answers, cut, tuple(self._problems))
 
     def _sets(
-        self, found: dict[tuple[Row, ...], str], new: dict[Row, None] | None = None
+        self, found: dict[tuple[FactRow, ...], str], new: dict[FactRow, None] | None = None
     ) -> Generator[None, None, str]:
         """Add the sets that are minimal: those of one size come after all that are smaller.
 
@@ -195,7 +197,7 @@ class Matcher:
         """
         limit = self.question.limit
         given = None if new is None else shaped(new)
-        judged: dict[tuple[Row, ...], bool] = {}
+        judged: dict[tuple[FactRow, ...], bool] = {}
         looked = 0
         facts = self.facts  # whose slice is another one after each pause
         at_once = _AT_ONCE if facts.slice.left > _AT_ONCE_UNITS else _FEW_AT_ONCE
@@ -227,7 +229,10 @@ class Matcher:
         return why_cut(self.question, self.planner.complete)
 
     def _has_old(
-        self, rows: tuple[Row, ...], new: dict[Row, None], judged: dict[tuple[Row, ...], bool]
+        self,
+        rows: tuple[FactRow, ...],
+        new: dict[FactRow, None],
+        judged: dict[tuple[FactRow, ...], bool],
     ) -> bool:
         """Whether those tuples of a set that are not new answer without the others."""
         old = tuple([row for row in rows if row not in new])
@@ -241,14 +246,14 @@ class Matcher:
             )
         return found
 
-    def _is_answer(self, rows: tuple[Row, ...]) -> bool:
+    def _is_answer(self, rows: tuple[FactRow, ...]) -> bool:
         """The last word on a set that computes; the loops themselves are right for all others."""
         self.facts.slice.left -= _JUDGED_UNITS
         return self.assigner.least(rows, single=False) is not None
 
     # The first.
 
-    def first(self) -> Answer | None:
+    def first(self) -> MeaningAnswer | None:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids.
 
         Nothing is computed beyond it: tuples are tried in their order as the least of an answer.
@@ -256,29 +261,31 @@ class Matcher:
         """
         return self._whole(self.first_in_slices(), Slice(), only=False)
 
-    def first_in_slices(self) -> Generator[None, None, Answer | None]:
+    def first_in_slices(self) -> Generator[None, None, MeaningAnswer | None]:
         """The same, stopping as `all_in_slices` does."""
         self._problems.clear()
         for kind in (EXACT, SEMANTIC):
             networks = [one for one in self.ready(0) if one.network.kind == kind]
             rows = yield from self._least(networks)
             if rows is not None:
-                return Answer(kind, rows, self.assigner)
+                return MeaningAnswer(kind, rows, self.assigner)
         if self.question.correlate != "never":
             for size in range(1, self.question.max_set + 1):
                 rows = yield from self._least(self.ready(size))
                 if rows is not None:
-                    return Answer(CORRELATION, rows, self.assigner)
+                    return MeaningAnswer(CORRELATION, rows, self.assigner)
         return None
 
-    def _least(self, networks: list[Ready]) -> Generator[None, None, tuple[Row, ...] | None]:
+    def _least(
+        self, networks: list[ReadyNetwork]
+    ) -> Generator[None, None, tuple[FactRow, ...] | None]:
         """The least row of networks of one size.
 
         Where a network has few tuples at some node all its rows are made; otherwise each tuple in
         turn is taken for the least of a set, at every node it may stand at, until one is.
         """
-        best: tuple[Row, ...] | None = None
-        starts: list[tuple[Ready, int]] = []
+        best: tuple[FactRow, ...] | None = None
+        starts: list[tuple[ReadyNetwork, int]] = []
         for one in networks:
             start = one.start()
             if one.compiler.count(start) < _FEW:
@@ -290,7 +297,7 @@ class Matcher:
                 starts += [(one, at) for at in range(one.network.size)]
         if not starts:
             return best
-        by_form: dict[int, list[tuple[Ready, Loops]]] = {}
+        by_form: dict[int, list[tuple[ReadyNetwork, Loops]]] = {}
         for one, at in starts:
             self.facts.slice.left -= one.price(at)
             if self.facts.slice.left < 0:
@@ -308,11 +315,11 @@ class Matcher:
 
     def _less(
         self,
-        best: tuple[Row, ...] | None,
-        one: Ready,
-        every: Iterator[tuple[Row, ...] | None],
-        first: Row | None = None,
-    ) -> Generator[None, None, tuple[Row, ...] | None]:
+        best: tuple[FactRow, ...] | None,
+        one: ReadyNetwork,
+        every: Iterator[tuple[FactRow, ...] | None],
+        first: FactRow | None = None,
+    ) -> Generator[None, None, tuple[FactRow, ...] | None]:
         """The least of rows and of the best yet; with `first`, of those that begin with it."""
         looked = 0
         doubted = False
@@ -338,7 +345,7 @@ class Matcher:
 
     # What one tuple brings.
 
-    def with_row(self, row: Row, size: int) -> Iterator[tuple[str, tuple[Row, ...]] | None]:
+    def with_row(self, row: FactRow, size: int) -> Iterator[tuple[str, tuple[FactRow, ...]] | None]:
         """The sets of a size, and their kinds, that satisfy the question and hold a tuple.
 
         For whoever waits: a set that was not there before the tuple must hold it. They are unsorted
@@ -355,10 +362,10 @@ class Matcher:
                             yield one.network.kind, rows
 
 
-class Ready:
+class ReadyNetwork:
     """A network with its loops, each made when it is first run."""
 
-    def __init__(self, question: Question, network: Network, facts: Facts) -> None:
+    def __init__(self, question: Question, network: TupleNetwork, facts: Facts) -> None:
         self.network = network
         self.compiler = Compiler(question, network, facts)
         self._loops: dict[int, Loops] = {}
@@ -406,12 +413,12 @@ class Ready:
                 return True
         return False
 
-    def rows(self) -> Iterator[tuple[Row, ...] | None]:
+    def rows(self) -> Iterator[tuple[FactRow, ...] | None]:
         """All its rows, from the node with the fewest tuples."""
         start = self.start()
         return self.loops(start)(self.compiler.start_rows(start))
 
-    def rows_with(self, given: dict[int, list[Row]]) -> Iterator[tuple[Row, ...] | None]:
+    def rows_with(self, given: dict[int, list[FactRow]]) -> Iterator[tuple[FactRow, ...] | None]:
         """Its rows that hold at least one of some tuples (`shaped`), from each node in turn.
 
         One that holds several comes several times.
@@ -422,23 +429,23 @@ class Ready:
                 yield from self.loops(at)(start)
 
 
-def shaped(rows: Iterable[Row]) -> dict[int, list[Row]]:
+def shaped(rows: Iterable[FactRow]) -> dict[int, list[FactRow]]:
     """Tuples by the numbers of their shapes."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[FactRow]] = {}
     for row in rows:
         found.setdefault(row.form, []).append(row)
     return found
 
 
 def _has_smaller(
-    rows: tuple[Row, ...], sizes: list[int], found: dict[tuple[Row, ...], str]
+    rows: tuple[FactRow, ...], sizes: list[int], found: dict[tuple[FactRow, ...], str]
 ) -> bool:
     return any(part in found for size in sizes for part in combinations(rows, size))
 
 
-def _answer_orders(answer: Answer) -> tuple[int, ...]:
+def _answer_orders(answer: MeaningAnswer) -> tuple[int, ...]:
     return tuple([row.order for row in answer.rows])
 
 
-def _orders(rows: tuple[Row, ...]) -> list[int]:
+def _orders(rows: tuple[FactRow, ...]) -> list[int]:
     return [row.order for row in rows]

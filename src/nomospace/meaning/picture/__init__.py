@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Dependence, Ontology
-from nomospace.meaning.picture.layout import Line, Plan, Size, Spot, lay_out
+from nomospace.meaning.picture.layout import LayoutLine, PictureLayout, Size, Spot, lay_out
 
 PICTURE_CLASSES_MAX: Final = 1_000
 """The most classes in one picture; who wants to see more asks for a part."""
@@ -108,24 +108,29 @@ def draw(ontology: Ontology, names: Iterable[str] | None = None) -> str:
     if len(shown) > PICTURE_CLASSES_MAX:
         raise PictureTooLarge(classes=len(shown))
     boxes: dict[str, Size] = {}
-    lines: list[Line] = []
+    lines: list[LayoutLine] = []
     operators: dict[str, Dependence] = {}
     for name in shown:
         boxes[name] = _class_size(ontology, name)
-        lines += [Line(up, name, "is") for up in ontology.classes[name].parents if up in shown]
+        lines += [
+            LayoutLine(up, name, "is") for up in ontology.classes[name].parents if up in shown
+        ]
     for name in shown:
         for listed in ontology.classes[name].depends.values():
             for number, one in enumerate(listed):
                 key = f"{name}\0{one.property}\0{number}"
                 operators[key] = one
                 boxes[key] = Size(_width(_operator(one), _SMALL_CHAR) + 18, 22.0)
-                lines.append(Line(name, key, "needs"))
-                lines += [Line(key, need, "needs") for need in one.inputs if need in shown]
+                lines.append(LayoutLine(name, key, "needs"))
+                lines += [LayoutLine(key, need, "needs") for need in one.inputs if need in shown]
     return _svg(ontology, lay_out(boxes, lines), boxes, operators)
 
 
 def _svg(
-    ontology: Ontology, plan: Plan, boxes: dict[str, Size], operators: dict[str, Dependence]
+    ontology: Ontology,
+    plan: PictureLayout,
+    boxes: dict[str, Size],
+    operators: dict[str, Dependence],
 ) -> str:
     title = f"Ontology {ontology.name}"
     note = (
@@ -206,7 +211,7 @@ def _operator_box(one: Dependence, spot: Spot, size: Size) -> str:
 # Lines.
 
 
-def _drawn(line: Line, points: list[Spot], boxes: dict[str, Size]) -> str:
+def _drawn(line: LayoutLine, points: list[Spot], boxes: dict[str, Size]) -> str:
     """A line from the lower edge of a box to the upper edge of another, through its bends."""
     upper, lower = points[0], points[-1]
     down = 1.0 if upper.y < lower.y else -1.0

@@ -33,7 +33,7 @@ class Size(NamedTuple):
     height: float
 
 
-class Line(NamedTuple):
+class LayoutLine(NamedTuple):
     """From a box to one that belongs below it."""
 
     upper: str
@@ -49,24 +49,24 @@ class Spot(NamedTuple):
 
 
 @dataclass
-class Plan:
+class PictureLayout:
     """Where everything goes. A line's points run from the upper box to the lower one."""
 
     width: float = 0.0
     height: float = 0.0
     spots: dict[str, Spot] = field(default_factory=dict)
-    lines: list[tuple[Line, list[Spot]]] = field(default_factory=list)
+    lines: list[tuple[LayoutLine, list[Spot]]] = field(default_factory=list)
 
 
-def lay_out(boxes: Mapping[str, Size], lines: Iterable[Line]) -> Plan:
+def lay_out(boxes: Mapping[str, Size], lines: Iterable[LayoutLine]) -> PictureLayout:
     """Lay out a graph.
 
-    >>> plan = lay_out({"Car": Size(60, 30), "Van": Size(60, 30)}, [Line("Car", "Van", "is")])
+    >>> plan = lay_out({"Car": Size(60, 30), "Van": Size(60, 30)}, [LayoutLine("Car", "Van", "is")])
     >>> plan.spots["Car"].y < plan.spots["Van"].y, plan.spots["Car"].x == plan.spots["Van"].x
     (True, True)
     """
     every = list(lines)
-    whole = Plan()
+    whole = PictureLayout()
     x = y = row_height = 0.0
     for names in _parts(boxes, every):
         member = dict.fromkeys(names)
@@ -86,7 +86,7 @@ def lay_out(boxes: Mapping[str, Size], lines: Iterable[Line]) -> Plan:
     return whole
 
 
-def _parts(boxes: Mapping[str, Size], lines: list[Line]) -> list[list[str]]:
+def _parts(boxes: Mapping[str, Size], lines: list[LayoutLine]) -> list[list[str]]:
     """The boxes that lines join, largest part first; those that stand alone come last."""
     beside: dict[str, list[str]] = {name: [] for name in boxes}
     for one in lines:
@@ -112,16 +112,16 @@ def _parts(boxes: Mapping[str, Size], lines: list[Line]) -> list[list[str]]:
 class _Part:
     """Boxes that hang together."""
 
-    def __init__(self, boxes: dict[str, Size], lines: list[Line]) -> None:
+    def __init__(self, boxes: dict[str, Size], lines: list[LayoutLine]) -> None:
         self.boxes = boxes
         self.lines = lines
         self.layer: dict[str, int] = {}
         self.widths = {name: size.width for name, size in boxes.items()}
-        self.ways: list[tuple[Line, list[str]]] = []
+        self.ways: list[tuple[LayoutLine, list[str]]] = []
         self.above: dict[str, list[str]] = {name: [] for name in boxes}
         self.below: dict[str, list[str]] = {name: [] for name in boxes}
 
-    def plan(self) -> Plan:
+    def plan(self) -> PictureLayout:
         self._find_layers()
         self._bend()
         rows = self._rows()
@@ -243,10 +243,10 @@ class _Part:
         for name, start, offset in zip(row, starts, offsets, strict=True):
             centres[name] = start + offset
 
-    def _plan(self, rows: list[list[str]], centres: dict[str, float]) -> Plan:
+    def _plan(self, rows: list[list[str]], centres: dict[str, float]) -> PictureLayout:
         left = min(centres[name] - self.widths[name] / 2 for name in centres)
         right = max(centres[name] + self.widths[name] / 2 for name in centres)
-        made = Plan(width=right - left)
+        made = PictureLayout(width=right - left)
         y = 0.0
         spots: dict[str, Spot] = {}
         for row in rows:

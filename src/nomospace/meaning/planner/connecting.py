@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sys import maxsize
 from typing import Final, NamedTuple
 
-from nomospace.meaning.facts import Known, Shape
+from nomospace.meaning.facts import KnownFacts, Shape
 from nomospace.meaning.plan import Hub, Need, tie_links
 from nomospace.meaning.planner.deriving import Derivation
 from nomospace.meaning.planner.placing import placements
@@ -51,7 +51,7 @@ _HUB: Final = 1_000
 """Where a need goes that is left to a hub: beyond every group."""
 
 
-class Tree(NamedTuple):
+class JoinTree(NamedTuple):
     """Groups, so many bridges after them, and the hubs that join all."""
 
     groups: tuple[tuple[int, ...], ...]
@@ -71,7 +71,7 @@ class _Growing(NamedTuple):
 class Fitting:
     """Remembers which shapes have room for needs and hubs in one tuple."""
 
-    def __init__(self, known: Known, effort: Effort) -> None:
+    def __init__(self, known: KnownFacts, effort: Effort) -> None:
         self.known = known
         self.effort = effort
         self.shapes: list[Shape] = [shape for shape, _ in known.shapes]
@@ -178,34 +178,34 @@ class Connector:
 
     # Sets under a key.
 
-    def keyed(self, class_name: str, size: int) -> Iterator[Tree]:
+    def keyed(self, class_name: str, size: int) -> Iterator[JoinTree]:
         """Sets of so many tuples which all hold one object of a class."""
         if size > self.fitting.known.shared.get(class_name, 1):
             return
         hub = Hub(class_name, tuple(range(size)))
         for groups, floating in self.spread(size, size, [class_name]):
-            yield Tree(groups, floating, 0, (hub,))
+            yield JoinTree(groups, floating, 0, (hub,))
         if size == 1:  # a tuple that holds the key object, which serves everything
             for _, floating in self.spread(0, 0, [class_name]):
-                yield Tree(((),), floating, 0, (hub,))
+                yield JoinTree(((),), floating, 0, (hub,))
 
     # Sets that hang together by any objects.
 
-    def trees(self, size: int) -> Iterator[Tree]:
+    def trees(self, size: int) -> Iterator[JoinTree]:
         """Sets of so many tuples, joined by objects they share, by bridges and by ties."""
         if size > self.fitting.known.tuples:
             return
         if size == 1:
             for groups, floating in self.spread(1, 1):
                 if not floating:
-                    yield Tree(groups, floating, 0, ())
+                    yield JoinTree(groups, floating, 0, ())
             return
         for groups, floating in self.spread(2, size):
             yield from self._joined(groups, floating, size - len(groups))
 
     def _joined(
         self, groups: tuple[tuple[int, ...], ...], floating: tuple[int, ...], bridges: int
-    ) -> Iterator[Tree]:
+    ) -> Iterator[JoinTree]:
         clusters = self._clusters(groups)
         far = self._distances(groups)
         seen: set[object] = set()
@@ -217,7 +217,7 @@ class Connector:
                 if state.bridges < bridges:
                     continue
                 hubs = sorted((Hub(name, tuple(sorted(nodes))) for name, nodes in state.hubs))
-                yield Tree(groups, floating, state.bridges, tuple(hubs))
+                yield JoinTree(groups, floating, state.bridges, tuple(hubs))
                 continue
             for grown in self._grown(state, groups, clusters, far, bridges - state.bridges):
                 if not self.effort.step():

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand
-from nomospace.meaning.plan import Computation, Need, Source, tie_links
+from nomospace.meaning.plan import Computation, InputSource, Need, tie_links
 from nomospace.meaning.question import ClassField, Field, LiteralField, Question, TypeField
 from nomospace.terms.formals import KINDS
 from nomospace.terms.objects import MISSING
@@ -174,14 +174,14 @@ def _numbered(ways: Iterable[Way], absent: frozenset[str]) -> Derivation:
     needs: list[Need] = []
     computations: list[Computation] = []
 
-    def add(way: Way, called: str) -> Source:
+    def add(way: Way, called: str) -> InputSource:
         if isinstance(way, Direct):
             needs.append(Need(len(needs), way.field, way.asks, way.classes, None))
-            return Source(called, need=len(needs) - 1)
+            return InputSource(called, need=len(needs) - 1)
         sources = tuple([add(one, name) for name, one in way.inputs])
         made = Computation(len(computations), way.field, way.class_name, way.steps, sources)
         computations.append(made)
-        return Source(called, computation=made.number)
+        return InputSource(called, computation=made.number)
 
     for way in ways:
         add(way, "")

@@ -7,7 +7,7 @@ from itertools import islice, permutations, product
 from sys import maxsize
 from typing import Final
 
-from nomospace.meaning.facts import Known, Shape
+from nomospace.meaning.facts import KnownFacts, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.plan import (
     CORRELATION,
@@ -15,12 +15,12 @@ from nomospace.meaning.plan import (
     SEMANTIC,
     Hub,
     Need,
-    Network,
     Node,
     Plan,
+    TupleNetwork,
     tie_links,
 )
-from nomospace.meaning.planner.connecting import Connector, Effort, Fitting, Tree
+from nomospace.meaning.planner.connecting import Connector, Effort, Fitting, JoinTree
 from nomospace.meaning.planner.deriving import Derivation, Deriver, plain_kinds
 from nomospace.meaning.question import ClassField, Question, TypeField
 from nomospace.terms.objects import MISSING
@@ -34,7 +34,7 @@ class Planner:
 
     >>> from nomospace.meaning import PLAIN
     >>> from nomospace.meaning.question import parse_template
-    >>> known = Known(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
+    >>> known = KnownFacts(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
     >>> planner = Planner(parse_template("(Car, Tax, Loan)"), PLAIN, known)
     >>> planner.singles, len(planner.sets(1)), len(planner.sets(2))
     ((), 0, 1)
@@ -44,7 +44,7 @@ class Planner:
         self,
         question: Question,
         ontology: Ontology,
-        known: Known,
+        known: KnownFacts,
         *,
         steps_max: int = maxsize,
         networks_max: int | None = None,
@@ -53,7 +53,7 @@ class Planner:
         self.ontology = ontology
         self.complete = question.max_set
         """Up to which size every set is looked for; less than was asked when a limit was met."""
-        self._sets: dict[int, tuple[Network, ...]] = {}
+        self._sets: dict[int, tuple[TupleNetwork, ...]] = {}
         self._effort = Effort(steps_max)
         self._networks_max = NETWORKS_MAX if networks_max is None else networks_max
         self._connectors: list[Connector] | None = None
@@ -65,19 +65,19 @@ class Planner:
         else:
             self.singles = tuple(_singles(question, ontology, self._deriver.direct(), known))
 
-    def sets(self, size: int) -> tuple[Network, ...]:
+    def sets(self, size: int) -> tuple[TupleNetwork, ...]:
         """The networks for sets of a size; sizes are asked for from the smallest."""
         found = self._sets.get(size)
         if found is None:
             found = self._sets[size] = self._made(size)
         return found
 
-    def _made(self, size: int) -> tuple[Network, ...]:
+    def _made(self, size: int) -> tuple[TupleNetwork, ...]:
         if self.question.positional or size > self.complete:
             return ()
         if self._connectors is None:
             self._connectors = self._connected()
-        networks: list[Network] = []
+        networks: list[TupleNetwork] = []
         for connector in self._connectors:
             if size > 1 or connector.derivation.computations:
                 left = self._networks_max + 1 - self._count - len(networks)
@@ -112,12 +112,12 @@ class Planner:
         return Plan(self.question, self.ontology, tuple(networks), self.complete)
 
 
-def make_plan(question: Question, ontology: Ontology, known: Known) -> Plan:
+def make_plan(question: Question, ontology: Ontology, known: KnownFacts) -> Plan:
     """All networks that shapes allow, the smallest first.
 
     >>> from nomospace.meaning import PLAIN
     >>> from nomospace.meaning.question import parse_template
-    >>> known = Known(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
+    >>> known = KnownFacts(((("Car", "Tax"), 5), (("Car", "Loan"), 7)), {"Car": 2}, frozenset())
     >>> print(make_plan(parse_template("(Car, Tax, Loan)"), PLAIN, known).explain())
     question (Car, Tax, Loan)
       correlate auto, at most 6 tuples, at most 100,000 answers
@@ -127,7 +127,7 @@ def make_plan(question: Question, ontology: Ontology, known: Known) -> Plan:
     return Planner(question, ontology, known).plan()
 
 
-def _without(known: Known, absent: frozenset[str]) -> Known:
+def _without(known: KnownFacts, absent: frozenset[str]) -> KnownFacts:
     """What is known of tuples that hold no object of some classes."""
     if not absent:
         return known
@@ -137,7 +137,7 @@ def _without(known: Known, absent: frozenset[str]) -> Known:
     )
 
 
-def _positional(question: Question, known: Known) -> Iterator[Network]:
+def _positional(question: Question, known: KnownFacts) -> Iterator[TupleNetwork]:
     needs = tuple(
         [Need(number, number, field, (), 0) for number, field in enumerate(question.fields)]
     )
@@ -151,7 +151,7 @@ def _positional(question: Question, known: Known) -> Iterator[Network]:
         )
     ]
     if fitting:
-        yield Network(EXACT, (_node(fitting),), needs, order=(0,))
+        yield TupleNetwork(EXACT, (_node(fitting),), needs, order=(0,))
 
 
 def _node(shapes: list[tuple[Shape, int]]) -> Node:
@@ -159,8 +159,8 @@ def _node(shapes: list[tuple[Shape, int]]) -> Node:
 
 
 def _singles(
-    question: Question, ontology: Ontology, derivation: Derivation | None, known: Known
-) -> Iterator[Network]:
+    question: Question, ontology: Ontology, derivation: Derivation | None, known: KnownFacts
+) -> Iterator[TupleNetwork]:
     """One tuple by itself: exact where it has the template's classes and no more fields."""
     if derivation is None:
         return
@@ -182,14 +182,14 @@ def _singles(
             )
         ]
         if chosen:
-            yield Network(kind, (_node(chosen),), needs, order=(0,))
+            yield TupleNetwork(kind, (_node(chosen),), needs, order=(0,))
 
 
 def _networks(
     question: Question, ontology: Ontology, connector: Connector, size: int
-) -> Iterator[Network]:
+) -> Iterator[TupleNetwork]:
     fitting = connector.fitting
-    trees: Iterator[Tree]
+    trees: Iterator[JoinTree]
     if question.key is None:
         trees = connector.trees(size)
     else:
@@ -204,7 +204,7 @@ def _networks(
                 yield network
 
 
-def _served(needs: tuple[Need, ...], tree: Tree) -> Iterator[dict[int, int]]:
+def _served(needs: tuple[Need, ...], tree: JoinTree) -> Iterator[dict[int, int]]:
     """Every way to let hubs serve the needs left to them; fields get different hubs."""
     fields = [number for number in tree.floating if needs[number].field is not None]
     inputs = [number for number in tree.floating if needs[number].field is None]
@@ -218,7 +218,7 @@ def _served(needs: tuple[Need, ...], tree: Tree) -> Iterator[dict[int, int]]:
                 yield served
 
 
-def _network(connector: Connector, tree: Tree, served: dict[int, int]) -> Network | None:
+def _network(connector: Connector, tree: JoinTree, served: dict[int, int]) -> TupleNetwork | None:
     fitting = connector.fitting
     nodes: list[Node] = []
     for at in range(len(tree.groups) + tree.bridges):
@@ -235,11 +235,13 @@ def _network(connector: Connector, tree: Tree, served: dict[int, int]) -> Networ
             for need in connector.needs
         ]
     )
-    made = Network(CORRELATION, tuple(nodes), needs, tree.hubs, connector.derivation.computations)
+    made = TupleNetwork(
+        CORRELATION, tuple(nodes), needs, tree.hubs, connector.derivation.computations
+    )
     return made._replace(order=_order(made, fitting.known))
 
 
-def _order(network: Network, known: Known) -> tuple[int, ...]:
+def _order(network: TupleNetwork, known: KnownFacts) -> tuple[int, ...]:
     """The rarest node first, then always the rarest that hangs on one before it."""
 
     def rows(at: int) -> int:

@@ -16,11 +16,19 @@ from typing import Final, NamedTuple
 from nomospace.meaning.functions import FUNCTIONS, Functions
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.reading.closing import close
-from nomospace.meaning.reading.drafts import Draft, Named, Place
-from nomospace.meaning.reading.faults import Fault, Faults, FaultyOntology
+from nomospace.meaning.reading.drafts import NamedPiece, OntologyDraft, SourcePlace
+from nomospace.meaning.reading.faults import Faults, FaultyOntology, OntologyFault
 from nomospace.terms.source import Source
 
-__all__ = ["Examined", "Fault", "FaultyOntology", "Fetch", "decode", "examine", "read_ontology"]
+__all__ = [
+    "ExaminedOntology",
+    "FaultyOntology",
+    "Fetch",
+    "OntologyFault",
+    "decode",
+    "examine",
+    "read_ontology",
+]
 
 FILE_BYTES_MAX: Final = 32_000_000
 """The largest file, in bytes."""
@@ -80,7 +88,7 @@ def read_ontology(
     return found.ontology
 
 
-class Examined(NamedTuple):
+class ExaminedOntology(NamedTuple):
     """What was found in the files of an ontology, which is none when there were faults."""
 
     ontology: Ontology | None
@@ -93,13 +101,15 @@ def examine(
     *,
     fetch: Fetch | None = None,
     functions: Functions = FUNCTIONS,
-) -> Examined:
+) -> ExaminedOntology:
     """`read_ontology` for those who want to see warnings and faults with their places."""
     faults = Faults()
     try:
-        return Examined(close(_Reader(faults, fetch).whole(data, name), functions, faults), faults)
+        return ExaminedOntology(
+            close(_Reader(faults, fetch).whole(data, name), functions, faults), faults
+        )
     except FaultyOntology:
-        return Examined(None, faults)
+        return ExaminedOntology(None, faults)
 
 
 def decode(data: bytes | str, name: str, faults: Faults) -> Source:
@@ -107,14 +117,14 @@ def decode(data: bytes | str, name: str, faults: Faults) -> Source:
     source = Source("" if isinstance(data, bytes) else data, name)
     if len(data) > FILE_BYTES_MAX:
         words = f"{len(data):,} bytes are over {FILE_BYTES_MAX:,}"
-        raise faults.stop("limit", words, Place(Source("", name)), "split the file")
+        raise faults.stop("limit", words, SourcePlace(Source("", name)), "split the file")
     if isinstance(data, str):
         return source
     try:
         return Source(data.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         words = f"byte {error.start} is no UTF-8"
-        raise faults.stop("syntax", words, Place(source), "save the file as UTF-8") from None
+        raise faults.stop("syntax", words, SourcePlace(source), "save the file as UTF-8") from None
 
 
 class _File(NamedTuple):
@@ -132,10 +142,10 @@ class _Reader:
         self.bytes = 0
         self.waiting: list[_File] = []
 
-    def whole(self, data: bytes | str, name: str) -> Draft:
+    def whole(self, data: bytes | str, name: str) -> OntologyDraft:
         self.seen[name] = None
         self._add(data, name, 0)
-        whole: Draft | None = None
+        whole: OntologyDraft | None = None
         for file in self.waiting:  # grows as it is walked
             draft, imports = self._one(file.source)
             if whole is None:
@@ -153,10 +163,10 @@ class _Reader:
         source = decode(data, name, self.faults)
         if self.bytes > ALL_BYTES_MAX:
             words = f"with this file the ontology is over {ALL_BYTES_MAX:,} bytes"
-            raise self.faults.stop("limit", words, Place(Source("", name)), "import less")
+            raise self.faults.stop("limit", words, SourcePlace(Source("", name)), "import less")
         self.waiting.append(_File(source, depth))
 
-    def _one(self, source: Source) -> tuple[Draft, list[Named]]:
+    def _one(self, source: Source) -> tuple[OntologyDraft, list[NamedPiece]]:
         stem = PurePosixPath(source.name).name.partition(".")[0].strip("<>") or "ontology"
         found = _format(source)
         if found == "yaml":
@@ -167,7 +177,7 @@ class _Reader:
 
         return read_owl(source, found, stem, self.faults)
 
-    def _import(self, wanted: Named, file: _File) -> None:
+    def _import(self, wanted: NamedPiece, file: _File) -> None:
         from nomospace.meaning.reading.imports import candidates
 
         tried = candidates(wanted.text, file.source.name)

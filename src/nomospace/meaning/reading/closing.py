@@ -14,13 +14,13 @@ from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import CLASSES_MAX, Ontology
 from nomospace.meaning.reading.cycles import arrows, cycles
 from nomospace.meaning.reading.depending import Depends, check_trees
-from nomospace.meaning.reading.drafts import Draft
+from nomospace.meaning.reading.drafts import OntologyDraft
 from nomospace.meaning.reading.faults import FAULTS_MAX, Faults
-from nomospace.meaning.reading.naming import Group, Groups
+from nomospace.meaning.reading.naming import ClassDrafts, Groups
 
 
 def close(
-    draft: Draft,
+    draft: OntologyDraft,
     functions: Functions,
     faults: Faults,
     renames: Mapping[str, Mapping[str, str]] | None = None,
@@ -52,10 +52,10 @@ def close(
 # Parents.
 
 
-def _parents_first(groups: Groups, faults: Faults) -> list[Group] | None:
+def _parents_first(groups: Groups, faults: Faults) -> list[ClassDrafts] | None:
     """All classes, parents before children; none when a class is under itself."""
     waiting = {group.name: len(group.parents) for group in groups.all}
-    children: dict[str, list[Group]] = {}
+    children: dict[str, list[ClassDrafts]] = {}
     for group in groups.all:
         for parent in group.parents:
             children.setdefault(parent, []).append(group)
@@ -83,13 +83,13 @@ def _parents_first(groups: Groups, faults: Faults) -> list[Group] | None:
 # Types.
 
 
-def _check_types(plain: Ontology, order: list[Group], faults: Faults) -> None:
+def _check_types(plain: Ontology, order: list[ClassDrafts], faults: Faults) -> None:
     """A property that comes from several sides must have one narrowest type.
 
     Only properties that are declared with different types are followed, and only down from where
     they are declared; most properties are declared once.
     """
-    declared: dict[str, list[Group]] = {}
+    declared: dict[str, list[ClassDrafts]] = {}
     for group in order:
         for name in group.types:
             declared.setdefault(name, []).append(group)
@@ -119,8 +119,8 @@ def _check_types(plain: Ontology, order: list[Group], faults: Faults) -> None:
 
 
 def _from(
-    declarers: list[Group], plain: Ontology, place: Mapping[str, tuple[int, Group]]
-) -> list[Group]:
+    declarers: list[ClassDrafts], plain: Ontology, place: Mapping[str, tuple[int, ClassDrafts]]
+) -> list[ClassDrafts]:
     """Some classes and all that is under them, parents first."""
     found: dict[str, None] = {}
     for group in declarers:
@@ -131,7 +131,7 @@ def _from(
 
 
 def _report_types(
-    group: Group, name: str, one: tuple[str, str], other: tuple[str, str], faults: Faults
+    group: ClassDrafts, name: str, one: tuple[str, str], other: tuple[str, str], faults: Faults
 ) -> None:
     own = group.types.get(name)
     words = f"{group.name}.{name} would be {one[0]}"

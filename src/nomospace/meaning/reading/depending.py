@@ -12,13 +12,13 @@ from itertools import islice
 from nomospace.meaning.functions import Functions
 from nomospace.meaning.ontology import Dependence, Input, Ontology, Operand, Tie
 from nomospace.meaning.reading.cycles import arrows, cycles
-from nomospace.meaning.reading.drafts import FunctionDraft, Named
+from nomospace.meaning.reading.drafts import FunctionDraft, NamedPiece
 from nomospace.meaning.reading.faults import FAULTS_MAX, Faults
 from nomospace.meaning.reading.formulas import (
-    Comparison,
     Formula,
+    FormulaComparison,
+    FormulaPart,
     NotAFormula,
-    Part,
     parse_function,
     parse_when,
 )
@@ -35,7 +35,7 @@ class Depends:
         self.plain = plain
         self.functions = functions
         self.faults = faults
-        self.places: dict[Dependence, Named] = {}
+        self.places: dict[Dependence, NamedPiece] = {}
         self._of: dict[str, dict[str, list[Dependence]]] = {}
         self._computed: dict[str, dict[str, None]] = {}
         for group in groups.all:
@@ -51,7 +51,7 @@ class Depends:
         found = self._of.get(name, {})
         return {key: tuple(found[key]) for key in sorted(found)}
 
-    def _read(self, owner: str, name: Named, ways: list[FunctionDraft]) -> None:
+    def _read(self, owner: str, name: NamedPiece, ways: list[FunctionDraft]) -> None:
         self.faults.spend(len(self.plain.ancestors(owner)) + 1, name.place)
         if name.text not in self.plain.properties(owner):
             self._unknown_property(owner, name.text, name)
@@ -80,11 +80,13 @@ class Depends:
                 self._of.setdefault(owner, {}).setdefault(name.text, []).append(made)
                 self.places[made] = way.function
 
-    def _report(self, code: str, message: str, text: Named, span: Span, help: str = "") -> None:
+    def _report(
+        self, code: str, message: str, text: NamedPiece, span: Span, help: str = ""
+    ) -> None:
         self.faults.add(code, message, text.part(span), help)
 
     def _unknown_property(
-        self, owner: str, name: str, text: Named, span: Span | None = None
+        self, owner: str, name: str, text: NamedPiece, span: Span | None = None
     ) -> None:
         known = self.plain.properties(owner)
         self.faults.add(
@@ -94,7 +96,7 @@ class Depends:
             self.faults.near(name, known, f"declare it: properties: {{{name[:60]}: ...}}"),
         )
 
-    def _arguments(self, owner: str, formula: Formula, text: Named) -> tuple[Operand, ...]:
+    def _arguments(self, owner: str, formula: Formula, text: NamedPiece) -> tuple[Operand, ...]:
         function = self.functions.get(formula.name)
         if function is None:
             self._report(
@@ -125,7 +127,9 @@ class Depends:
             self._report("function", words, text, formula.name_span, help)
         return tuple(arguments)
 
-    def _ties(self, owner: str, listed: tuple[Comparison, ...], text: Named) -> tuple[Tie, ...]:
+    def _ties(
+        self, owner: str, listed: tuple[FormulaComparison, ...], text: NamedPiece
+    ) -> tuple[Tie, ...]:
         ties = []
         given: dict[str, None] = {}
         own: list[tuple[Input, Span]] = []
@@ -150,7 +154,7 @@ class Depends:
         return tuple(ties)
 
     def _own(
-        self, owner: str, side: Input, span: Span, given: dict[str, None], text: Named
+        self, owner: str, side: Input, span: Span, given: dict[str, None], text: NamedPiece
     ) -> None:
         """A property of the computed object in a tie: the ties alone must give it its value."""
         name = side.path[0]
@@ -176,7 +180,7 @@ class Depends:
             for name in self._computed.get(one, ())
         ]
 
-    def _operand(self, part: Part, text: Named) -> Operand:
+    def _operand(self, part: FormulaPart, text: NamedPiece) -> Operand:
         """An operand with its class by canonical name; its path must exist as far as types tell."""
         operand = part.operand
         if not isinstance(operand, Input):

@@ -2,7 +2,7 @@
 
 Every format is read into these drafts; `closing` checks them together and makes the ontology. A
 draft has a `key`: the name of the class where a file has nothing better, its IRI in OWL. Drafts of
-one key, from whatever files, are one class, and so are drafts of keys that a `Same` joins.
+one key, from whatever files, are one class, and so are drafts of keys that a `SameClass` joins.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 from nomospace.terms.source import Source, Span
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class SourcePlace(msgspec.Struct, frozen=True, gc=False):
     """Where something stands: a file, and the part of it where the format tells.
 
     There is one for every name in a file. They hold no references that could close a ring, and so
     are kept out of the garbage collector's rounds, which took half the time of a large file.
 
-    >>> Place(Source("classes:\\n  Car: {}", "cars.yaml"), 11, 14).where
+    >>> SourcePlace(Source("classes:\\n  Car: {}", "cars.yaml"), 11, 14).where
     'cars.yaml:2:3'
     """
 
@@ -41,28 +41,28 @@ class Place(msgspec.Struct, frozen=True, gc=False):
         return f"{self.source.name}:{line}:{column}"
 
 
-class Named(msgspec.Struct, frozen=True, gc=False):
+class NamedPiece(msgspec.Struct, frozen=True, gc=False):
     """A piece of a file with its place: a name, or the text of a function."""
 
     text: str
-    place: Place
+    place: SourcePlace
 
-    def part(self, span: Span) -> Place:
+    def part(self, span: Span) -> SourcePlace:
         """The place of a part of the text, as near as quoting and folding let it be told."""
         whole = self.place
         if whole.start < 0:
             return whole
         for start in (whole.start, whole.start + 1):  # bare, or in quotes
             if whole.source.text.startswith(self.text, start):
-                return Place(whole.source, start + span.start, start + span.end)
+                return SourcePlace(whole.source, start + span.start, start + span.end)
         return whole
 
 
 class FunctionDraft(NamedTuple):
     """One way to compute a property."""
 
-    function: Named
-    when: Named | None
+    function: NamedPiece
+    when: NamedPiece | None
 
 
 @dataclass(slots=True)
@@ -70,28 +70,28 @@ class ClassDraft:
     """A class as one file tells it. Parents and types name classes by key, name or synonym."""
 
     key: str
-    name: Named
-    synonyms: list[Named] = field(default_factory=list)
-    labels: list[Named] = field(default_factory=list)
+    name: NamedPiece
+    synonyms: list[NamedPiece] = field(default_factory=list)
+    labels: list[NamedPiece] = field(default_factory=list)
     """Names for people: synonyms where no other class has them, else left out with a warning."""
-    parents: list[Named] = field(default_factory=list)
-    properties: list[tuple[Named, Named]] = field(default_factory=list)
-    depends: list[tuple[Named, list[FunctionDraft]]] = field(default_factory=list)
+    parents: list[NamedPiece] = field(default_factory=list)
+    properties: list[tuple[NamedPiece, NamedPiece]] = field(default_factory=list)
+    depends: list[tuple[NamedPiece, list[FunctionDraft]]] = field(default_factory=list)
     is_owl: bool = False
 
 
-class Same(NamedTuple):
+class SameClass(NamedTuple):
     """Two keys mean one class. With `keep`, that class is called as the right one is."""
 
-    left: Named
-    right: Named
+    left: NamedPiece
+    right: NamedPiece
     keep: bool = False
 
 
 @dataclass(slots=True)
-class Draft:
+class OntologyDraft:
     """All that the files of one ontology say."""
 
     name: str
     classes: list[ClassDraft] = field(default_factory=list)
-    same: list[Same] = field(default_factory=list)
+    same: list[SameClass] = field(default_factory=list)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from nomospace.errors import CallerError
-from nomospace.meaning.reading.drafts import Place
+from nomospace.meaning.reading.drafts import SourcePlace
 from nomospace.terms.source import Diagnostic
 
 FAULTS_MAX: Final = 50
@@ -20,12 +20,12 @@ NEAR_NAMES_MAX: Final = 5_000
 """Among more names than this none is proposed for a misspelt one: it would take too long."""
 
 
-class Fault(NamedTuple):
+class OntologyFault(NamedTuple):
     """One thing wrong."""
 
     code: str
     message: str
-    place: Place
+    place: SourcePlace
     help: str = ""
 
     def render(self, severity: str = "error") -> str:
@@ -44,7 +44,7 @@ class FaultyOntology(CallerError):
     """An ontology, or a mapping of two, cannot be used; all that was found wrong is here."""
 
     code: ClassVar[str] = "ontology.faulty"
-    faults: tuple[Fault, ...]
+    faults: tuple[OntologyFault, ...]
     more: int = 0
 
     def __str__(self) -> str:
@@ -58,20 +58,20 @@ class Faults:
     """Collects faults, so that an author sees all of them and not only the first."""
 
     def __init__(self) -> None:
-        self.found: list[Fault] = []
-        self.warnings: list[Fault] = []
+        self.found: list[OntologyFault] = []
+        self.warnings: list[OntologyFault] = []
         self.more = 0
         self.steps = 0
 
-    def add(self, code: str, message: str, place: Place, help: str = "") -> None:
+    def add(self, code: str, message: str, place: SourcePlace, help: str = "") -> None:
         if len(self.found) >= FAULTS_MAX:
             self.more += 1
         else:
-            self.found.append(Fault(f"ontology.{code}", message, place, help))
+            self.found.append(OntologyFault(f"ontology.{code}", message, place, help))
 
-    def warn(self, code: str, message: str, place: Place, help: str = "") -> None:
+    def warn(self, code: str, message: str, place: SourcePlace, help: str = "") -> None:
         if len(self.warnings) < FAULTS_MAX:
-            self.warnings.append(Fault(f"ontology.{code}", message, place, help))
+            self.warnings.append(OntologyFault(f"ontology.{code}", message, place, help))
 
     def near(self, name: str, known: Iterable[str], otherwise: str) -> str:
         """`near`, for the first faults only: each look takes long where there are many names."""
@@ -79,14 +79,14 @@ class Faults:
             return otherwise
         return near(name, known, otherwise)
 
-    def spend(self, steps: int, place: Place) -> None:
+    def spend(self, steps: int, place: SourcePlace) -> None:
         """Count steps of a check that follows parents; a file may not ask for too many."""
         self.steps += steps
         if self.steps > STEPS_MAX:
             words = f"to check it takes over {STEPS_MAX:,} steps from class to parent"
             raise self.stop("limit", words, place, "make the hierarchy flatter, or split it")
 
-    def stop(self, code: str, message: str, place: Place, help: str = "") -> FaultyOntology:
+    def stop(self, code: str, message: str, place: SourcePlace, help: str = "") -> FaultyOntology:
         """The error for a fault after which nothing more can be said."""
         self.add(code, message, place, help)
         return self.error()

@@ -37,7 +37,7 @@ class NotAFormula(Exception):  # caught by `closing`, which knows the place
         self.message, self.span, self.help = message, span, help
 
 
-class Part(NamedTuple):
+class FormulaPart(NamedTuple):
     """An operand with its place in the text."""
 
     operand: Operand
@@ -49,15 +49,15 @@ class Formula(NamedTuple):
 
     name: str
     name_span: Span
-    arguments: tuple[Part, ...]
+    arguments: tuple[FormulaPart, ...]
 
 
-class Comparison(NamedTuple):
+class FormulaComparison(NamedTuple):
     """One comparison of a `when`."""
 
-    left: Part
+    left: FormulaPart
     sign: str
-    right: Part
+    right: FormulaPart
 
 
 def parse_function(text: str) -> Formula:
@@ -81,14 +81,14 @@ def parse_function(text: str) -> Formula:
     return Formula(name.text, name.span, tuple(arguments))
 
 
-def parse_when(text: str) -> tuple[Comparison, ...]:
+def parse_when(text: str) -> tuple[FormulaComparison, ...]:
     """Read the ties of a `when`; a chain becomes pairs.
 
     >>> [c.sign for c in parse_when("Trip.id = End.id = Start.id and End.at >= Start.at")]
     ['=', '=', '>=']
     """
     reader = _Reader(text)
-    found: list[Comparison] = []
+    found: list[FormulaComparison] = []
     while True:
         left = reader.operand()
         if reader.here.kind != "sign":
@@ -96,7 +96,7 @@ def parse_when(text: str) -> tuple[Comparison, ...]:
         while reader.here.kind == "sign":
             sign = reader.next().text
             right = reader.operand()
-            found.append(Comparison(left, sign, right))
+            found.append(FormulaComparison(left, sign, right))
             left = right
         if len(found) > TIES_MAX:
             raise NotAFormula(f"over {TIES_MAX} comparisons", left.span, "use a function for it")
@@ -130,10 +130,10 @@ class _Reader(Scanner):
             raise self.unexpected(wanted)
         return self.next()
 
-    def operand(self) -> Part:
+    def operand(self) -> FormulaPart:
         token = self.here
         if token.kind in ("number", "string") or token.text in VALUES:
-            return Part(Literal(self.literal("a value")), token.span)
+            return FormulaPart(Literal(self.literal("a value")), token.span)
         if token.kind != "word":
             raise self.unexpected("Class.property or a value")
         name = self.next()
@@ -156,4 +156,4 @@ class _Reader(Scanner):
                 name.span,
                 f"write {name.text}.property, and put strings in quotes",
             )
-        return Part(Input(name.text, tuple(path)), Span(name.span.start, last.end))
+        return FormulaPart(Input(name.text, tuple(path)), Span(name.span.start, last.end))

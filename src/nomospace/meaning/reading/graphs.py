@@ -14,7 +14,7 @@ from xml.parsers import expat
 from xml.sax import SAXParseException
 
 from nomospace.extras import need
-from nomospace.meaning.reading.drafts import Place
+from nomospace.meaning.reading.drafts import SourcePlace
 from nomospace.meaning.reading.faults import Faults, FaultyOntology
 from nomospace.meaning.reading.imports import base_of
 from nomospace.terms.source import Source
@@ -48,11 +48,13 @@ def read_graph(source: Source, format: str, faults: Faults) -> Graph:
         line, column = error.getLineNumber() or 1, error.getColumnNumber() or 0
         raise faults.stop("syntax", _xml(error.getMessage()), at(source, line, column)) from None
     except RecursionError:
-        raise faults.stop("limit", "it nests too deep", Place(source), "write it flatter") from None
+        raise faults.stop(
+            "limit", "it nests too deep", SourcePlace(source), "write it flatter"
+        ) from None
     except Exception as error:  # rdflib raises whatever its parts do
         told = re.match(r"(?:[^:\s]*:(\d+):(\d+): )?(.*)", str(error)[:200], re.DOTALL)
         assert told is not None
-        place = at(source, int(told[1]), int(told[2])) if told[1] else Place(source)
+        place = at(source, int(told[1]), int(told[2])) if told[1] else SourcePlace(source)
         words = f"this is no {_CALLED[format]}: {told[3] or type(error).__name__}"
         help = "the text is well-formed, but what it says is not RDF"
         raise faults.stop("syntax", words, place, help) from error
@@ -62,7 +64,7 @@ def read_graph(source: Source, format: str, faults: Faults) -> Graph:
 _CALLED: Final = {"turtle": "Turtle", "xml": "RDF/XML", "json-ld": "JSON-LD"}
 
 
-def at(source: Source, line: int, column: int) -> Place:
+def at(source: Source, line: int, column: int) -> SourcePlace:
     """The place of a line, counted from 1, and a column, counted from 0.
 
     >>> at(Source("ab\\ncd", "x"), 2, 1).where
@@ -71,7 +73,7 @@ def at(source: Source, line: int, column: int) -> Place:
     lines = source.text.split("\n", line)
     start = sum(len(text) + 1 for text in lines[: line - 1]) + column
     start = min(max(start, 0), max(len(source.text) - 1, 0))
-    return Place(source, start, start + 1)
+    return SourcePlace(source, start, start + 1)
 
 
 def _read_turtle(source: Source, graph: Graph, faults: Faults) -> None:
@@ -84,7 +86,7 @@ def _read_turtle(source: Source, graph: Graph, faults: Faults) -> None:
         start: int = error._i
         blank = re.compile(r"(?:\s|#[^\n]*\n)*").match(source.text, start)
         start = min(blank.end() if blank else start, max(len(source.text) - 1, 0))
-        place = Place(source, start, start + 1)
+        place = SourcePlace(source, start, start + 1)
         words = f"this is no Turtle: {error._why}"
         help = "prefixes must be declared, statements end with a dot"
         raise faults.stop("syntax", words, place, help) from None
@@ -102,7 +104,7 @@ def _check_xml(source: Source, faults: Faults) -> None:
     parser = expat.ParserCreate()
     depth = 0
 
-    def here() -> Place:
+    def here() -> SourcePlace:
         return at(source, parser.CurrentLineNumber, parser.CurrentColumnNumber)
 
     def start(name: str, attributes: Any) -> None:
@@ -159,7 +161,7 @@ def _check_json(data: Any, source: Source, faults: Faults) -> None:
         value, depth = waiting.pop()
         if depth > NESTING_MAX:
             words = f"it nests over {NESTING_MAX} deep"
-            raise faults.stop("limit", words, Place(source), "describe classes side by side")
+            raise faults.stop("limit", words, SourcePlace(source), "describe classes side by side")
         if isinstance(value, list):
             waiting += [(item, depth + 1) for item in value]
         elif isinstance(value, dict):
@@ -172,6 +174,6 @@ def _check_json(data: Any, source: Source, faults: Faults) -> None:
                     raise faults.stop(
                         "import",
                         f"the context {far[:200]} is not in this file",
-                        Place(source, start, start + len(far) + 2),
+                        SourcePlace(source, start, start + len(far) + 2),
                         "write the context out; nothing is fetched from the network",
                     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nomospace.meaning.ontology import BASIC_TYPES, CLASSES_MAX, OntologyClass
-from nomospace.meaning.reading.drafts import ClassDraft, Draft, Named, Same
+from nomospace.meaning.reading.drafts import ClassDraft, NamedPiece, OntologyDraft, SameClass
 from nomospace.meaning.reading.faults import Faults
 
 NAME_CHARS_MAX: Final = 200
@@ -32,16 +32,16 @@ ALIASES: Final = {
 _RESERVED: Final = frozenset((*BASIC_TYPES, *ALIASES))
 
 
-class Group:
+class ClassDrafts:
     """The drafts that are one class."""
 
-    def __init__(self, name: Named, drafts: list[ClassDraft]) -> None:
+    def __init__(self, name: NamedPiece, drafts: list[ClassDraft]) -> None:
         self.name = name.text
         self.place = name.place
         self.drafts = drafts
-        self.synonyms: dict[str, Named] = {}
-        self.parents: dict[str, Named] = {}
-        self.types: dict[str, tuple[str, Named]] = {}
+        self.synonyms: dict[str, NamedPiece] = {}
+        self.parents: dict[str, NamedPiece] = {}
+        self.types: dict[str, tuple[str, NamedPiece]] = {}
 
     def plain(self) -> OntologyClass:
         """The class without its functions."""
@@ -57,20 +57,20 @@ class Group:
 class Groups:
     """All classes of a draft by name; knows what every name means."""
 
-    def __init__(self, draft: Draft, faults: Faults) -> None:
+    def __init__(self, draft: OntologyDraft, faults: Faults) -> None:
         self.faults = faults
-        self.by_key: dict[str, Group] = {}
-        self.by_name: dict[str, Group] = {}
-        self.all: list[Group] = []
+        self.by_key: dict[str, ClassDrafts] = {}
+        self.by_name: dict[str, ClassDrafts] = {}
+        self.all: list[ClassDrafts] = []
         self._gather(draft)
         self._call()
         for group in self.all:
             self._read(group)
 
-    def find(self, name: str) -> Group | None:
+    def find(self, name: str) -> ClassDrafts | None:
         return self.by_key.get(name) or self.by_name.get(name)
 
-    def unknown(self, name: Named, what: str) -> None:
+    def unknown(self, name: NamedPiece, what: str) -> None:
         self.faults.add(
             "unknown-class",
             f"{what} {name.text[:60]} is no class here",
@@ -80,8 +80,8 @@ class Groups:
             ),
         )
 
-    def _gather(self, draft: Draft) -> None:
-        """Drafts of one key, and keys that a `Same` joins, are one group."""
+    def _gather(self, draft: OntologyDraft) -> None:
+        """Drafts of one key, and keys that a `SameClass` joins, are one group."""
         together = _Together()
         by_name: dict[str, str] = {}
         for one in draft.classes:
@@ -114,7 +114,7 @@ class Groups:
         for drafts in gathered.values():
             names = {one.name.text: one.name for one in drafts}
             chosen = min(names, key=lambda name: (name not in kept, name))
-            group = Group(names[chosen], drafts)
+            group = ClassDrafts(names[chosen], drafts)
             self.all.append(group)
             for one in drafts:
                 self.by_key[one.key] = group
@@ -133,7 +133,7 @@ class Groups:
                 for name in one.synonyms:
                     self._claim(name, group, what="synonym")
         shared: dict[str, None] = {}
-        owners: dict[str, Group] = {}
+        owners: dict[str, ClassDrafts] = {}
         for group in self.all:  # labels last: what is ambiguous among them is nobody's
             for one in group.drafts:
                 for name in one.labels:
@@ -155,7 +155,7 @@ class Groups:
                 words = f"{group.name} has over {NAMES_MAX:,} synonyms"
                 self.faults.add("limit", words, group.place, "leave some out")
 
-    def _claim(self, name: Named, group: Group, *, what: str) -> None:
+    def _claim(self, name: NamedPiece, group: ClassDrafts, *, what: str) -> None:
         text = name.text
         problem = _bad_name(text)
         if problem:
@@ -181,7 +181,7 @@ class Groups:
         elif text != group.name:
             group.synonyms[text] = name
 
-    def _read(self, group: Group) -> None:
+    def _read(self, group: ClassDrafts) -> None:
         """The parents and the types of a class, by canonical names."""
         for one in group.drafts:
             for name in one.parents:
@@ -203,7 +203,7 @@ class Groups:
             words = f"{group.name} declares over {PROPERTIES_MAX:,} properties"
             self.faults.add("limit", words, group.place, "make objects of some of them")
 
-    def _type(self, group: Group, name: Named, kind: Named) -> None:
+    def _type(self, group: ClassDrafts, name: NamedPiece, kind: NamedPiece) -> None:
         text = ALIASES.get(kind.text, kind.text)
         if text not in BASIC_TYPES:
             found = self.find(kind.text)
@@ -259,7 +259,7 @@ class _Together:
         self.above[self.root(one)] = self.root(other)
 
 
-def _kept_names(same: Iterable[Same]) -> frozenset[str]:
+def _kept_names(same: Iterable[SameClass]) -> frozenset[str]:
     """The names that a mapping wants kept: those it maps others to, and maps to nothing."""
     pairs = [(pair.left.text, pair.right.text) for pair in same if pair.keep]
     lefts = {left for left, _ in pairs}

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from nomospace.extras import need
-from nomospace.meaning.reading.drafts import Named, Place
+from nomospace.meaning.reading.drafts import NamedPiece, SourcePlace
 from nomospace.meaning.reading.faults import Faults
 from nomospace.terms.source import Source
 
@@ -23,7 +23,7 @@ DEPTH_MAX: Final = 12
 class Text(msgspec.Struct, frozen=True, gc=False):
     """A scalar."""
 
-    named: Named
+    named: NamedPiece
     empty: bool
 
     @property
@@ -31,7 +31,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
         return self.named.text
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         return self.named.place
 
 
@@ -39,14 +39,14 @@ class Items(NamedTuple):
     """A sequence."""
 
     items: list[Node]
-    place: Place
+    place: SourcePlace
 
 
 class Fields(NamedTuple):
     """A mapping; each key once."""
 
     fields: dict[str, tuple[Text, Node]]
-    place: Place
+    place: SourcePlace
 
 
 Node: TypeAlias = Text | Items | Fields
@@ -61,12 +61,14 @@ def compose(source: Source, faults: Faults) -> Node | None:
     try:
         return _Composer(source, faults, yaml.parse(source.text, Loader=loader)).document()
     except yaml.reader.ReaderError as error:
-        place = Place(source, error.position, error.position + 1)
+        place = SourcePlace(source, error.position, error.position + 1)
         message = f"the character {error.character:#x} may not stand in YAML"
         raise faults.stop("syntax", message, place, "take it out") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(source) if mark is None else Place(source, mark.index, mark.index + 1)
+        place = (
+            SourcePlace(source) if mark is None else SourcePlace(source, mark.index, mark.index + 1)
+        )
         words = ", ".join(str(part) for part in (error.context, error.problem) if part)
         help = "quote names with colons, commas or brackets, and indent with spaces"
         raise faults.stop("syntax", f"this is no YAML: {words}", place, help) from None
@@ -92,9 +94,9 @@ class _Composer:
             )
         return found
 
-    def place(self, event: Any) -> Place:
+    def place(self, event: Any) -> SourcePlace:
         start = event.start_mark.index
-        return Place(self.source, start, max(event.end_mark.index, start + 1))
+        return SourcePlace(self.source, start, max(event.end_mark.index, start + 1))
 
     def node(self, event: Any, depth: int) -> Node:
         kind = type(event).__name__
@@ -107,7 +109,7 @@ class _Composer:
             raise self.faults.stop("limit", f"nested over {DEPTH_MAX} deep", place, "see the docs")
         if kind == "ScalarEvent":
             empty = event.implicit[0] and event.value in ("", "~", "null")
-            return Text(Named(event.value, place), empty)
+            return Text(NamedPiece(event.value, place), empty)
         if kind == "SequenceStartEvent":
             items: list[Node] = []
             while type(event := next(self.events)).__name__ != "SequenceEndEvent":

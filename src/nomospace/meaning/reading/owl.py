@@ -20,7 +20,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from nomospace.meaning.reading.drafts import ClassDraft, Draft, Named, Place, Same
+from nomospace.meaning.reading.drafts import (
+    ClassDraft,
+    NamedPiece,
+    OntologyDraft,
+    SameClass,
+    SourcePlace,
+)
 from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.graphs import read_graph
 from nomospace.meaning.reading.imports import HERE
@@ -72,7 +78,9 @@ _DATATYPES: Final = {
 }
 
 
-def read_owl(source: Source, format: str, stem: str, faults: Faults) -> tuple[Draft, list[Named]]:
+def read_owl(
+    source: Source, format: str, stem: str, faults: Faults
+) -> tuple[OntologyDraft, list[NamedPiece]]:
     """What a file says, and which files it imports."""
     return _Owl(source, format, read_graph(source, format, faults), faults).draft(stem)
 
@@ -88,8 +96,8 @@ class _Owl:
         self.spans = dict(_subjects(source.text, format))
         self.drafts: dict[str, ClassDraft] = {}
 
-    def draft(self, stem: str) -> tuple[Draft, list[Named]]:
-        made = Draft(stem)
+    def draft(self, stem: str) -> tuple[OntologyDraft, list[NamedPiece]]:
+        made = OntologyDraft(stem)
         for subject in self._subjects(f"{_RDF}type", f"{_OWL}Ontology"):
             if not subject.startswith(HERE):
                 made.name = _last(subject.rstrip("#/")) or stem
@@ -100,7 +108,7 @@ class _Owl:
         self._labels()
         self._properties()
         made.classes = [self.drafts[key] for key in sorted(self.drafts)]
-        imports = [Named(iri, self._find(iri)) for _, iri in self._pairs(f"{_OWL}imports")]
+        imports = [NamedPiece(iri, self._find(iri)) for _, iri in self._pairs(f"{_OWL}imports")]
         return made, imports
 
     # Looking at triples; always in the order of names, since a graph has none.
@@ -124,7 +132,7 @@ class _Owl:
             try:
                 found += [str(one) for one in self.graph.items(head) if isinstance(one, self.iri)]
             except ValueError:  # a list that bites its own tail
-                self.faults.add("syntax", "a list here has no end", Place(self.source))
+                self.faults.add("syntax", "a list here has no end", SourcePlace(self.source))
         return sorted(found)
 
     # Making drafts.
@@ -134,16 +142,16 @@ class _Owl:
             return None
         made = self.drafts.get(iri)
         if made is None:
-            name = Named(_last(iri), self._place(iri))
+            name = NamedPiece(_last(iri), self._place(iri))
             made = self.drafts[iri] = ClassDraft(iri, name, is_owl=True)
         return made
 
     def _under(self, below: str, above: str) -> None:
         child, parent = self._class(below), self._class(above)
         if child is not None and parent is not None:
-            child.parents.append(Named(above, child.name.place))
+            child.parents.append(NamedPiece(above, child.name.place))
 
-    def _hierarchy(self, made: Draft) -> None:
+    def _hierarchy(self, made: OntologyDraft) -> None:
         for below, above in self._links(f"{_RDFS}subClassOf"):
             if isinstance(above, self.iri):
                 self._under(below, str(above))
@@ -154,7 +162,9 @@ class _Owl:
             if isinstance(right, self.iri):
                 if self._class(left) is not None and self._class(str(right)) is not None:
                     place = self._place(left)
-                    made.same.append(Same(Named(left, place), Named(str(right), place)))
+                    made.same.append(
+                        SameClass(NamedPiece(left, place), NamedPiece(str(right), place))
+                    )
             else:
                 self._composed(left, right)
         for predicate in ("intersectionOf", "unionOf", "disjointUnionOf"):
@@ -175,13 +185,13 @@ class _Owl:
                 draft = self.drafts.get(iri)
                 text = " ".join(str(value).split())
                 if draft is not None and text and text != draft.name.text:
-                    draft.labels.append(Named(text, draft.name.place))
+                    draft.labels.append(NamedPiece(text, draft.name.place))
 
     def _properties(self) -> None:
         domains = [f"{_RDFS}domain", *(f"{space}domainIncludes" for space in _SCHEMA)]
         for predicate in domains:
             for iri, domain in self._links(predicate):
-                name = Named(_last(iri), self._place(iri))
+                name = NamedPiece(_last(iri), self._place(iri))
                 for one in self._named(domain):
                     draft = self._class(one)
                     if draft is not None:
@@ -193,7 +203,7 @@ class _Owl:
             return [str(node)]
         return self._members(node, f"{_OWL}unionOf")
 
-    def _range(self, iri: str) -> Named:
+    def _range(self, iri: str) -> NamedPiece:
         place = self._place(iri)
         ranges = [f"{_RDFS}range", *(f"{space}rangeIncludes" for space in _SCHEMA)]
         found = [
@@ -203,23 +213,27 @@ class _Owl:
             for one in self._named(node) or ["?"]
         ]
         if len(found) != 1:
-            return Named("any", place)
+            return NamedPiece("any", place)
         kind = _DATATYPES.get(found[0])
         if kind is None and found[0].startswith(_VOCABULARY):
             kind = "string" if found[0].startswith(_XSD) else "any"
         if kind is None and self._class(found[0]) is not None and found[0] != "?":
-            return Named(found[0], place)
-        return Named(kind or "any", place)
+            return NamedPiece(found[0], place)
+        return NamedPiece(kind or "any", place)
 
     # Places: rdflib tells none, so a subject is looked for where the format writes subjects.
 
-    def _place(self, iri: str) -> Place:
-        return Place(self.source, *self.spans.get(_last(iri), ()))
+    def _place(self, iri: str) -> SourcePlace:
+        return SourcePlace(self.source, *self.spans.get(_last(iri), ()))
 
-    def _find(self, iri: str) -> Place:
+    def _find(self, iri: str) -> SourcePlace:
         text = iri.removeprefix(HERE).rpartition("/")[2] if iri.startswith(HERE) else iri
         start = self.source.text.find(text)
-        return Place(self.source, start, start + len(text)) if start >= 0 else Place(self.source)
+        return (
+            SourcePlace(self.source, start, start + len(text))
+            if start >= 0
+            else SourcePlace(self.source)
+        )
 
 
 def _last(iri: str) -> str:

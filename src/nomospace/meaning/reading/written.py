@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from nomospace.meaning.reading.drafts import ClassDraft, Draft, FunctionDraft, Named
+from nomospace.meaning.reading.drafts import ClassDraft, FunctionDraft, NamedPiece, OntologyDraft
 from nomospace.meaning.reading.faults import Faults
 from nomospace.meaning.reading.nodes import Fields, Items, Node, Text, compose
 from nomospace.terms.source import Source
@@ -29,10 +29,10 @@ _CLASS: Final = ("synonyms", "parents", "properties", "depends")
 _FUNCTION: Final = ("function", "when")
 
 
-def read_yaml(source: Source, stem: str, faults: Faults) -> tuple[Draft, list[Named]]:
+def read_yaml(source: Source, stem: str, faults: Faults) -> tuple[OntologyDraft, list[NamedPiece]]:
     """What a file says, and which files it imports."""
     root = compose(source, faults)
-    draft = Draft(stem)
+    draft = OntologyDraft(stem)
     if root is None:
         return draft, []
     top = Form(faults)
@@ -45,14 +45,14 @@ def read_yaml(source: Source, stem: str, faults: Faults) -> tuple[Draft, list[Na
     return draft, top.names(fields.get("imports"), "a file")
 
 
-def _class(form: Form, key: Named, value: Node) -> ClassDraft:
+def _class(form: Form, key: NamedPiece, value: Node) -> ClassDraft:
     made = ClassDraft(key.text, key)
     fields = form.fields(value, _CLASS, "a class has properties, parents, ...")
     made.synonyms = form.names(fields.get("synonyms"), "a synonym")
     made.parents = form.names(fields.get("parents"), "a class")
     for name, kind in form.open_fields(fields.get("properties"), "properties with their types"):
         is_any = isinstance(kind, Text) and kind.empty
-        made.properties.append((name, Named("any", name.place) if is_any else form.name(kind)))
+        made.properties.append((name, NamedPiece("any", name.place) if is_any else form.name(kind)))
     for name, ways in form.open_fields(fields.get("depends"), "properties with functions"):
         made.depends.append((name, _functions(form, ways)))
     return made
@@ -95,7 +95,7 @@ class Form:
                 )
         return found
 
-    def open_fields(self, node: Node | None, help: str) -> Iterable[tuple[Named, Node]]:
+    def open_fields(self, node: Node | None, help: str) -> Iterable[tuple[NamedPiece, Node]]:
         """The fields of a mapping whose keys are the author's own."""
         if node is None or (isinstance(node, Text) and node.empty):
             return []
@@ -104,7 +104,7 @@ class Form:
             return []
         return [(key.named, value) for key, value in node.fields.values()]
 
-    def names(self, node: Node | None, what: str) -> list[Named]:
+    def names(self, node: Node | None, what: str) -> list[NamedPiece]:
         """A list of names; a single one stands for a list of one."""
         if node is None or (isinstance(node, Text) and node.empty):
             return []
@@ -112,9 +112,9 @@ class Form:
             self.name(item, what) for item in (node.items if isinstance(node, Items) else [node])
         ]
 
-    def name(self, node: Node, what: str = "a name") -> Named:
+    def name(self, node: Node, what: str = "a name") -> NamedPiece:
         if not isinstance(node, Text) or node.empty:
             help = "a text is wanted, in quotes where it has colons or brackets"
             self.faults.add("form", f"here should stand {what}", node.place, help)
-            return Named("", node.place)
+            return NamedPiece("", node.place)
         return node.named

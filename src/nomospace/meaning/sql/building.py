@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
-from nomospace.meaning.plan import CORRELATION, Network
+from nomospace.meaning.plan import CORRELATION, TupleNetwork
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import ClassField, TypeField
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.dialects import Dialect, Statement, prepared
-from nomospace.meaning.sql.layout import TEXT, TUPLES, ClassTable, Layout, Table
+from nomospace.meaning.sql.layout import TEXT, TUPLES, ClassTable, Layout, SqlTable
 from nomospace.meaning.sql.networks import is_judged, selected
-from nomospace.meaning.sql.sources import Path, Sources, Wanted
+from nomospace.meaning.sql.sources import Path, Sources, WantedObjects
 from nomospace.meaning.sql.values import Params, all_of, both
 
 JUDGED_MAX: Final = 200_000
@@ -33,44 +33,44 @@ PASSING: Final = ("found_", "source_")
 """How the names of tables begin that last no longer than a question."""
 
 
-class Group(NamedTuple):
+class NetworkGroup(NamedTuple):
     """The networks of a plan whose rows are answers of one kind and size."""
 
     kind: str
     size: int
-    networks: tuple[Network, ...]
+    networks: tuple[TupleNetwork, ...]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> SqlTable:
         """Where its rows are gathered."""
         columns = tuple([(f"m{at}", TEXT) for at in range(self.size)])
-        return Table(f"found_{self.kind}_{self.size}", columns)
+        return SqlTable(f"found_{self.kind}_{self.size}", columns)
 
 
-def groups(planner: Planner) -> Iterator[Group]:
+def groups(planner: Planner) -> Iterator[NetworkGroup]:
     """The groups of a plan in the order in which `any` prefers their answers.
 
     Larger sets are planned only when somebody asks for them: many questions are answered before.
     So a group may turn out to have no networks.
     """
     for network in planner.singles:
-        yield Group(network.kind, network.size, (network,))
+        yield NetworkGroup(network.kind, network.size, (network,))
     if planner.question.correlate != "never":
         for size in range(1, planner.question.max_set + 1):
-            yield Group(CORRELATION, size, planner.sets(size))
+            yield NetworkGroup(CORRELATION, size, planner.sets(size))
 
 
-class Gathering(NamedTuple):
+class GroupFilling(NamedTuple):
     """How a network's rows get into the table of its group."""
 
-    sources: tuple[tuple[Table, Statement], ...]
+    sources: tuple[tuple[SqlTable, Statement], ...]
     """Tables that must be there first, and what fills each."""
     rows: Statement
     """Puts the rows there; or, where they are judged, gives what may be rows, to be put there."""
     judged: bool
 
 
-class Builder:
+class StatementBuilder:
     """Makes the statements of a question for one database."""
 
     def __init__(
@@ -85,10 +85,10 @@ class Builder:
         self.dialect = dialect
         self.sources = Sources(layout, open_paths, Params(), planner.question.fields)
         self._candidates: dict[object, Statement] = {}
-        self._filling: dict[str, tuple[Table, Statement]] = {}
-        self._gathering: dict[int, Gathering] = {}
+        self._filling: dict[str, tuple[SqlTable, Statement]] = {}
+        self._gathering: dict[int, GroupFilling] = {}
 
-    def gather(self, group: Group, network: Network) -> Gathering:
+    def gather(self, group: NetworkGroup, network: TupleNetwork) -> GroupFilling:
         """What puts the rows of a network into its group's table; made once."""
         found = self._gathering.get(id(network))
         if found is None:
@@ -105,20 +105,20 @@ class Builder:
                 select.set("limit", exp.Limit(expression=parts.number(JUDGED_MAX + 1)))
             else:
                 rows = exp.Insert(this=parts.table(group.table.name), expression=select)
-            found = Gathering(sources, self._prepared(rows), judged)
+            found = GroupFilling(sources, self._prepared(rows), judged)
             self._gathering[id(network)] = found
         return found
 
     def _prepared(self, statement: exp.Expr) -> Statement:
         return prepared(statement, self.dialect, self.sources.params)
 
-    def select(self, network: Network) -> exp.Select:
+    def select(self, network: TupleNetwork) -> exp.Select:
         """The rows of one network."""
         if self.question.positional:
             return self._positional(self.sources)
         return selected(network, self.sources)
 
-    def candidates(self, network: Network) -> Iterator[Statement]:
+    def candidates(self, network: TupleNetwork) -> Iterator[Statement]:
         """Whether there is anything for each need of a network; without it, it has no rows.
 
         Asked before the network is turned into SQL, and once for each thing that is asked for.
@@ -130,7 +130,7 @@ class Builder:
             if known not in self._candidates:
                 query: exp.Query
                 if isinstance(need.asks, ClassField):
-                    query = self.sources.object_query(Wanted(need.classes, [need.asks]))
+                    query = self.sources.object_query(WantedObjects(need.classes, [need.asks]))
                 else:
                     query = self.sources.plain_query(need.asks)
                 made = parts.select([parts.number(1)], parts.below(query, "q"))
@@ -156,7 +156,9 @@ class Builder:
         ids = [parts.named(parts.column("tuple", "w"), "m0")]
         return parts.select(ids, parts.table(TUPLES, "w"), joins=joins, where=width)
 
-    def answers(self, group: Group, smaller: Sequence[Group], limit: int) -> Statement:
+    def answers(
+        self, group: NetworkGroup, smaller: Sequence[NetworkGroup], limit: int
+    ) -> Statement:
         """The sets of a group that hold none of smaller groups, in order, up to a limit."""
         names = [f"m{at}" for at in range(group.size)]
         tests = [
@@ -175,7 +177,7 @@ class Builder:
         made.set("limit", exp.Limit(expression=parts.number(limit)))
         return prepared(made, self.dialect, Params())
 
-    def _without(self, other: Group, chosen: Sequence[str]) -> exp.Expr:
+    def _without(self, other: NetworkGroup, chosen: Sequence[str]) -> exp.Expr:
         tests: list[exp.Expr] = [
             parts.equal(parts.column(f"m{at}", "p"), parts.column(name, "s"))
             for at, name in enumerate(chosen)
@@ -185,14 +187,14 @@ class Builder:
             parts.select(one, parts.table(other.table.name, "p"), where=all_of(tests))
         )
 
-    def any_row(self, group: Group) -> Statement:
+    def any_row(self, group: NetworkGroup) -> Statement:
         """Whether a group has rows at all."""
         made = parts.select([parts.number(1)], parts.table(group.table.name))
         made.set("limit", exp.Limit(expression=parts.number(1)))
         return prepared(made, self.dialect, Params())
 
 
-def is_set(group: Group) -> bool:
+def is_set(group: NetworkGroup) -> bool:
     """Whether a group's answers are correlations."""
     return group.kind == CORRELATION
 
@@ -207,7 +209,7 @@ def statistics(table: ClassTable) -> exp.Select:
     return parts.select(zeros, parts.below(_counts(table), "q"))
 
 
-def spread(table: ClassTable, among: Table | None = None) -> exp.Select:
+def spread(table: ClassTable, among: SqlTable | None = None) -> exp.Select:
     """Of a class: how many objects stand in so many tuples, in one form or in several.
 
     A row is how many tuples, whether it is several forms (1 or 0), and how many objects. With

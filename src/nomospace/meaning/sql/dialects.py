@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from nomospace.meaning.sql import parts
-from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, Table
+from nomospace.meaning.sql.layout import BYTES, NUMBER, TEXT, WHOLE, SqlTable
 from nomospace.meaning.sql.values import Params
 
 
@@ -56,10 +56,10 @@ class Statement(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def created(table: Table, dialect: Dialect, *, temporary: bool) -> tuple[str, ...]:
+def created(table: SqlTable, dialect: Dialect, *, temporary: bool) -> tuple[str, ...]:
     """The statements that make a table and its indexes.
 
-    >>> table = Table("t", (("tuple", "text"),), ("tuple",))
+    >>> table = SqlTable("t", (("tuple", "text"),), ("tuple",))
     >>> for statement in created(table, DIALECTS["postgres"], temporary=True):
     ...     print(statement)
     CREATE TEMPORARY TABLE "t" ("tuple" TEXT COLLATE "C")
@@ -98,14 +98,14 @@ def dropped(name: str, dialect: Dialect) -> str:
     return rendered(exp.Drop(tables=[parts.table(name)], kind=kind), dialect)
 
 
-def emptied(table: Table, dialect: Dialect) -> str:
+def emptied(table: SqlTable, dialect: Dialect) -> str:
     """The statement after which a table has no rows."""
     if dialect.views:
         return _view(table, dialect)
     return rendered(exp.Delete(this=parts.table(table.name)), dialect)
 
 
-def _view(table: Table, dialect: Dialect) -> str:
+def _view(table: SqlTable, dialect: Dialect) -> str:
     """A view with the columns of a table and no rows."""
     empty = exp.Select(
         expressions=[

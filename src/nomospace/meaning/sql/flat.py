@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import EXACT, ORDERED, coded
-from nomospace.meaning.sql.values import SIGNS, Params, Place, all_of, any_of
+from nomospace.meaning.sql.values import SIGNS, Params, ValuePlace, all_of, any_of
 from nomospace.terms import Term
 
 PARTS: Final = ("kind", "num", "ext", "text")
@@ -53,12 +53,12 @@ class Flat(NamedTuple):
         return exp.EQ(this=self.kind.copy(), expression=string(letter))
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ValuePlace:
         """The value for predicates, which expect NULL where there is none."""
         absent = exp.Nullif(this=self.kind.copy(), expression=string(MISSING_KIND))
         number = parts.case(self.is_kind("n"), self.num.copy())
         text = parts.case(self.is_kind("n"), exp.Null(), self.text.copy())
-        return Place(absent, number, self.ext.copy(), text)
+        return ValuePlace(absent, number, self.ext.copy(), text)
 
 
 def constant(value: Term, params: Params) -> Flat:
@@ -121,7 +121,7 @@ def numbers(left: Flat, sign: str, right: Flat) -> exp.Expr:
     return any_of([whole, all_of([equal, rest])])
 
 
-def flattened(value: Sequence[Place]) -> Flat:
+def flattened(value: Sequence[ValuePlace]) -> Flat:
     """A value in one set of columns, whichever of its places it stands in."""
     kinds: list[exp.Expr] = []
     columns: dict[str, list[exp.Expr]] = {"num": [], "ext": [], "text": []}

@@ -1,9 +1,9 @@
 """Tables that outlive a question: facts come and go, and all that is known of them keeps step.
 
-`Tables` counts what a planner has to know when it is filled. Tables that are kept are filled once
-and then changed, so the counts must be changed with them, exactly: a planner that knew of shapes
-that are gone would plan for them. A `Tally` has these counts. It is stored beside the tables, in
-the same transaction, by whoever has the connection (`store.keeping`).
+`FactTables` counts what a planner has to know when it is filled. Tables that are kept are filled
+once and then changed, so the counts must be changed with them, exactly: a planner that knew of
+shapes that are gone would plan for them. A `TableCounts` has these counts. It is stored beside the
+tables, in the same transaction, by whoever has the connection (`store.keeping`).
 
 What an object has in common with others cannot be counted from the change alone: whether it stood
 in two tuples or in three is asked of the database, for the objects that a change touches, before it
@@ -19,14 +19,14 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 from sqlglot import exp
 
-from nomospace.meaning.facts import Fact, Known, Plain, Shape
+from nomospace.meaning.facts import Fact, KnownFacts, Plain, Shape
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.building import PASSING, spread
 from nomospace.meaning.sql.coding import escaped, unescaped
 from nomospace.meaning.sql.dialects import Statement, created, emptied, prepared
-from nomospace.meaning.sql.layout import COMMON, TEXT, Batch, Layout, Table
-from nomospace.meaning.sql.tables import CHOSEN, Database, DatabaseFailed, Tables
+from nomospace.meaning.sql.layout import COMMON, TEXT, Layout, RowBatch, SqlTable
+from nomospace.meaning.sql.tables import CHOSEN, Database, DatabaseFailed, FactTables
 from nomospace.meaning.sql.values import Params
 from nomospace.terms import Term
 
@@ -34,7 +34,7 @@ Path: TypeAlias = tuple[str, ...]
 Spread: TypeAlias = dict[tuple[int, bool], int]
 """How many objects stand in so many tuples, in one form or in several."""
 
-TOUCHED: Final = Table("touched", (("same", TEXT),))
+TOUCHED: Final = SqlTable("touched", (("same", TEXT),))
 """The objects that a change is about."""
 _Key = TypeVar("_Key", Shape, str, tuple[str, ...], tuple[int, bool])
 _SAME: Final = 3
@@ -54,17 +54,17 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
     classes: tuple[_StoredClass, ...]
 
 
-class Tally:
+class TableCounts:
     """What stands in tables, in numbers; what there is none of is not in it.
 
     >>> from nomospace.meaning.ontology import PLAIN
     >>> from nomospace.terms import obj
-    >>> batch, layout, tally = Batch(), Layout(PLAIN), Tally()
+    >>> batch, layout, tally = RowBatch(), Layout(PLAIN), TableCounts()
     >>> layout.add("t1", (obj("Car", "A", doors=3), 17), batch)
     >>> tally.change(batch, layout, 1)
     >>> tally.tuples, tally.objects, tally.paths
     (1, {'Car': 1}, {'Car': {('doors',): 1}})
-    >>> Tally.read(tally.text()).shapes == tally.shapes
+    >>> TableCounts.read(tally.text()).shapes == tally.shapes
     True
     >>> tally.change(batch, layout, -1)
     >>> tally.tuples, tally.objects, tally.paths
@@ -86,7 +86,7 @@ class Tally:
         """How many tuples there are."""
         return sum(self.shapes.values())
 
-    def change(self, batch: Batch, layout: Layout, sign: int) -> None:
+    def change(self, batch: RowBatch, layout: Layout, sign: int) -> None:
         """Rows have come (`sign` is 1) or gone (-1); of `spread` they tell nothing."""
         for shape, count in batch.shapes.items():
             _count(self.shapes, shape, sign * count)
@@ -100,7 +100,7 @@ class Tally:
                 del self.paths[name]
                 self.spread.pop(name, None)
 
-    def known(self) -> Known:
+    def known(self) -> KnownFacts:
         """What a planner has to know."""
         shared: dict[str, int] = {}
         varying: dict[str, None] = {}
@@ -110,7 +110,7 @@ class Tally:
                 shared[name] = most
             if any(several for _, several in counts):
                 varying[name] = None
-        return Known(tuple(self.shapes.items()), shared, frozenset(varying))
+        return KnownFacts(tuple(self.shapes.items()), shared, frozenset(varying))
 
     def text(self) -> str:
         """All of it, to be stored."""
@@ -134,10 +134,10 @@ class Tally:
         return msgspec.json.encode(_Stored(shapes, classes)).decode()
 
     @staticmethod
-    def read(text: str) -> Tally:
+    def read(text: str) -> TableCounts:
         """The tally that a text stands for; raises `ValueError` for what is none."""
         stored = msgspec.json.decode(text, type=_Stored)
-        made = Tally()
+        made = TableCounts()
         for shape, count in stored.shapes:
             made.shapes[tuple([Plain(name) if plain else name for plain, name in shape])] = count
         for one in stored.classes:
@@ -147,7 +147,7 @@ class Tally:
         return made
 
 
-class KeptTables(Tables):
+class KeptTables(FactTables):
     """The facts of one space in tables that stand in the database, and change.
 
     >>> from nomospace.meaning.ontology import PLAIN
@@ -156,7 +156,7 @@ class KeptTables(Tables):
     >>> from nomospace.terms import obj
     >>> from nomospace.wire.values import unpack_term
     >>> tables = KeptTables(PLAIN, SqliteDatabase(), unpack_term)
-    >>> tables.load(Tally(), standing=())
+    >>> tables.load(TableCounts(), standing=())
     >>> tax = Fact("t1", (obj("Car", "A"), obj("Tax", "x")))
     >>> loan = Fact("t2", (obj("Car", "A"), obj("Loan", "y")))
     >>> tables.change(came=[tax, loan])
@@ -172,14 +172,14 @@ class KeptTables(Tables):
     def __init__(
         self, ontology: Ontology, database: Database, read: Callable[[bytes], Term]
     ) -> None:
-        self.tally = Tally()
+        self.tally = TableCounts()
         """What is in the tables."""
         self.standing: dict[str, None] = {}
         """The names of the tables that are there."""
         self._statements: dict[str, Statement] = {}
         super().__init__(ontology, database, read)
 
-    def load(self, tally: Tally, *, standing: Iterable[str]) -> None:
+    def load(self, tally: TableCounts, *, standing: Iterable[str]) -> None:
         """Take what is in the database as it is now, whoever has changed it; caches are emptied."""
         self.tally = tally
         self.standing = dict.fromkeys(standing)
@@ -194,7 +194,7 @@ class KeptTables(Tables):
         """The tables that must be there, and are not."""
         return [table.name for table in self._wanted() if table.name not in self.standing]
 
-    def _wanted(self) -> list[Table]:
+    def _wanted(self) -> list[SqlTable]:
         classes = [self.layout.table(name) for name in self.tally.objects]
         return [*COMMON, *(table for one in classes for table in one.tables)]
 
@@ -245,7 +245,7 @@ class KeptTables(Tables):
         """Count from the beginning in how many tuples objects stand."""
         self.tally.spread = {name: self._spread(name) for name in self.tally.objects}
 
-    def make(self, tables: Sequence[Table]) -> bool:
+    def make(self, tables: Sequence[SqlTable]) -> bool:
         """Make those tables of a question that are not there; others stand, or `change` makes."""
         own = (CHOSEN.name, TOUCHED.name)
         passing = [one for one in tables if one.name.startswith(PASSING) or one.name in own]
@@ -259,8 +259,8 @@ class KeptTables(Tables):
             for name in [name for name in self._made if name.startswith(PASSING)]:
                 del self._made[name]
 
-    def _laid_out(self, facts: Sequence[Fact]) -> Batch:
-        batch = Batch()
+    def _laid_out(self, facts: Sequence[Fact]) -> RowBatch:
+        batch = RowBatch()
         for fact in facts:
             self.layout.add(fact.id, fact.fields, batch)
         return batch
@@ -279,7 +279,7 @@ class KeptTables(Tables):
             self.database.script(script)
         return columns
 
-    def _spread(self, name: str, among: Table | None = None) -> Spread:
+    def _spread(self, name: str, among: SqlTable | None = None) -> Spread:
         known = f"spread {name}" if among is None else f"spread {name} among {among.name}"
         asked = self._said(known, lambda: spread(self.layout.table(name), among))
         return {(many, bool(several)): count for many, several, count in self.database.ask(asked)}

@@ -33,7 +33,7 @@ from nomospace.meaning.facts import Plain, Shape
 from nomospace.meaning.ontology import BASIC_TYPES, Ontology
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.coding import PLAIN_KINDS, Coded, coded, digest, escaped, identity
-from nomospace.meaning.sql.values import Place, Value
+from nomospace.meaning.sql.values import Value, ValuePlace
 from nomospace.terms import Term, encode, is_object
 from nomospace.terms.objects import has_properties
 
@@ -74,14 +74,14 @@ class PathTooLong(CallerError):
         )
 
 
-class Column(NamedTuple):
+class SqlColumn(NamedTuple):
     """The column of a declared property, and the kind of values it takes."""
 
     name: str
     kind: str
 
 
-class Table(NamedTuple):
+class SqlTable(NamedTuple):
     """A table by name, with its columns and their types; `unique` and `indexes` name columns."""
 
     name: str
@@ -95,7 +95,7 @@ class ClassTable(NamedTuple):
 
     class_name: str
     name: str
-    columns: dict[tuple[str, ...], Column]
+    columns: dict[tuple[str, ...], SqlColumn]
 
     @property
     def rest(self) -> str:
@@ -103,14 +103,14 @@ class ClassTable(NamedTuple):
         return f"{self.name}_rest"
 
     @property
-    def tables(self) -> tuple[Table, Table]:
+    def tables(self) -> tuple[SqlTable, SqlTable]:
         """Both tables of the class."""
         typed = [
             (column.name, NUMBER if column.kind == "n" else TEXT)
             for column in self.columns.values()
         ]
         return (
-            Table(
+            SqlTable(
                 self.name,
                 (
                     ("tuple", TEXT),
@@ -123,7 +123,7 @@ class ClassTable(NamedTuple):
                 ("tuple", "pos"),
                 (("same",),),
             ),
-            Table(
+            SqlTable(
                 self.rest,
                 (
                     ("tuple", TEXT),
@@ -140,28 +140,30 @@ class ClassTable(NamedTuple):
 
     def places(self, path: tuple[str, ...], row: str, rest: str | None) -> Value:
         """Where the value of a path may stand, given the names of a row and of its remainder's."""
-        found: list[Place] = []
+        found: list[ValuePlace] = []
         column = self.columns.get(path)
         if column is not None:
             place = parts.column(column.name, row)
             found.append(
-                Place("n", num=place) if column.kind == "n" else Place(column.kind, text=place)
+                ValuePlace("n", num=place)
+                if column.kind == "n"
+                else ValuePlace(column.kind, text=place)
             )
         if rest is not None:
             kind, num, ext, text = (
                 parts.column(name, rest) for name in ("kind", "num", "ext", "text")
             )
-            found.append(Place(kind, num, ext, text))
+            found.append(ValuePlace(kind, num, ext, text))
         return tuple(found)
 
 
 COMMON: Final = (
-    Table(
+    SqlTable(
         TUPLES,
         (("tuple", TEXT), ("width", WHOLE), ("body", BYTES)),
         ("tuple",),
     ),
-    Table(
+    SqlTable(
         PLAIN_FIELDS,
         (("tuple", TEXT), ("pos", WHOLE), ("kind", TEXT), ("same", TEXT)),
         ("tuple", "pos"),
@@ -171,7 +173,7 @@ COMMON: Final = (
 """The tables that there are whatever the classes."""
 
 
-class Batch:
+class RowBatch:
     """Rows on their way into tables, and what they tell of the classes they are of.
 
     `open_paths` has a class's canonical name for every class of which there is an object, and
@@ -232,8 +234,8 @@ class Layout:
             return f"o_{name}"
         return f"x_{_bare(name)}_{digest(name.encode())[:12]}"
 
-    def _columns(self, name: str) -> dict[tuple[str, ...], Column]:
-        found: dict[tuple[str, ...], Column] = {}
+    def _columns(self, name: str) -> dict[tuple[str, ...], SqlColumn]:
+        found: dict[tuple[str, ...], SqlColumn] = {}
         taken: set[str] = {"tuple", "pos", "name", "same", "props"}
         layer: list[tuple[tuple[str, ...], str]] = [((), name)]
         while layer:  # breadth first: what is near has its columns first
@@ -246,11 +248,11 @@ class Layout:
                     if kind not in BASIC_TYPES and len(path) < NESTED_MAX:
                         further.append((path, kind))
                     letter = _KINDS.get(kind, "l" if kind == "list" else "c")
-                    found[path] = Column(_column_name(path, taken), letter)
+                    found[path] = SqlColumn(_column_name(path, taken), letter)
             layer = further
         return found
 
-    def add(self, tuple_id: str, fields: Sequence[Term], batch: Batch) -> None:
+    def add(self, tuple_id: str, fields: Sequence[Term], batch: RowBatch) -> None:
         """Put the rows of one tuple into a batch."""
         known = escaped(tuple_id)
         batch.put(TUPLES, (known, len(fields), encode(tuple(fields))))
@@ -265,7 +267,7 @@ class Layout:
                 batch.put(PLAIN_FIELDS, (known, pos, kind, identity(field)))
         batch.count(tuple(shape))
 
-    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: Batch) -> str:
+    def _add_object(self, tuple_id: str, pos: int, field: Term, batch: RowBatch) -> str:
         table = self.table(field.args[0])
         columns: dict[str, float | str | None] = {
             column.name: None for column in table.columns.values()

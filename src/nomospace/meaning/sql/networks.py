@@ -28,14 +28,14 @@ from sqlglot import exp
 
 from nomospace.errors import CallerError
 from nomospace.meaning.ontology import Dependence, Input, Operand
-from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, Network
+from nomospace.meaning.plan import CORRELATION, EXACT, Computation, Need, TupleNetwork
 from nomospace.meaning.question import ClassField, Field, PatternField
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.flat import Flat, compare, constant, nothing
 from nomospace.meaning.sql.functions import applied, is_built_in
 from nomospace.meaning.sql.layout import TUPLES
 from nomospace.meaning.sql.predicates import condition
-from nomospace.meaning.sql.sources import Path, Sources, Wanted
+from nomospace.meaning.sql.sources import Path, Sources, WantedObjects
 from nomospace.meaning.sql.values import TRUE, Value, all_of
 from nomospace.terms.predicate import parse
 
@@ -56,7 +56,7 @@ class TooManyFields(CallerError):
         )
 
 
-def is_judged(network: Network, fields: Sequence[Field]) -> bool:
+def is_judged(network: TupleNetwork, fields: Sequence[Field]) -> bool:
     """Whether only Python can tell which rows of a network's join are its rows.
 
     So it is with functions registered from Python, with patterns on plain values, and where a
@@ -77,7 +77,9 @@ def is_judged(network: Network, fields: Sequence[Field]) -> bool:
 class Atom:
     """One field of one node's tuple, as a source that others are joined to."""
 
-    def __init__(self, number: int, node: int, wanted: Wanted | None, need: Need | None) -> None:
+    def __init__(
+        self, number: int, node: int, wanted: WantedObjects | None, need: Need | None
+    ) -> None:
         self.alias = f"a{number}"
         self.node = node
         self.wanted = wanted
@@ -89,13 +91,13 @@ class Atom:
         return parts.column(name, self.alias)
 
 
-def selected(network: Network, sources: Sources) -> exp.Select:
+def selected(network: TupleNetwork, sources: Sources) -> exp.Select:
     """The sets of tuples of a network: a row has their ids, `m0` and on, in ascending order."""
     return _Builder(network, sources).whole()
 
 
 class _Builder:
-    def __init__(self, network: Network, sources: Sources) -> None:
+    def __init__(self, network: TupleNetwork, sources: Sources) -> None:
         self.network = network
         self.sources = sources
         self.atoms: list[Atom] = []
@@ -111,7 +113,7 @@ class _Builder:
             asks = [need.asks for need in served if isinstance(need.asks, ClassField)]
             # One look at the hub's object would do; but who looks at each place joins fewer rows.
             places = {
-                node: self._atom(node, Wanted((hub.class_name,), list(asks)), None)
+                node: self._atom(node, WantedObjects((hub.class_name,), list(asks)), None)
                 for node in hub.nodes
             }
             for need in served:
@@ -122,15 +124,15 @@ class _Builder:
                 assert need.node is not None
                 self.of_need[need.number] = self._atom(need.node, self._wanted(need), need)
 
-    def _wanted(self, need: Need) -> Wanted | None:
+    def _wanted(self, need: Need) -> WantedObjects | None:
         if not isinstance(need.asks, ClassField):
             return None
         classes = need.classes
         if self.network.kind == EXACT:
             classes = (self.canonical(need.asks.class_name),)
-        return Wanted(classes, [need.asks])
+        return WantedObjects(classes, [need.asks])
 
-    def _atom(self, node: int, wanted: Wanted | None, need: Need | None) -> Atom:
+    def _atom(self, node: int, wanted: WantedObjects | None, need: Need | None) -> Atom:
         if len(self.atoms) >= ATOMS_MAX:
             raise TooManyFields
         self.atoms.append(Atom(len(self.atoms), node, wanted, need))
@@ -251,13 +253,13 @@ class _Builder:
 
     def _absences(self, firsts: dict[int, Atom]) -> Iterator[exp.Expr]:
         """Nothing is computed where it is there (6)."""
-        unwanted: list[Wanted] = []
+        unwanted: list[WantedObjects] = []
         for one in self.network.computations:
             if one.field is not None:
                 asks = self._asked(one)
-                unwanted.append(Wanted(self._accepted(asks.class_name), [asks]))
+                unwanted.append(WantedObjects(self._accepted(asks.class_name), [asks]))
             unwanted += [
-                Wanted(self._accepted(source.class_name))
+                WantedObjects(self._accepted(source.class_name))
                 for source in one.sources
                 if source.computation is not None
             ]

@@ -26,12 +26,12 @@ from nomospace.meaning.sql.values import (
 )
 from nomospace.terms.predicate import (
     Among,
-    Compare,
     Every,
     Literal,
     Negated,
     Path,
     Predicate,
+    PredicateComparison,
     Some,
     holds,
 )
@@ -53,7 +53,7 @@ def condition(tree: Predicate, look: Look, params: Params) -> exp.Expr:
     ('NOT (COALESCE(price__amount < :p0, FALSE))', {'p0': 5000.0})
     """
     match tree:
-        case Compare(left, sign, right):
+        case PredicateComparison(left, sign, right):
             return _compare(left, sign, right, look, params)
         case Among(left, values):
             return any_of([_compare(left, "=", Literal(value), look, params) for value in values])
@@ -80,7 +80,7 @@ def paths_in(tree: Predicate) -> tuple[tuple[str, ...], ...]:
     while todo:
         sides: tuple[Path | Literal, ...] = ()
         match todo.pop():
-            case Compare(left, _, right):
+            case PredicateComparison(left, _, right):
                 sides = (left, right)
             case Among(left, _):
                 sides = (left,)

@@ -33,7 +33,7 @@ from nomospace.meaning.sql.layout import (
     WHOLE,
     ClassTable,
     Layout,
-    Table,
+    SqlTable,
     checked_path,
     path_text,
     properties,
@@ -47,7 +47,7 @@ Path = tuple[str, ...]
 
 
 @dataclass
-class Wanted:
+class WantedObjects:
     """What a source is to give: objects of some classes that meet what is asked, and values."""
 
     classes: tuple[str, ...]
@@ -59,10 +59,10 @@ class Wanted:
         return self.paths.setdefault(checked_path(path), len(self.paths))
 
 
-class Source(NamedTuple):
+class CandidateSource(NamedTuple):
     """A table of candidates, and the query that fills it."""
 
-    table: Table
+    table: SqlTable
     query: exp.Query
 
 
@@ -83,11 +83,11 @@ class Sources:
         self.params = params
         self.fields = fields
         """The template's."""
-        self.used: dict[str, Source] = {}
-        self._made: dict[str, Source] = {}
+        self.used: dict[str, CandidateSource] = {}
+        self._made: dict[str, CandidateSource] = {}
         self._open = open_paths
 
-    def objects(self, wanted: Wanted, alias: str) -> exp.Table:
+    def objects(self, wanted: WantedObjects, alias: str) -> exp.Table:
         """The source of objects, to be joined under an alias."""
         there = tuple([name for name in wanted.classes if name in self._open])
         if len(there) == 1 and not wanted.paths and not any(map(_asks_more, wanted.asks)):
@@ -104,20 +104,20 @@ class Sources:
         self.used[made.table.name] = made
         return parts.table(made.table.name, alias)
 
-    def _add(self, known: str, query: exp.Query, paths: Iterable[Path]) -> Source:
+    def _add(self, known: str, query: exp.Query, paths: Iterable[Path]) -> CandidateSource:
         columns = [("tuple", TEXT), ("pos", WHOLE), ("same", TEXT)]
         for number, _ in enumerate(paths):
             columns += [(f"v{number}_{part}", NUMBER if part == "num" else TEXT) for part in PARTS]
         name = f"source_{len(self._made)}"
-        table = Table(name, tuple(columns), indexes=(("tuple",), ("same",)))
-        made = self._made[known] = Source(table, query)
+        table = SqlTable(name, tuple(columns), indexes=(("tuple",), ("same",)))
+        made = self._made[known] = CandidateSource(table, query)
         return made
 
-    def has(self, wanted: Wanted) -> bool:
+    def has(self, wanted: WantedObjects) -> bool:
         """Whether there is any object of the classes that are wanted."""
         return any(name in self._open for name in wanted.classes)
 
-    def object_query(self, wanted: Wanted) -> exp.Query:
+    def object_query(self, wanted: WantedObjects) -> exp.Query:
         """What fills a source of objects; an empty one where there are none of its classes."""
         there = [name for name in wanted.classes if name in self._open]
         arms = [self._arm(wanted, self.layout.table(name)) for name in there]
@@ -128,13 +128,13 @@ class Sources:
             found = exp.Union(this=found, expression=arm, distinct=False)
         return found
 
-    def _empty(self, wanted: Wanted) -> exp.Select:
+    def _empty(self, wanted: WantedObjects) -> exp.Select:
         columns: list[exp.Expr] = [_o("tuple"), _o("pos"), _o("same")]
         for number in range(len(wanted.paths)):
             columns += flattened(()).columns(f"v{number}")
         return parts.select(columns, parts.table(PLAIN_FIELDS, "o"), where=FALSE.copy())
 
-    def _arm(self, wanted: Wanted, table: ClassTable) -> exp.Select:
+    def _arm(self, wanted: WantedObjects, table: ClassTable) -> exp.Select:
         trees = [parse(ask.predicate, field=False) for ask in wanted.asks if ask.predicate]
         rests: dict[Path, str] = {}
         for path in [*wanted.paths, *(path for tree in trees for path in paths_in(tree))]:

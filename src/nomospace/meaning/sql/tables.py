@@ -1,7 +1,7 @@
 """The facts of one space in a database, and questions to them: what goes in, what comes out.
 
 The rest of this room says how facts stand in tables and makes the statements; here they are handed
-to a `Database`, which whoever has a connection brings. A `Tables` is one connection to one
+to a `Database`, which whoever has a connection brings. A `FactTables` is one connection to one
 database, with the facts of one space in the words of one ontology. Joins run in the database:
 Python puts rows in and takes answers out.
 
@@ -21,20 +21,19 @@ from typing import Any, ClassVar, Final, Protocol, cast
 from sqlglot import exp
 
 from nomospace.errors import Unavailable
-from nomospace.meaning.answers import Answer, Answers, in_order
-from nomospace.meaning.assign import Assigner
-from nomospace.meaning.facts import Fact, Facts, Known, Shape
-from nomospace.meaning.facts import Row as FactRow
+from nomospace.meaning.answers import Answers, MeaningAnswer, in_order
+from nomospace.meaning.assign import QuestionAssigner
+from nomospace.meaning.facts import Fact, FactRow, Facts, KnownFacts, Shape
 from nomospace.meaning.ontology import Ontology
-from nomospace.meaning.plan import Network, Plan
+from nomospace.meaning.plan import Plan, TupleNetwork
 from nomospace.meaning.planner import Planner
 from nomospace.meaning.question import Question
 from nomospace.meaning.sql import parts
 from nomospace.meaning.sql.building import (
     JUDGED_MAX,
     PASSING,
-    Builder,
-    Group,
+    NetworkGroup,
+    StatementBuilder,
     groups,
     is_set,
     statistics,
@@ -48,7 +47,7 @@ from nomospace.meaning.sql.dialects import (
     emptied,
     prepared,
 )
-from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Batch, Layout, Row, Table
+from nomospace.meaning.sql.layout import COMMON, TEXT, TUPLES, Layout, Row, RowBatch, SqlTable
 from nomospace.meaning.sql.remembering import Remembered
 from nomospace.meaning.sql.values import Params
 from nomospace.terms import Term
@@ -100,7 +99,7 @@ class Database(Protocol):
 
 
 class StoredRow:
-    """A tuple of an answer: a `meaning.facts.Row` to whoever looks at answers.
+    """A tuple of an answer: a `meaning.facts.FactRow` to whoever looks at answers.
 
     Its bytes are read when somebody looks into it: most of many answers are only counted.
     """
@@ -123,7 +122,7 @@ class StoredRow:
         return getattr(row, name)
 
 
-class Tables:
+class FactTables:
     """The facts of one space in a database, and what is known of them without asking it.
 
     Two caches stand in front (`remembering`: what was used longest ago goes first). `plans` has
@@ -136,7 +135,7 @@ class Tables:
     >>> from nomospace.store.matching_sqlite import SqliteDatabase
     >>> from nomospace.terms import obj
     >>> from nomospace.wire.values import unpack_term
-    >>> tables = Tables(PLAIN, SqliteDatabase(), unpack_term)
+    >>> tables = FactTables(PLAIN, SqliteDatabase(), unpack_term)
     >>> tables.add([
     ...     Fact("t1", (obj("Car", "A"), obj("Tax", "x"))),
     ...     Fact("t2", (obj("Car", "A"), obj("Loan", "y"))),
@@ -157,13 +156,13 @@ class Tables:
         self._read = read
         self.layout = Layout(ontology)
         self.database = database
-        self.plans = Remembered[bytes, Builder](PLANS_MAX)
+        self.plans = Remembered[bytes, StatementBuilder](PLANS_MAX)
         self.rows = Remembered[str, FactRow](TUPLES_MAX)
         self.open_paths: dict[str, dict[tuple[str, ...], None]] = {}
         """Every class of which there is an object, and the paths that its remainder may hold."""
         self.shapes: dict[Shape, int] = {}
-        self._made: dict[str, Table] = {}
-        self._known: Known | None = None
+        self._made: dict[str, SqlTable] = {}
+        self._known: KnownFacts | None = None
         self._order = 0
         self.make([*COMMON, CHOSEN])
 
@@ -175,7 +174,7 @@ class Tables:
         self.plans.clear()
         pending = iter(facts)
         while chunk := list(islice(pending, CHUNK)):
-            batch = Batch()
+            batch = RowBatch()
             for fact in chunk:
                 self.layout.add(fact.id, fact.fields, batch)
             for shape, count in batch.shapes.items():
@@ -191,7 +190,7 @@ class Tables:
         self,
         open_paths: Mapping[str, Mapping[tuple[str, ...], None]],
         shapes: Mapping[Shape, int],
-        known: Known | None = None,
+        known: KnownFacts | None = None,
     ) -> None:
         """Take facts as there that were put into the database by other hands, laid out as ours.
 
@@ -209,7 +208,7 @@ class Tables:
         """Take all tables out of the database, which then can have others."""
         self._drop(list(self._made))
 
-    def known(self) -> Known:
+    def known(self) -> KnownFacts:
         """What a planner has to know; the database counts."""
         if self._known is None:
             shared: dict[str, int] = {}
@@ -221,7 +220,7 @@ class Tables:
                     shared[class_name] = most
                 if forms > 1:
                     varying[class_name] = None
-            self._known = Known(tuple(self.shapes.items()), shared, frozenset(varying))
+            self._known = KnownFacts(tuple(self.shapes.items()), shared, frozenset(varying))
         return self._known
 
     @property
@@ -247,18 +246,18 @@ class Tables:
             in_order(items)
         return Answers(items, cut, tuple(asking.problems))
 
-    def first(self, question: Question) -> Answer | None:
+    def first(self, question: Question) -> MeaningAnswer | None:
         """What `any` gives: exact before semantic before sets, the smallest set, the least ids."""
         asking = _Asking(self, self._builder(question))
         found = asking.dressed(asking.found(1, any_one=True), 1)
         return found[0] if found else None
 
-    def _builder(self, question: Question) -> Builder:
+    def _builder(self, question: Question) -> StatementBuilder:
         known = question.name
         found = self.plans.get(known)
         if found is None:
             planner = Planner(question, self.ontology, self.known())
-            found = Builder(planner, self.layout, self.open_paths, self.dialect)
+            found = StatementBuilder(planner, self.layout, self.open_paths, self.dialect)
             self.plans.put(known, found)
         return found
 
@@ -287,7 +286,7 @@ class Tables:
 
     # -- tables --------------------------------------------------------------------------------
 
-    def make(self, tables: Sequence[Table]) -> bool:
+    def make(self, tables: Sequence[SqlTable]) -> bool:
         """Make those tables that are not there; whether there were any."""
         script: list[str] = []
         for table in tables:
@@ -311,24 +310,24 @@ class Tables:
 class _Asking:
     """One question being asked: the statements are run, group by group."""
 
-    def __init__(self, tables: Tables, builder: Builder) -> None:
+    def __init__(self, tables: FactTables, builder: StatementBuilder) -> None:
         self.tables = tables
         self.database = tables.database
         self.builder = builder
         self.question = builder.question
         self.cut = ""
         self.problems: dict[str, None] = {}
-        self._assigner = Assigner(self.question, tables.ontology, report=self._report)
+        self._assigner = QuestionAssigner(self.question, tables.ontology, report=self._report)
         self._there: dict[str, bool] = {}
 
     def _report(self, problem: str) -> None:
         if len(self.problems) < PROBLEMS_MAX:
             self.problems[problem] = None
 
-    def found(self, limit: int, *, any_one: bool) -> list[tuple[Group, list[Row]]]:
+    def found(self, limit: int, *, any_one: bool) -> list[tuple[NetworkGroup, list[Row]]]:
         """The sets of answers, as the database finds them, smaller ones first."""
-        found: list[tuple[Group, list[Row]]] = []
-        filled: list[Group] = []
+        found: list[tuple[NetworkGroup, list[Row]]] = []
+        filled: list[NetworkGroup] = []
         try:
             for group in groups(self.builder.planner):
                 if found and (any_one or (is_set(group) and self._sets_are_extra(found))):
@@ -356,11 +355,11 @@ class _Asking:
         planner = self.builder.planner
         return Plan(self.question, planner.ontology, (), planner.complete).cut
 
-    def _sets_are_extra(self, found: Sequence[tuple[Group, list[Row]]]) -> bool:
+    def _sets_are_extra(self, found: Sequence[tuple[NetworkGroup, list[Row]]]) -> bool:
         """Whether a single tuple has answered what sets are only asked for where none does."""
         return self.question.correlate == "auto" and not is_set(found[0][0])
 
-    def _may_have_rows(self, network: Network) -> bool:
+    def _may_have_rows(self, network: TupleNetwork) -> bool:
         for statement in self.builder.candidates(network):
             known = repr(statement)
             if known not in self._there:
@@ -369,7 +368,7 @@ class _Asking:
                 return False
         return True
 
-    def _gather(self, group: Group, network: Network) -> None:
+    def _gather(self, group: NetworkGroup, network: TupleNetwork) -> None:
         gathering = self.builder.gather(group, network)
         for table, filling in gathering.sources:
             if self.tables.make([table]):  # no network before has asked for it
@@ -385,7 +384,7 @@ class _Asking:
             self.database.put(group.table.name, group.table.columns, kept)
 
     def _sound(
-        self, group: Group, rows: Sequence[Row]
+        self, group: NetworkGroup, rows: Sequence[Row]
     ) -> Iterator[tuple[Row, tuple[FactRow, ...]]]:
         """The rows of a group that are answers; Python has the last word on what was computed."""
         known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
@@ -394,27 +393,29 @@ class _Asking:
             if self._assigner.least(tuples, single=not is_set(group)) is not None:
                 yield row, tuples
 
-    def dressed(self, found: Sequence[tuple[Group, list[Row]]], limit: int) -> list[Answer]:
+    def dressed(
+        self, found: Sequence[tuple[NetworkGroup, list[Row]]], limit: int
+    ) -> list[MeaningAnswer]:
         """Answers with their tuples, which only now come out of the database.
 
         Arithmetic on numbers past what doubles hold may have let a set through: what was computed
         is looked at again.
         """
-        items: list[Answer] = []
+        items: list[MeaningAnswer] = []
         assigner = self._assigner
         for group, rows in found:
             rows = rows[: limit - len(items)]
             if any(network.computations for network in group.networks):
                 sound = self._sound(group, rows)
-                items += [Answer(group.kind, tuples, assigner) for _, tuples in sound]
+                items += [MeaningAnswer(group.kind, tuples, assigner) for _, tuples in sound]
             else:
                 known = self.tables.tuples(dict.fromkeys(one for row in rows for one in row))
                 at = known.__getitem__
-                items += [Answer(group.kind, tuple(map(at, row)), assigner) for row in rows]
+                items += [MeaningAnswer(group.kind, tuple(map(at, row)), assigner) for row in rows]
         return items
 
 
-CHOSEN: Final = Table("chosen", (("tuple", TEXT),))
+CHOSEN: Final = SqlTable("chosen", (("tuple", TEXT),))
 """Some tuples: those of answers, when their bytes are asked for."""
 
 

@@ -1,7 +1,7 @@
 """Values inside SQL: how a path of an object is compared, whichever columns it stands in.
 
-A value may stand in one of several places (`Place`): a typed column, or the four columns of the
-open remainder. Where it is missing, it stands in none. A comparison of two values is then the
+A value may stand in one of several places (`ValuePlace`): a typed column, or the four columns of
+the open remainder. Where it is missing, it stands in none. A comparison of two values is then the
 disjunction over the pairs of their places. Every expression made here is TRUE or FALSE, never
 NULL, so `NOT` turns it as `not` turns a predicate.
 """
@@ -49,7 +49,7 @@ class Params:
         return exp.Placeholder(this=name)
 
 
-class Place(NamedTuple):
+class ValuePlace(NamedTuple):
     """Where a value may stand. `kind` is a letter of `coding` or, where it varies, a column."""
 
     kind: str | exp.Expr
@@ -78,14 +78,14 @@ class Place(NamedTuple):
         return not isinstance(self.kind, str) or self.kind == kind
 
 
-Value = tuple[Place, ...]
+Value = tuple[ValuePlace, ...]
 """The places of which at most one has the value; it is missing when none has."""
 
 
-def constant(value: Term, params: Params) -> Place:
+def constant(value: Term, params: Params) -> ValuePlace:
     """A value that a question names."""
     found: Coded = coded(value)
-    return Place(
+    return ValuePlace(
         found.kind,
         None if found.num is None else params.add(found.num),
         None if found.ext is None else params.add(found.ext),
@@ -114,7 +114,7 @@ def is_something(value: Value) -> exp.Expr:
     return any_of(tests)
 
 
-def _pair(left: Place, sign: str, right: Place) -> exp.Expr:
+def _pair(left: ValuePlace, sign: str, right: ValuePlace) -> exp.Expr:
     tests: list[exp.Expr] = []
     if left.may_be("n") and right.may_be("n") and left.num is not None and right.num is not None:
         tests.append(known(numbers(left, sign, right)))
@@ -123,7 +123,7 @@ def _pair(left: Place, sign: str, right: Place) -> exp.Expr:
     return any_of(tests)
 
 
-def numbers(left: Place, sign: str, right: Place) -> exp.Expr:
+def numbers(left: ValuePlace, sign: str, right: ValuePlace) -> exp.Expr:
     """Two numbers by value; NULL where one is none."""
     assert left.num is not None
     assert right.num is not None
@@ -139,7 +139,7 @@ def numbers(left: Place, sign: str, right: Place) -> exp.Expr:
     return exp.Paren(this=either(first, both(equal, rest)))
 
 
-def _ext(place: Place) -> exp.Expr:
+def _ext(place: ValuePlace) -> exp.Expr:
     if place.ext is None:
         return exp.Literal.string(EXACT)
     if isinstance(place.ext, exp.Placeholder):
@@ -147,7 +147,7 @@ def _ext(place: Place) -> exp.Expr:
     return exp.Coalesce(this=place.ext.copy(), expressions=[exp.Literal.string(EXACT)])
 
 
-def _texts(left: Place, sign: str, right: Place) -> exp.Expr:
+def _texts(left: ValuePlace, sign: str, right: ValuePlace) -> exp.Expr:
     """Two values that are no numbers: of one kind, and one with an order unless it is equality."""
     assert left.text is not None
     assert right.text is not None

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from nomospace.client.http import Answer, fetch
+from nomospace.client.http import HttpAnswer, fetch
 from nomospace.errors import NomospaceError
 from nomospace.node.services.web import (
     Allows,
@@ -144,7 +144,7 @@ class Registration:
         except NomospaceError as error:
             self.failed = error
 
-    async def _ask(self, method: str, name: str, body: bytes = b"") -> Answer:
+    async def _ask(self, method: str, name: str, body: bytes = b"") -> HttpAnswer:
         return await fetch(
             f"{self._url}/controllers/{quote(name, safe='')}",
             method=method,

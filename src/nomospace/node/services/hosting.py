@@ -28,7 +28,7 @@ from nomospace.node.services.controllers import ControllerService
 from nomospace.node.services.lawserver import LawServer
 from nomospace.node.services.secretaries import SecretaryService
 from nomospace.node.services.web import Allows, Web, application
-from nomospace.node.working import Work
+from nomospace.node.working import Workers
 from nomospace.services.laws import PROLOG, PYTHON, name_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Services:
         self._key = key
         self._names = names
         self._on_note = on_note
-        self.work: Work | None = None
+        self.work: Workers | None = None
         """Who reads the laws that come over HTTP, beside the loop."""
         self._laws: LawServer | None = None
         self._web: Web | None = None

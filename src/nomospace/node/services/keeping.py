@@ -10,7 +10,7 @@ it is named with its number, and nothing is read past it. One process has the fi
 ...     what: str
 >>> with TemporaryDirectory() as folder:
 ...     for word in ("a", "b"):
-...         with Log(Path(folder) / "log", Said) as log:
+...         with ServiceLog(Path(folder) / "log", Said) as log:
 ...             print(log.begin())
 ...             log.write(Said(word))
 []
@@ -79,7 +79,7 @@ class LogUnwritable(Unavailable):
         return f"nothing can be written to {self.path}: {self.why}; make room, then try again"
 
 
-class Log(Generic[T]):
+class ServiceLog(Generic[T]):
     """The changes of one service in a file. All calls block; one thread makes them."""
 
     def __init__(self, path: Path, kind: Any) -> None:

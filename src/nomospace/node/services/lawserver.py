@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nomospace.node.services.keeping import Log
+from nomospace.node.services.keeping import ServiceLog
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from nomospace.node.working import Work
+    from nomospace.node.working import Workers
 
 LISTED_MAX: Final = 1_000
 """How many laws one list names."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedLaw(msgspec.Struct, frozen=True):
     """A law in the list: its name, its newest hash, how many versions there are, since when."""
 
     name: str
@@ -68,11 +68,13 @@ class LawServer:
     """
 
     def __init__(
-        self, allows: Allows, path: Path | None = None, *, work: Work | None = None
+        self, allows: Allows, path: Path | None = None, *, work: Workers | None = None
     ) -> None:
         self._allows = allows
         self._work = work
-        self._log: Log[LawShelved] | None = None if path is None else Log(path, LawShelved)
+        self._log: ServiceLog[LawShelved] | None = (
+            None if path is None else ServiceLog(path, LawShelved)
+        )
         self._library = Library(() if self._log is None else self._log.begin())
         self._writing = asyncio.Lock()
 
@@ -132,7 +134,7 @@ class LawServer:
         library = self._library
         return json_answer(
             [
-                Listed(
+                ListedLaw(
                     each.name,
                     each.hash,
                     len(library.versions(each.name)),

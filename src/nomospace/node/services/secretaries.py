@@ -33,7 +33,7 @@ import msgspec
 
 from nomospace.client.http import BadAnswer, ServiceRefused, fetch, own_token_at
 from nomospace.errors import CallerError, LawError, NomospaceError, Unavailable
-from nomospace.node.services.keeping import Log
+from nomospace.node.services.keeping import ServiceLog
 from nomospace.node.services.web import (
     Allows,
     BadRequest,
@@ -123,7 +123,7 @@ class _Community:
     """One roll, the file that keeps it, and the turn to change it."""
 
     def __init__(self, law: str, path: Path | None) -> None:
-        self.log: Log[Change] | None = None if path is None else Log(path, Change)
+        self.log: ServiceLog[Change] | None = None if path is None else ServiceLog(path, Change)
         self.secretary = Secretary(law, () if self.log is None else self.log.begin())
         self.turn = asyncio.Lock()
 

@@ -320,7 +320,7 @@ class Web:
         return self._listening.bound
 
     async def __aenter__(self) -> Self:
-        from nomospace.node.listen import CannotListen as Taken
+        from nomospace.node.listen import PortUnavailable as Taken
         from nomospace.node.services.web_port import QuietServer, Vetted, WebPort, config_of
 
         app = Vetted(self._app, self._names)

@@ -28,13 +28,13 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from nomospace.errors import CallerError
 from nomospace.node.addresses import Address
-from nomospace.node.listen import Arrival, Limits, Port
+from nomospace.node.listen import Arrival, Port, PortLimits
 from nomospace.node.services.web import problem
 
 if TYPE_CHECKING:
     from nomospace.node.notes import OnNote
 
-LIMITS: Final = Limits(
+LIMITS: Final = PortLimits(
     connections_max=2_000,
     per_address_max=1_000,
     strangers_max=512,

@@ -1,7 +1,7 @@
 """An audit in DuckDB: the same questions, asked in one process, with the disk's help.
 
-`Desk` holds one connection with the journal's tables as views. What `audit.tables` says of each
-question holds here.
+`JournalDatabase` holds one connection with the journal's tables as views. What `audit.tables` says
+of each question holds here.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from nomospace.pipeline.audit import questions
 from nomospace.pipeline.audit.changes import CHANGES, read_changes
-from nomospace.pipeline.audit.questions import Question
+from nomospace.pipeline.audit.questions import AuditQuestion
 from nomospace.pipeline.audit.rules import RULES
-from nomospace.pipeline.segments import BATCH_ROWS, Listing
+from nomospace.pipeline.segments import BATCH_ROWS, JournalFiles
 from nomospace.wire.segments import TABLES
 
 _DUCK_TYPES: Final = {
@@ -28,12 +28,12 @@ _DUCK_TYPES: Final = {
 }
 
 
-class Desk:
+class JournalDatabase:
     """Where questions about one journal are asked; a context manager, which closes it."""
 
     def __init__(
         self,
-        listing: Listing,
+        listing: JournalFiles,
         rules: list[dict[str, Any]],
         *,
         since: int | None = None,
@@ -56,7 +56,7 @@ class Desk:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def ask(self, question: Question, **values: int | str | None) -> pa.Table:
+    def ask(self, question: AuditQuestion, **values: int | str | None) -> pa.Table:
         """The answer to a question whose tables are there."""
         said = question.said("duckdb", {}, **values)
         answer: pa.Table = self._connection.sql(said).to_arrow_table()
@@ -68,7 +68,7 @@ class Desk:
         self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_kept")
         self._connection.unregister(f"{name}_kept")
 
-    def keep_answer(self, question: Question, **values: int | str | None) -> None:
+    def keep_answer(self, question: AuditQuestion, **values: int | str | None) -> None:
         """Have an answer at hand for later questions, under the question's name."""
         said = question.said("duckdb", {}, **values)
         self._connection.execute(f"CREATE TABLE {question.name} AS {said}")
@@ -80,7 +80,7 @@ class Desk:
         told = pa.RecordBatchReader.from_batches(CHANGES, read_changes(iter(found)))
         self.keep("changes", told.read_all())
 
-    def _read(self, listing: Listing) -> None:
+    def _read(self, listing: JournalFiles) -> None:
         files = list(listing.files["events"])
         if files:
             self._connection.read_parquet(files).create_view("journal")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nomospace.pipeline.segments import Fault
+from nomospace.pipeline.segments import JournalFault
 
 REFUSALS_MAX: Final = 1_000
 """How many rows of who was refused what are kept; `reasons` counts all of them."""
@@ -20,7 +20,7 @@ WIDTHS_S: Final = (60, 300, 900, 3_600, 21_600, 86_400, 604_800, 2_592_000)
 Row = dict[str, Any]
 
 
-class Found(msgspec.Struct, frozen=True):
+class AuditTables(msgspec.Struct, frozen=True):
     """An audit: tables by name of the question (`audit.questions`), rows as dictionaries.
 
     Times are microseconds since 1970, UTC.
@@ -33,7 +33,7 @@ class Found(msgspec.Struct, frozen=True):
     tables: dict[str, list[Row]]
     unreadable: int = 0
     """Rows whose changes cannot be read."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[JournalFault, ...] = ()
     lost_laws: tuple[str, ...] = ()
 
     @property

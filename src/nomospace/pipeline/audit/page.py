@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from nomospace.pipeline.audit.found import Found, Row
+from nomospace.pipeline.audit.found import AuditTables, Row
 from nomospace.pipeline.audit.words import (
     OUTCOMES,
     by_obligation,
@@ -62,7 +62,7 @@ td,td.c{white-space:normal;overflow-wrap:anywhere}}
 """
 
 
-def charts_of(found: Found) -> dict[str, list[Chart]]:
+def charts_of(found: AuditTables) -> dict[str, list[Chart]]:
     """The charts of an audit by the heading that they belong to; none where there is no figure."""
     charts: dict[str, list[Chart]] = {}
     step = duration(found.width_us)
@@ -119,7 +119,7 @@ def _series(rows: list[Row], key: str) -> dict[str, dict[int, int]]:
     return dict(ranked)
 
 
-def make_page(found: Found, charts: dict[str, list[Chart]]) -> str:
+def make_page(found: AuditTables, charts: dict[str, list[Chart]]) -> str:
     """The page, whole."""
     title = "Audit of " + ", ".join(found.journals)
     tables = _tables(found)
@@ -163,13 +163,13 @@ def _colours() -> str:
     )
 
 
-def _tables(found: Found) -> dict[str, str]:
+def _tables(found: AuditTables) -> dict[str, str]:
     refusals = [
-        (r["agent"], r["about"], why(r), r["refused"], moment(r["last_us"]), Code(r["example"]))
+        (r["agent"], r["about"], why(r), r["refused"], moment(r["last_us"]), CodeText(r["example"]))
         for r in found.tables["refusals"]
     ]
     rules = [
-        (r["rule"], r["line"], Code(r["text"]), r["hits"], r["agents"])
+        (r["rule"], r["line"], CodeText(r["text"]), r["hits"], r["agents"])
         for r in found.tables["coverage"]
     ]
     obligations = [
@@ -188,7 +188,7 @@ def _tables(found: Found) -> dict[str, str]:
     }
 
 
-class Code(str):
+class CodeText(str):
     """A text that is shown as it would be written in a program."""
 
     __slots__ = ()
@@ -219,6 +219,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
     words = escape(str(value))
-    if isinstance(value, Code):  # all of it is there for who points at it, and on paper
+    if isinstance(value, CodeText):  # all of it is there for who points at it, and on paper
         return f'<td class="c" title="{words}"><code>{words}</code></td>'
     return f'<td class="w">{words}</td>' if len(words) > WORDS_SHORT else f"<td>{words}</td>"

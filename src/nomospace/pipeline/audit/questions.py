@@ -37,7 +37,7 @@ _STILL: Final = "event = 'sent' AND OCTET_LENGTH(delta) = 1"
 """Sent, and nothing in the sender's control state changed: MessagePack's empty list is one byte."""
 
 
-class Question(NamedTuple):
+class AuditQuestion(NamedTuple):
     """One thing to ask: its SQL, and the tables that it reads. `:name` is a value to be given."""
 
     name: str
@@ -47,8 +47,8 @@ class Question(NamedTuple):
     def said(self, dialect: str, tables: dict[str, str], **values: int | str | None) -> str:
         """The question in a dialect, of tables that go by other names, with its values.
 
-        >>> Question("q", "SELECT EPOCH_US(\\"at\\") AS us FROM events WHERE hops > :hops").said(
-        ...     "spark", {"events": "journal"}, hops=3)
+        >>> AuditQuestion("q", "SELECT EPOCH_US(\\"at\\") AS us FROM events WHERE hops > :n").said(
+        ...     "spark", {"events": "journal"}, n=3)
         'SELECT UNIX_MICROS(`at`) AS us FROM journal AS events WHERE hops > 3'
         """
         tree = parse_one(self.sql, read="duckdb")
@@ -96,7 +96,7 @@ def _percentiles(source: str, keys: str, value: str) -> str:
     """
 
 
-CHOSEN: Final = Question(
+CHOSEN: Final = AuditQuestion(
     "chosen",
     """
     SELECT * FROM events
@@ -108,7 +108,7 @@ CHOSEN: Final = Question(
 )
 """Hosts also note what befell agents under no law; those are no rulings of a community."""
 
-STIRRING: Final = Question(
+STIRRING: Final = AuditQuestion(
     "stirring",
     f"""
     SELECT community, membership, agent, EPOCH_US("at") AS us, event, delta,
@@ -124,7 +124,7 @@ STIRRING: Final = Question(
 )
 """What SQL cannot decide: whose operations or changes must be read to know what happened."""
 
-OVERVIEW: Final = Question(
+OVERVIEW: Final = AuditQuestion(
     "overview",
     """
     WITH parts AS (
@@ -150,7 +150,7 @@ OVERVIEW: Final = Question(
 )
 """Distinct names are counted among few rows, not among all events."""
 
-COVERAGE: Final = Question(
+COVERAGE: Final = AuditQuestion(
     "coverage",
     """
     WITH parts AS (
@@ -171,7 +171,7 @@ COVERAGE: Final = Question(
     ("events", "rules"),
 )
 
-REFUSALS: Final = Question(
+REFUSALS: Final = AuditQuestion(
     "refusals",
     f"""
     WITH refused AS (
@@ -191,7 +191,7 @@ REFUSALS: Final = Question(
     ("events", "changes"),
 )
 
-REASONS: Final = Question(
+REASONS: Final = AuditQuestion(
     "reasons",
     """
     SELECT community, rule, stopped, about, CAST(SUM(refused) AS BIGINT) AS refused,
@@ -203,7 +203,7 @@ REASONS: Final = Question(
     ("refusals",),
 )
 
-DUTIES: Final = Question(
+DUTIES: Final = AuditQuestion(
     "duties",
     """
     WITH told AS (
@@ -224,19 +224,19 @@ DUTIES: Final = Question(
     ("changes",),
 )
 
-UNREADABLE: Final = Question(
+UNREADABLE: Final = AuditQuestion(
     "unreadable", "SELECT COUNT(*) AS times FROM changes WHERE kind = 'unreadable'", ("changes",)
 )
-OBLIGATIONS: Final = Question(
+OBLIGATIONS: Final = AuditQuestion(
     "obligations", _percentiles("duties", "community, what, outcome", "delay_us"), ("duties",)
 )
-LATENESS: Final = Question(
+LATENESS: Final = AuditQuestion(
     "lateness",
     _percentiles("(SELECT * FROM duties WHERE late_us IS NOT NULL)", "community, what", "late_us"),
     ("duties",),
 )
 
-LOAD: Final = Question(
+LOAD: Final = AuditQuestion(
     "load",
     """
     WITH busy AS (
@@ -258,7 +258,7 @@ LOAD: Final = Question(
     """,
 )
 
-HOPS: Final = Question(
+HOPS: Final = AuditQuestion(
     "hops",
     """
     SELECT community, hops, COUNT(*) AS times FROM events
@@ -266,7 +266,7 @@ HOPS: Final = Question(
     """,
 )
 
-LATENCY: Final = Question(
+LATENCY: Final = AuditQuestion(
     "latency",
     _percentiles(
         "(SELECT community, event, took_ns - took_ns % 100 AS took FROM events WHERE took_ns > 0)",
@@ -276,7 +276,7 @@ LATENCY: Final = Question(
 )
 """In nanoseconds, to the tenth of a microsecond: no clock is finer, and few values differ then."""
 
-RHYTHM: Final = Question(
+RHYTHM: Final = AuditQuestion(
     "rhythm",
     """
     SELECT community, EPOCH_US("at") - EPOCH_US("at") % :width AS us, COUNT(*) AS events,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nomospace.pipeline.audit import questions
 from nomospace.pipeline.audit.changes import CHANGES, read_changes
-from nomospace.pipeline.audit.questions import Question
+from nomospace.pipeline.audit.questions import AuditQuestion
 from nomospace.pipeline.audit.rules import RULES, rules_of
 
 if TYPE_CHECKING:
@@ -127,7 +127,10 @@ def rhythm(events: DataFrame, *, width_us: int = 60_000_000) -> DataFrame:
 
 
 def _ask(
-    question: Question, values: dict[str, int | str | None] | None = None, /, **frames: DataFrame
+    question: AuditQuestion,
+    values: dict[str, int | str | None] | None = None,
+    /,
+    **frames: DataFrame,
 ) -> DataFrame:
     assert tuple(frames) == question.tables, (question.name, tuple(frames))
     # Spark puts the frames where the braces are, and leaves no view behind.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from nomospace.pipeline.audit.found import Found, Row
+from nomospace.pipeline.audit.found import AuditTables, Row
 
 NAMED_MAX: Final = 8
 """How many of a kind a sentence names; the rest is counted."""
@@ -27,7 +27,7 @@ OUTCOMES: Final = {
 """What became of an obligation, and how it is called."""
 
 
-def sentences(found: Found) -> dict[str, list[str]]:
+def sentences(found: AuditTables) -> dict[str, list[str]]:
     """Sentences by heading, in the order of a report."""
     return {
         "What happened": _happened(found),
@@ -40,7 +40,7 @@ def sentences(found: Found) -> dict[str, list[str]]:
     }
 
 
-def render(found: Found) -> str:
+def render(found: AuditTables) -> str:
     """The summary for a terminal."""
     lines = [f"{found.engine}, {found.took_s:.1f} s"]
     for heading, told in sentences(found).items():
@@ -49,7 +49,7 @@ def render(found: Found) -> str:
     return "\n".join(lines)
 
 
-def _happened(found: Found) -> list[str]:
+def _happened(found: AuditTables) -> list[str]:
     row = found.overview
     if not row["events"]:
         return ["Nothing: the journal has no event of this time and community."]
@@ -73,7 +73,7 @@ def _happened(found: Found) -> list[str]:
     return told
 
 
-def _refused(found: Found) -> list[str]:
+def _refused(found: AuditTables) -> list[str]:
     reasons, sent = found.tables["reasons"], found.overview["sent"]
     if not reasons:
         return ["Nobody: every message that was sent went out, or changed something."]
@@ -102,7 +102,7 @@ def why(row: Row) -> str:
     return "no rule lets it through"
 
 
-def _rules(found: Found) -> list[str]:
+def _rules(found: AuditTables) -> list[str]:
     laws: dict[tuple[str, str], list[Row]] = {}
     for row in found.tables["coverage"]:
         laws.setdefault((row["community"], row["law"]), []).append(row)
@@ -115,7 +115,7 @@ def _rules(found: Found) -> list[str]:
     return told
 
 
-def _obligations(found: Found) -> list[str]:
+def _obligations(found: AuditTables) -> list[str]:
     told: list[str] = []
     for (community, what), rows in by_obligation(found).items():
         total = sum(row["times"] for row in rows.values())
@@ -134,7 +134,7 @@ def _obligations(found: Found) -> list[str]:
     return told
 
 
-def by_obligation(found: Found) -> dict[tuple[str, str], dict[str, Row]]:
+def by_obligation(found: AuditTables) -> dict[tuple[str, str], dict[str, Row]]:
     """The rows of obligations by community and name, then by outcome."""
     grouped: dict[tuple[str, str], dict[str, Row]] = {}
     for row in found.tables["obligations"]:
@@ -150,7 +150,7 @@ def _after(outcome: str, row: Row) -> str:
     )
 
 
-def _load(found: Found) -> list[str]:
+def _load(found: AuditTables) -> list[str]:
     agents: dict[tuple[str, str], list[Row]] = {}
     for row in found.tables["load"]:
         agents.setdefault((row["community"], row["agent"]), []).append(row)
@@ -170,7 +170,7 @@ def _sum(rows: list[Row]) -> int:
     return sum(row["events"] for row in rows)
 
 
-def _hops(found: Found) -> list[str]:
+def _hops(found: AuditTables) -> list[str]:
     rows = found.tables["hops"]
     total = sum(row["times"] for row in rows)
     if not total:
@@ -185,7 +185,7 @@ def _hops(found: Found) -> list[str]:
     return [f"{many(total, 'message')} arrived after {mean}; {stayed}."]
 
 
-def _latency(found: Found) -> list[str]:
+def _latency(found: AuditTables) -> list[str]:
     rows = found.tables["latency"]
     if not rows:
         return ["How long rulings took is not on record."]
@@ -197,7 +197,7 @@ def _latency(found: Found) -> list[str]:
     ]
 
 
-def _missing(found: Found) -> list[str]:
+def _missing(found: AuditTables) -> list[str]:
     told = [f"Left out: {fault}." for fault in found.faults]
     told += [f"No text of law {hash[:12]}: its rules are not listed." for hash in found.lost_laws]
     if found.unreadable:

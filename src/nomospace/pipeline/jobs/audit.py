@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from nomospace.pipeline.audit import questions, tables
-from nomospace.pipeline.audit.duck import Desk
-from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, Found, Row, step_width
+from nomospace.pipeline.audit.duck import JournalDatabase
+from nomospace.pipeline.audit.found import AGENTS_MAX, REFUSALS_MAX, AuditTables, Row, step_width
 from nomospace.pipeline.audit.page import charts_of, make_page
 from nomospace.pipeline.audit.rules import RULES, rules_of
 from nomospace.pipeline.charts import as_png, can_paint
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.laws import OtherCommunity
 from nomospace.pipeline.segments import (
-    Listing,
+    JournalFiles,
     list_journal,
     named_faults,
     read_batches,
@@ -47,7 +47,7 @@ class AuditEngine(StrEnum):
     DUCKDB = "duckdb"
 
 
-class Part(msgspec.Struct, frozen=True):
+class EventFilter(msgspec.Struct, frozen=True):
     """Which events count: of a time, in microseconds, `until` not included, and of a community.
 
     An obligation that was imposed before `since` has no delay; one that ends after `until` is owed.
@@ -60,7 +60,7 @@ class Part(msgspec.Struct, frozen=True):
 
 def run_audit(
     folders: str | Path | Iterable[str | Path],
-    part: Part | None = None,
+    part: EventFilter | None = None,
     *,
     engine: AuditEngine = AuditEngine.SPARK,
     master: str = LOCAL,
@@ -68,14 +68,14 @@ def run_audit(
     skip_bad: bool = False,
     prepare: Callable[[], None] = lambda: None,
     say: Say = lambda words: None,
-) -> Found:
+) -> AuditTables:
     """Ask everything of a journal.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
     nothing speaks against it any more. Raises `NoJournal`, `BadSegments`, `OtherCommunity`, and
     what `open_session` does.
     """
-    part = part or Part()
+    part = part or EventFilter()
     given = [folders] if isinstance(folders, str | Path) else list(folders)
     on_spark = engine is AuditEngine.SPARK
     if on_spark and spark is None:
@@ -103,7 +103,7 @@ def run_audit(
             spark.stop()
     (overview,) = answers["overview"]
     (unreadable,) = answers.pop("unreadable")
-    return Found(
+    return AuditTables(
         journals=tuple([Path(folder).resolve().name for folder in given]),
         engine=f"spark {master}" if made_here else str(engine),
         took_s=round(monotonic() - began, 3),
@@ -115,7 +115,7 @@ def run_audit(
     )
 
 
-def _rules(listing: Listing, community: str | None) -> tuple[list[Row], list[str]]:
+def _rules(listing: JournalFiles, community: str | None) -> tuple[list[Row], list[str]]:
     told = {
         (row["law"], row["community"], row["text"]): None
         for batch in read_batches(listing, "laws", ("law", "community", "text"))
@@ -131,7 +131,7 @@ def _rules(listing: Listing, community: str | None) -> tuple[list[Row], list[str
 
 
 def _ask_spark(
-    spark: SparkSession, listing: Listing, rules: list[Row], part: Part, say: Say
+    spark: SparkSession, listing: JournalFiles, rules: list[Row], part: EventFilter, say: Say
 ) -> dict[str, list[Row]]:
     def rows(question: tuple[str, DataFrame]) -> list[Row]:
         name, frame = question
@@ -170,10 +170,14 @@ def _ask_spark(
     return {"overview": overview, **dict(zip(asked, answers, strict=True))}
 
 
-def _ask_duckdb(listing: Listing, rules: list[Row], part: Part, say: Say) -> dict[str, list[Row]]:
-    with Desk(listing, rules, since=part.since, until=part.until, community=part.community) as desk:
+def _ask_duckdb(
+    listing: JournalFiles, rules: list[Row], part: EventFilter, say: Say
+) -> dict[str, list[Row]]:
+    with JournalDatabase(
+        listing, rules, since=part.since, until=part.until, community=part.community
+    ) as desk:
 
-        def rows(question: questions.Question, **values: int) -> list[Row]:
+        def rows(question: questions.AuditQuestion, **values: int) -> list[Row]:
             say(f"  {question.name}")
             return desk.ask(question, **values).to_pylist()
 
@@ -200,7 +204,7 @@ def _ask_duckdb(listing: Listing, rules: list[Row], part: Part, say: Say) -> dic
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_report(found: Found, folder: Path) -> list[Path]:
+def write_report(found: AuditTables, folder: Path) -> list[Path]:
     """Write the page, its figures as JSON, and each plot as PNG where Pillow is installed.
 
     Gives the files, the page first. Each appears whole.

@@ -25,9 +25,9 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.pipeline.archive import (
     COLUMNS,
     PART,
-    Left,
-    Manifest,
-    Part,
+    ArchiveManifest,
+    ArchivePart,
+    MergedPart,
     adding,
     marked,
     merged,
@@ -44,7 +44,7 @@ from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_sessi
 from nomospace.pipeline.laying import lay_out
 from nomospace.pipeline.matching import SparkDatabase
 from nomospace.pipeline.merging import merge_parts
-from nomospace.pipeline.segments import Listing, list_journal, read_batches, read_spark
+from nomospace.pipeline.segments import JournalFiles, list_journal, read_batches, read_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,8 +131,12 @@ def run_compact(
 
 
 def _merge(
-    archive: Path, manifest: Manifest, count: int, ontology: Ontology, spark: SparkSession | None
-) -> Manifest:
+    archive: Path,
+    manifest: ArchiveManifest,
+    count: int,
+    ontology: Ontology,
+    spark: SparkSession | None,
+) -> ArchiveManifest:
     """Let the last parts of an archive be one; their folders stay for those who read them."""
     kept, old = manifest.parts[:-count], manifest.parts[-count:]
     folder = archive / f"{PART}{uuid4().hex}"
@@ -141,13 +145,15 @@ def _merge(
         spark = None
     made = _settled(folder, merge_parts(several, ontology, folder, spark), ontology, spark)
     now = time_ns() // 1_000
-    left = (*manifest.left, *[Left(part.folder, now) for part in old])
+    left = (*manifest.left, *[MergedPart(part.folder, now) for part in old])
     manifest = msgspec.structs.replace(manifest, parts=(*kept, made), left=left)
     write_manifest(archive, manifest)
     return manifest
 
 
-def _settled(folder: Path, part: Part, ontology: Ontology, spark: SparkSession | None) -> Part:
+def _settled(
+    folder: Path, part: ArchivePart, ontology: Ontology, spark: SparkSession | None
+) -> ArchivePart:
     """A part whose files are on disk, with how often its objects recur."""
     if spark is None or part.tuples <= HERE_ROWS:
         from nomospace.pipeline.matching_duckdb import DuckdbReader
@@ -163,7 +169,7 @@ def _settled(folder: Path, part: Part, ontology: Ontology, spark: SparkSession |
     return part
 
 
-def waiting(listing: Listing, manifest: Manifest) -> dict[str, str]:
+def waiting(listing: JournalFiles, manifest: ArchiveManifest) -> dict[str, str]:
     """The segments with tuples that are not in an archive, by their marks."""
     done = manifest.segments
     return {mark: at for mark, at in marked(listing.files["tuples"]).items() if mark not in done}
@@ -171,11 +177,11 @@ def waiting(listing: Listing, manifest: Manifest) -> dict[str, str]:
 
 def make_part(
     segments: Mapping[str, str], ontology: Ontology, folder: Path, spark: SparkSession | None
-) -> Part:
+) -> ArchivePart:
     """Lay segments out into a new folder, by Spark or, without it or where they are few, here."""
     folder.mkdir(parents=True)
     rows = sum(pq.read_metadata(path).num_rows for path in segments.values())
-    chosen = Listing({"tuples": tuple(segments.values())}, {"tuples": rows})
+    chosen = JournalFiles({"tuples": tuple(segments.values())}, {"tuples": rows})
     if spark is None or rows <= HERE_ROWS:
         part = lay_out(_rows_here(chosen), ontology, folder, "0")
     else:
@@ -183,7 +189,7 @@ def make_part(
     return msgspec.structs.replace(part, folder=folder.name, segments=tuple(segments))
 
 
-def _rows_here(listing: Listing) -> Iterator[pa.RecordBatch]:
+def _rows_here(listing: JournalFiles) -> Iterator[pa.RecordBatch]:
     names = ["at" if name == "since" else name for name in COLUMNS]
     for batch in read_batches(listing, "tuples", names):
         at = names.index("at")
@@ -192,7 +198,9 @@ def _rows_here(listing: Listing) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
 
 
-def _on_spark(spark: SparkSession, listing: Listing, ontology: Ontology, folder: Path) -> Part:
+def _on_spark(
+    spark: SparkSession, listing: JournalFiles, ontology: Ontology, folder: Path
+) -> ArchivePart:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = lay_out(batches, ontology, folder, uuid4().hex)
         yield pa.RecordBatch.from_arrays([pa.array([msgspec.json.encode(part)])], names=["part"])
@@ -204,4 +212,4 @@ def _on_spark(spark: SparkSession, listing: Listing, ontology: Ontology, folder:
     tasks = max(1, listing.rows["tuples"] // ROWS_A_TASK)
     rows = rows.repartitionByRange(tasks, "since").sortWithinPartitions("since")
     told = rows.mapInArrow(task, "part binary").collect()
-    return merged(msgspec.json.decode(bytes(row.part), type=Part) for row in told)
+    return merged(msgspec.json.decode(bytes(row.part), type=ArchivePart) for row in told)

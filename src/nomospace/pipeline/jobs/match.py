@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from nomospace.meaning.answers import Answers
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.archive import MANIFEST, BadArchive, Manifest, read_manifest
-from nomospace.pipeline.asking import Reader, ask_parts
+from nomospace.pipeline.archive import MANIFEST, ArchiveManifest, BadArchive, read_manifest
+from nomospace.pipeline.asking import ArchiveReader, ask_parts
 from nomospace.pipeline.audit.words import many
 from nomospace.pipeline.jobs.compact import make_part, waiting
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
@@ -65,7 +65,9 @@ def run_match(
     if archive is not None and not (archive / MANIFEST).is_file():
         raise BadArchive(archive=str(archive), why=f"it has no {MANIFEST}; compact into it first")
     given = list(folders)
-    manifest = Manifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
+    manifest = (
+        ArchiveManifest(ontology.hash) if archive is None else read_manifest(archive, ontology)
+    )
     todo: dict[str, str] = {}
     if given:
         # DuckDB would not notice a damaged page, and who skips bad segments must know them before.
@@ -94,7 +96,7 @@ def run_match(
         shutil.rmtree(passing, ignore_errors=True)
 
 
-def _database(spark: SparkSession | None) -> Reader:
+def _database(spark: SparkSession | None) -> ArchiveReader:
     if spark is not None:
         return SparkDatabase(spark)
     from nomospace.pipeline.matching_duckdb import DuckdbReader

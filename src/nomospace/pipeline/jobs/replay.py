@@ -19,9 +19,9 @@ from nomospace.pipeline.jobs.session import LOCAL, PARTITIONS, Say, check_master
 from nomospace.pipeline.laws import LawSource, OtherCommunity, recorded_laws, source_of
 from nomospace.pipeline.replay import HISTORIES, Trial, as_table, replay, replay_duckdb
 from nomospace.pipeline.replay import replay_process as replay_here
-from nomospace.pipeline.report import FIRST_SHOWN, Report, add_up
+from nomospace.pipeline.report import FIRST_SHOWN, ReplayReport, add_up
 from nomospace.pipeline.segments import (
-    Listing,
+    JournalFiles,
     list_journal,
     named_faults,
     read_batches,
@@ -58,7 +58,7 @@ def run_replay(
     out: Path | None = None,
     prepare: Callable[[], None] = lambda: None,
     say: Say = lambda words: None,
-) -> Report:
+) -> ReplayReport:
     """Try a law on the histories of its community, or without one each history's own.
 
     `spark` is a session to use instead of making one; before one is made `prepare` is called, once
@@ -105,7 +105,7 @@ def run_replay(
 
 
 def make_trial(
-    listing: Listing, law: CompiledLaw | None, community: str = ""
+    listing: JournalFiles, law: CompiledLaw | None, community: str = ""
 ) -> tuple[Trial, tuple[str, ...]]:
     """What to try on a journal, and the hashes of laws whose text it does not have.
 
@@ -125,7 +125,7 @@ def make_trial(
     return Trial(tried, recorded), tuple(lost)
 
 
-def _on_spark(spark: SparkSession, listing: Listing, trial: Trial) -> pa.Table:
+def _on_spark(spark: SparkSession, listing: JournalFiles, trial: Trial) -> pa.Table:
     events, checkpoints = (read_spark(spark, listing, name) for name in ("events", "checkpoints"))
     rows = listing.rows["events"]
     partitions = min(PARTITIONS_MAX, max(PARTITIONS, rows // ROWS_A_PARTITION))

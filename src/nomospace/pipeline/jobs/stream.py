@@ -40,10 +40,10 @@ from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
 from nomospace.pipeline.jobs.session import LOCAL, Say, check_master, open_session
 from nomospace.pipeline.segments import ddl
-from nomospace.pipeline.stream.answering import Answering, Engine, as_row
-from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.stream.answering import AnswerEngine, Answering, as_row
+from nomospace.pipeline.stream.place import HostPlace
 from nomospace.pipeline.stream.state import ROWS, BadCheckpoint, Memory, lasting
-from nomospace.pipeline.stream.tail import Bounds, Tail
+from nomospace.pipeline.stream.tail import JournalTail, RecordRange
 from nomospace.pipeline.stream.writing import ROWS_MAX, Target
 from nomospace.wire.segments import TABLES
 
@@ -87,7 +87,7 @@ class StreamFailed(Unavailable):
         return f"the stream has ended: {self.why}; start it again with the same checkpoint"
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a stream does.
 
     `space` is the one whose tuples count, all if empty; `journal` the folder of the host's
@@ -95,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `once`, `available-now` or seconds between batches. `keep_us` is how long tuples are kept.
     """
 
-    source: Place
+    source: HostPlace
     target: Target
     checkpoint: Path
     name: str = "stream"
@@ -106,7 +106,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     trigger: str | float = 1.0
     ever: bool = False
     keep_us: int = 0
-    engine: Engine = Engine.AUTO
+    engine: AnswerEngine = AnswerEngine.AUTO
 
 
 class Streamed(msgspec.Struct):
@@ -119,7 +119,7 @@ class Streamed(msgspec.Struct):
     took_s: float = 0.0
 
 
-class Identity(msgspec.Struct, frozen=True):
+class CheckpointIdentity(msgspec.Struct, frozen=True):
     """Whose checkpoint it is. `stream` is made up when it is begun; keys begin with it."""
 
     stream: str
@@ -134,7 +134,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def run_stream(
-    plan: Plan,
+    plan: StreamPlan,
     ontology: Ontology,
     question: Question,
     *,
@@ -152,7 +152,7 @@ def run_stream(
     if spark is None:
         check_master(master)
     plan = msgspec.structs.replace(plan, checkpoint=plan.checkpoint.resolve())
-    tail = Tail(_hurried(plan.source), plan.journal)
+    tail = JournalTail(_hurried(plan.source), plan.journal)
     bounds = tail.bounds()
     writer = msgspec.structs.replace(plan.target, place=_hurried(plan.target.place))
     agent = writer.check()
@@ -170,7 +170,7 @@ def run_stream(
                 spark.stop()
 
 
-def _hurried(place: Place) -> Place:
+def _hurried(place: HostPlace) -> HostPlace:
     """A place that is not waited for: the job has not begun, and somebody sits before it."""
     return msgspec.structs.replace(place, patience_s=0.0)
 
@@ -197,11 +197,11 @@ def _alone(checkpoint: Path) -> Iterator[None]:
 
 
 def _identity(
-    plan: Plan, bounds: Bounds, agent: str, ontology: Ontology, question: Question
-) -> Identity:
+    plan: StreamPlan, bounds: RecordRange, agent: str, ontology: Ontology, question: Question
+) -> CheckpointIdentity:
     """Whose checkpoint it is, written down by the first run; raises `BadCheckpoint`."""
     folder = str(plan.checkpoint)
-    wanted = Identity(
+    wanted = CheckpointIdentity(
         uuid4().hex,
         plan.name,
         bounds.host,
@@ -214,7 +214,7 @@ def _identity(
     )
     place = plan.checkpoint / IDENTITY
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=Identity)
+        found = msgspec.json.decode(place.read_bytes(), type=CheckpointIdentity)
     except FileNotFoundError:
         if any(path.name not in _BEFORE for path in plan.checkpoint.iterdir()):
             why = f"it has files and no {IDENTITY}; name an empty folder"
@@ -227,7 +227,7 @@ def _identity(
     except msgspec.MsgspecError as error:
         why = f"{IDENTITY} cannot be read ({error}); name an empty folder"
         raise BadCheckpoint(folder=folder, why=why) from None
-    for field in Identity.__struct_fields__[1:]:
+    for field in CheckpointIdentity.__struct_fields__[1:]:
         before, now = getattr(found, field), getattr(wanted, field)
         if before != now:
             why = f"it was begun with {field} {before!r}, not {now!r}; name another folder"
@@ -242,7 +242,12 @@ class _Job:
     """One run of a stream."""
 
     def __init__(
-        self, plan: Plan, identity: Identity, ontology: Ontology, question: Question, say: Say
+        self,
+        plan: StreamPlan,
+        identity: CheckpointIdentity,
+        ontology: Ontology,
+        question: Question,
+        say: Say,
     ) -> None:
         self._plan = plan
         self._identity = identity

@@ -20,14 +20,14 @@ from uuid import uuid4
 
 import msgspec
 
-from nomospace.meaning.answers import Answer, Answers
+from nomospace.meaning.answers import Answers, MeaningAnswer
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.archive import Part
+from nomospace.pipeline.archive import ArchivePart
 from nomospace.pipeline.laying import lay_out
 from nomospace.pipeline.matching import match
-from nomospace.pipeline.stream.held import Held, name_of
-from nomospace.pipeline.stream.state import Chunk, Memory, State, Step
+from nomospace.pipeline.stream.held import FollowedQuestion, name_of
+from nomospace.pipeline.stream.state import Chunk, Memory, State, StateStep
 from nomospace.pipeline.stream.writing import Keyed, key_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MEMORY_ROWS: Final = 100_000
 _PART: Final = "part.json"
 
 
-class Engine(StrEnum):
+class AnswerEngine(StrEnum):
     """Who looks for answers."""
 
     AUTO = "auto"
@@ -56,7 +56,7 @@ class Answering:
         question: Question,
         *,
         ever: bool = False,
-        engine: Engine = Engine.AUTO,
+        engine: AnswerEngine = AnswerEngine.AUTO,
     ) -> None:
         self._memory = memory
         self._ontology = ontology
@@ -64,12 +64,12 @@ class Answering:
         self._ever = ever
         self._engine = engine
         self._laid = memory.folder / "laid"
-        self._held = Held(memory, ontology, question, ever=ever)
+        self._held = FollowedQuestion(memory, ontology, question, ever=ever)
 
-    def answers(self, step: Step, spark: SparkSession) -> Answers:
+    def answers(self, step: StateStep, spark: SparkSession) -> Answers:
         """The answers that a batch has brought; `cut` says if some may be missing."""
-        small = self._engine is Engine.AUTO and step.after.rows <= MEMORY_ROWS
-        if small or self._engine is Engine.MEMORY:
+        small = self._engine is AnswerEngine.AUTO and step.after.rows <= MEMORY_ROWS
+        if small or self._engine is AnswerEngine.MEMORY:
             return self._held.answers(step)
         self._held.forget()
         fresh = dict.fromkeys(map(name_of, step.new))
@@ -81,7 +81,7 @@ class Answering:
         brought = [one for one in found.items if any(known in fresh for known in one.tuples)]
         return Answers(brought, found.cut, found.problems)
 
-    def _part(self, chunk: Chunk) -> tuple[Path, Part]:
+    def _part(self, chunk: Chunk) -> tuple[Path, ArchivePart]:
         """A chunk laid out by class; made when it is first asked for, whole or not at all."""
         folder = self._laid / chunk.name.removesuffix(".parquet")
         if not folder.is_dir():
@@ -91,7 +91,7 @@ class Answering:
             part = lay_out(rows.to_batches(), self._ontology, beside, "0")
             (beside / _PART).write_bytes(msgspec.json.encode(part))
             beside.rename(folder)
-        return folder, msgspec.json.decode((folder / _PART).read_bytes(), type=Part)
+        return folder, msgspec.json.decode((folder / _PART).read_bytes(), type=ArchivePart)
 
     def _forget(self, state: State) -> None:
         named = {chunk.name.removesuffix(".parquet") for chunk in state.chunks}
@@ -100,7 +100,7 @@ class Answering:
                 shutil.rmtree(folder)
 
 
-def as_row(answer: Answer, name: str, stream: str) -> Keyed:
+def as_row(answer: MeaningAnswer, name: str, stream: str) -> Keyed:
     """An answer as a tuple: `('answer', name, ids, why, fields…)`, under a key of its own.
 
     The key says which tuples answer, so that an answer is written once in a stream.

@@ -16,11 +16,11 @@ from nomospace.meaning.answers import Answers
 from nomospace.meaning.memory import Following
 from nomospace.meaning.ontology import Ontology
 from nomospace.meaning.question import Question
-from nomospace.pipeline.stream.state import Id, Memory, State, Step, bodies, present, told
+from nomospace.pipeline.stream.state import Id, Memory, State, StateStep, bodies, present, told
 from nomospace.wire.values import unpack_term
 
 
-class Held:
+class FollowedQuestion:
     """One question, followed through the states of a stream."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Held:
     def __len__(self) -> int:
         return len(self._following)
 
-    def answers(self, step: Step) -> Answers:
+    def answers(self, step: StateStep) -> Answers:
         """The answers that a batch has brought; raises `BadCheckpoint`."""
         known, self._of = self._of, None
         if known == step.before:
@@ -61,7 +61,7 @@ class Held:
         if not self._ever:
             self._ended = {row.one: None for row in told(rows) if row.ends}
 
-    def _go(self, step: Step) -> None:
+    def _go(self, step: StateStep) -> None:
         for row, body in zip(told(step.rows), bodies(step.rows), strict=True):
             if not row.ends:
                 if row.one not in self._ended:

@@ -42,7 +42,7 @@ class HostSilent(CallerError):
         return f"{self.url} does not answer: {self.why}; see that the host runs, or name another"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class HostPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a host is, and what shows who asks: a token, or the folder of an identity."""
 
     url: str

@@ -71,8 +71,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from nomospace.pipeline.stream.place import Place
-    from nomospace.pipeline.stream.tail import Tail
+    from nomospace.pipeline.stream.place import HostPlace
+    from nomospace.pipeline.stream.tail import JournalTail
     from nomospace.pipeline.stream.writing import Target
 
 NAME: Final = "nomospace"
@@ -130,9 +130,9 @@ class NomospaceSource(DataSource):  # type: ignore[misc]  # what Spark hands out
 
         return ddl(TABLES[_table(self.options)])
 
-    def reader(self, schema: StructType) -> Reader:
+    def reader(self, schema: StructType) -> JournalReader:
         """All that is there now."""
-        return Reader(dict(self.options))
+        return JournalReader(dict(self.options))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 (Spark's name)
         """What is there, and what comes."""
@@ -170,10 +170,10 @@ def _number(options: Mapping[str, str], name: str, usual: int, most: int) -> int
     return int(given)
 
 
-def _place(options: Mapping[str, str]) -> Place:
-    from nomospace.pipeline.stream.place import Place
+def _place(options: Mapping[str, str]) -> HostPlace:
+    from nomospace.pipeline.stream.place import HostPlace
 
-    return Place(
+    return HostPlace(
         url=_named(options, "url"),
         token=options.get("token", ""),
         identity=options.get("identity", ""),
@@ -181,10 +181,10 @@ def _place(options: Mapping[str, str]) -> Place:
     )
 
 
-def _tail(options: Mapping[str, str]) -> Tail:
-    from nomospace.pipeline.stream.tail import Tail
+def _tail(options: Mapping[str, str]) -> JournalTail:
+    from nomospace.pipeline.stream.tail import JournalTail
 
-    return Tail(_place(options), options.get("journal", ""))
+    return JournalTail(_place(options), options.get("journal", ""))
 
 
 def _target(options: Mapping[str, str]) -> Target:
@@ -214,7 +214,7 @@ def _split(after: int, upto: int) -> list[Range]:
     return [Range(start, min(start + PART_RECORDS, upto)) for start in starts]
 
 
-class Reader(DataSourceReader):  # type: ignore[misc]
+class JournalReader(DataSourceReader):  # type: ignore[misc]
     """Reads what a journal has when it is asked."""
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -340,15 +340,15 @@ class StreamWriter(DataSourceStreamWriter):  # type: ignore[misc]
         self._pack = pack
 
     def write(self, iterator: Iterator[Any]) -> Rows:
-        """Gather the rows of a task; raises `TooManyRows`."""
-        from nomospace.pipeline.stream.writing import ROWS_MAX, TooManyRows
+        """Gather the rows of a task; raises `TooManyToWrite`."""
+        from nomospace.pipeline.stream.writing import ROWS_MAX, TooManyToWrite
 
         context = TaskContext.get()
         assert context is not None, "Spark runs this in a task"
         rows: list[bytes] = []
         for row in iterator:
             if len(rows) >= ROWS_MAX:
-                raise TooManyRows(limit=ROWS_MAX)
+                raise TooManyToWrite(limit=ROWS_MAX)
             rows.append(self._pack(row))
         return Rows(context.getLocalProperty(_QUERY) or "", rows)
 

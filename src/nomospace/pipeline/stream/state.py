@@ -12,8 +12,8 @@ few, and a row is written again some twenty times at most. Merging leaves out wh
 more: tuples that are gone, unless the stream asks for those that were `ever` there, and those that
 came longer ago than it `keep`s them.
 
-A batch reads no more than what it merges. Who has a state in memory learns from a `Step` what a
-batch made of it, and from the names of its chunks whether it is that state: a name is given once,
+A batch reads no more than what it merges. Who has a state in memory learns from a `StateStep` what
+a batch made of it, and from the names of its chunks whether it is that state: a name is given once,
 and what it names never changes.
 """
 
@@ -100,7 +100,7 @@ class State(msgspec.Struct, frozen=True):
         return sum(chunk.rows for chunk in self.chunks)
 
 
-class Told(NamedTuple):
+class TupleNews(NamedTuple):
     """What a row tells: which tuple it is about, what befell that, and when."""
 
     one: Id
@@ -113,14 +113,14 @@ class Told(NamedTuple):
         return self.op in _ENDS
 
 
-class Step(NamedTuple):
+class StateStep(NamedTuple):
     """What a batch has made of a state."""
 
     before: State
     after: State
     rows: pa.Table
     """Those of the batch that count, of `ROWS`."""
-    left: Sequence[Told] = ()
+    left: Sequence[TupleNews] = ()
     """The rows that merging has left out, be they of the batch or of the state before."""
 
     @property
@@ -148,7 +148,7 @@ class Memory:
         with self._named(place):
             return msgspec.json.decode(place.read_bytes(), type=State)
 
-    def after(self, batch: int, rows: pa.Table) -> Step:
+    def after(self, batch: int, rows: pa.Table) -> StateStep:
         """Let a batch with these rows (of `ROWS`) count.
 
         Doing a batch again is harmless. Raises `StateTooLarge` and `BadCheckpoint`.
@@ -160,14 +160,14 @@ class Memory:
                 place.stat()
         rows = self._unknown(state, rows)
         latest = max([state.latest, *[row.at for row in told(rows)]])
-        chunks, left = state.chunks, list[Told]()
+        chunks, left = state.chunks, list[TupleNews]()
         if rows.num_rows:
             chunks, left = self._grown(chunks, rows, latest)
         grown = State(batch, chunks, latest)
         if grown.rows > STATE_ROWS_MAX:
             raise StateTooLarge(rows=grown.rows)
         self._keep(grown, state)
-        return Step(state, grown, rows, left)
+        return StateStep(state, grown, rows, left)
 
     def table(self, chunks: Sequence[Chunk], schema: pa.Schema = ROWS) -> pa.Table:
         """The rows of chunks, in the order they came, or some columns; raises `BadCheckpoint`."""
@@ -216,14 +216,14 @@ class Memory:
 
     def _grown(
         self, chunks: tuple[Chunk, ...], rows: pa.Table, latest: int
-    ) -> tuple[tuple[Chunk, ...], list[Told]]:
+    ) -> tuple[tuple[Chunk, ...], list[TupleNews]]:
         """Chunks with further rows, and what was left out."""
         kept, size = len(chunks), rows.num_rows
         while kept and chunks[kept - 1].rows <= 2 * size:
             kept -= 1
             size += chunks[kept].rows
         merged = chunks[kept:]
-        left: list[Told] = []
+        left: list[TupleNews] = []
         if merged:
             rows, left = self._lean(pa.concat_tables([self.table(merged), rows]), latest, kept == 0)
         if not rows.num_rows:
@@ -233,14 +233,16 @@ class Memory:
             pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
         return (*chunks[:kept], Chunk(name, rows.num_rows)), left
 
-    def _lean(self, rows: pa.Table, latest: int, all_of_it: bool) -> tuple[pa.Table, list[Told]]:
+    def _lean(
+        self, rows: pa.Table, latest: int, all_of_it: bool
+    ) -> tuple[pa.Table, list[TupleNews]]:
         """Rows without those that can answer no more, and these."""
         every = told(rows)
         ended = {row.one for row in every if row.ends}
         begun = {row.one for row in every if not row.ends}
         horizon = latest - self._keep_us if self._keep_us else 0
 
-        def stays(row: Told) -> bool:
+        def stays(row: TupleNews) -> bool:
             if row.ends:
                 # An end goes with its tuple; one whose tuple is elsewhere stays.
                 return not self._ever and not (all_of_it or row.one in begun)
@@ -295,11 +297,11 @@ def ids(rows: pa.Table) -> list[Id]:
     return list(zip(writers, counts, strict=True))
 
 
-def told(rows: pa.Table) -> list[Told]:
+def told(rows: pa.Table) -> list[TupleNews]:
     """What rows tell, one by one."""
     ops: list[Any] = rows.column("op").to_pylist()
     since: list[Any] = rows.column("since").to_pylist()
-    return list(map(Told, ids(rows), ops, since))
+    return list(map(TupleNews, ids(rows), ops, since))
 
 
 def bodies(rows: pa.Table) -> list[bytes]:

@@ -1,9 +1,9 @@
 """The rows of a journal by record numbers: what a running host still has, and what is sealed.
 
 A host counts its records from 1. It keeps the latest in its store, until they are sealed as
-segments; of what its disk does not have yet, nobody is told. A `Tail` gives the rows of any range
-of records from both, and the same rows each time, because a record never changes and is in the
-segments before the host forgets it. Where the journal's folder is not named, there is only what
+segments; of what its disk does not have yet, nobody is told. A `JournalTail` gives the rows of any
+range of records from both, and the same rows each time, because a record never changes and is in
+the segments before the host forgets it. Where the journal's folder is not named, there is only what
 the host has, and an older range raises `RecordsGone`: nothing is passed over in silence.
 
 Rows are those of segments, column by column (`wire.segments.TABLES`).
@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 from nomospace.client.dialling import Unreachable
 from nomospace.client.remote import RemoteHost
 from nomospace.errors import CallerError
-from nomospace.pipeline.segments import Listing, read_batches
-from nomospace.pipeline.stream.place import Place
-from nomospace.store.interface import Entry
+from nomospace.pipeline.segments import JournalFiles, read_batches
+from nomospace.pipeline.stream.place import HostPlace
+from nomospace.store.interface import JournalEntry
 from nomospace.store.parquet import SCHEMAS, row_of
 from nomospace.wire.admin import TAIL_MAX, RawRecord, Records, RecordsPage
 from nomospace.wire.segments import MANIFEST, TABLES, Manifest, decode_manifest, file_of
@@ -68,7 +68,7 @@ class OtherTail(CallerError):
         )
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class RecordRange(msgspec.Struct, frozen=True):
     """Which records there are of a host: from `first` to `last`, none if that is before it."""
 
     host: str
@@ -76,20 +76,20 @@ class Bounds(msgspec.Struct, frozen=True):
     last: int
 
 
-class Tail(msgspec.Struct, frozen=True):
+class JournalTail(msgspec.Struct, frozen=True):
     """The journal of one host; `journal` is the folder of its segments, if that can be seen."""
 
-    place: Place
+    place: HostPlace
     journal: str = ""
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> RecordRange:
         """The records that can be read now. Raises `HostSilent`, and what the host refuses."""
         page = self.place.talk(lambda host: _asked(host, Records(_BEYOND, 1)))
         segments = self._manifest().segments
         first = min([page.first, *[one.first for one in segments[:1]]])
-        return Bounds(page.host, first, page.last)
+        return RecordRange(page.host, first, page.last)
 
-    def check(self, bounds: Bounds, host: str, seq: int) -> None:
+    def check(self, bounds: RecordRange, host: str, seq: int) -> None:
         """Raise `OtherTail` unless these are bounds of the journal that an offset is of."""
         if bounds.host != host:
             why = f"it is of host {host}, and there is {bounds.host}"
@@ -123,7 +123,9 @@ class Tail(msgspec.Struct, frozen=True):
             for one in wanted
             if table in one.rows
         ]
-        for batch in read_batches(Listing({table: tuple(files)}, {}), table, tuple(TABLES[table])):
+        for batch in read_batches(
+            JournalFiles({table: tuple(files)}, {}), table, tuple(TABLES[table])
+        ):
             seq = batch.column("seq")
             late, early = pc.greater(seq, pa.scalar(after)), pc.less_equal(seq, pa.scalar(upto))
             chosen = batch.filter(pc.and_(late, early))
@@ -170,6 +172,6 @@ async def _pages(host: RemoteHost, after: int, upto: int) -> tuple[str, Sequence
 
 
 def _rows(record: RawRecord, table: str) -> Iterator[dict[str, object]]:
-    of, row = row_of(Entry(record.seq, record.record))
+    of, row = row_of(JournalEntry(record.seq, record.record))
     if of == table:
         yield row

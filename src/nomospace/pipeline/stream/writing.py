@@ -33,7 +33,7 @@ from nomospace.client.space import Space
 from nomospace.client.tuples import KEY_CHARS_MAX
 from nomospace.errors import CallerError, Unavailable
 from nomospace.law.program import load_source, read_source
-from nomospace.pipeline.stream.place import Place
+from nomospace.pipeline.stream.place import HostPlace
 from nomospace.terms import Term, show
 from nomospace.terms.templates import ANY
 from nomospace.wire.values import pack_term, unpack_term
@@ -52,7 +52,7 @@ _ABREAST: Final = 200
 
 
 @dataclass(eq=False, kw_only=True)
-class TooManyRows(CallerError):
+class TooManyToWrite(CallerError):
     """A batch has more rows than are written back in one."""
 
     code: ClassVar[str] = "pipeline.too-many-rows"
@@ -100,7 +100,7 @@ class Keyed(NamedTuple):
     fields: tuple[Term, ...]
 
 
-class Settled(msgspec.Struct, frozen=True):
+class WrittenBack(msgspec.Struct, frozen=True):
     """What became of rows: how many are in the space, and how many have letters."""
 
     written: int = 0
@@ -113,7 +113,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     Without `agent` it is the one of the identity or token.
     """
 
-    place: Place
+    place: HostPlace
     space: str
     agent: str = ""
     law: str = ""
@@ -129,20 +129,20 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         space, _ = await self._open(host)
         return space.owner
 
-    def write(self, stream: str, batch: int, rows: Sequence[Keyed]) -> Settled:
+    def write(self, stream: str, batch: int, rows: Sequence[Keyed]) -> WrittenBack:
         """Write those rows of a batch that are not written yet; what has become of all of them.
 
-        Raises `TooManyRows`, `TooManyRefused`, `RowHeld`, and as `check` does.
+        Raises `TooManyToWrite`, `TooManyRefused`, `RowHeld`, and as `check` does.
         """
         if len(rows) > ROWS_MAX:
-            raise TooManyRows(limit=ROWS_MAX)
+            raise TooManyToWrite(limit=ROWS_MAX)
         if not rows:
-            return Settled()
+            return WrittenBack()
         return self.place.talk(lambda host: self._write(host, stream, batch, rows))
 
     async def _write(
         self, host: RemoteHost, stream: str, batch: int, rows: Sequence[Keyed]
-    ) -> Settled:
+    ) -> WrittenBack:
         space, letters = await self._open(host)
         known = await letters.read_all("refused", stream, batch, str, ANY, ANY)
         settled = dict.fromkeys(letter[3] for letter in known)
@@ -159,7 +159,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
                 await letters.out(*letter, once=row.key)
                 if refused > REFUSED_MAX:
                     raise TooManyRefused(space=self.space, limit=REFUSED_MAX, why=why)
-        return Settled(len(rows) - refused, refused)
+        return WrittenBack(len(rows) - refused, refused)
 
     async def _open(self, host: RemoteHost) -> tuple[Space, Space]:
         """The space, and the one for letters."""

@@ -16,10 +16,10 @@ import msgspec
 
 from nomospace.protocols.routing.daemon import Daemon
 from nomospace.protocols.routing.frames import Post, Update
-from nomospace.protocols.routing.interface import Effect, Transmit
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits
+from nomospace.protocols.routing.interface import Effect, TransmitFrame
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.protocols.routing.places import Places, Servers
-from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.server import DomainServer
 from nomospace.protocols.routing.server_memory import Tickets, plain_ticket
 
 
@@ -30,13 +30,13 @@ class CentralDaemon(Daemon):
     SHORTCUT = False
 
 
-class CentralServer(Server):
+class CentralServer(DomainServer):
     """A server that passes posts on and tells nobody."""
 
     __slots__ = ()
 
     def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
-        out.append(Transmit(site, self._passed_on(post, site)))
+        out.append(TransmitFrame(site, self._passed_on(post, site)))
 
     def _passed_on(self, post: Post, site: str) -> Post:
         hops = post.hops + (site != self.site)
@@ -52,7 +52,7 @@ class QscServer(CentralServer):
         super()._pass_to_site(post, site, epoch, out)
         if not post.why:
             update = Update(post.id, post.to, site, epoch, post.origin, ())
-            out.append(Transmit(post.origin, update))
+            out.append(TransmitFrame(post.origin, update))
 
 
 class Algorithm(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Algorithm(msgspec.Struct, frozen=True):
     name: str
     federated: bool
     daemons: type[Daemon]
-    servers: type[Server]
+    servers: type[DomainServer]
 
     def domains(self, servers: Servers) -> tuple[str, ...]:
         """The domains that need a server; its sites are in `servers`."""
@@ -85,7 +85,7 @@ class Algorithm(msgspec.Struct, frozen=True):
         domain: str,
         places: Places,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
         eager: bool = False,
     ) -> Daemon:
         """The daemon of a site in a domain."""
@@ -97,15 +97,15 @@ class Algorithm(msgspec.Struct, frozen=True):
         domain: str,
         places: Places,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
         tickets: Tickets = plain_ticket,
         life: int = 0,
-    ) -> Server:
+    ) -> DomainServer:
         """The server of a domain, without a standby."""
         return self.servers(site, domain, places, limits=limits, tickets=tickets, life=life)
 
 
 CENTRAL: Final = Algorithm("central", False, CentralDaemon, CentralServer)
 QSC: Final = Algorithm("qsc", False, Daemon, QscServer)
-FQSC: Final = Algorithm("fqsc", True, Daemon, Server)
+FQSC: Final = Algorithm("fqsc", True, Daemon, DomainServer)
 ALGORITHMS: Final = {each.name: each for each in (CENTRAL, QSC, FQSC)}

@@ -53,7 +53,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="sent"):
     n: int
 
 
-class Got(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
+class LastGot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
     """The last number that an agent has got from another; nothing up to it waits."""
 
     agent: str
@@ -61,19 +61,19 @@ class Got(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="got"):
     n: int
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="kept"):
+class PostKept(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="kept"):
     """A post waits at its agent's seat for one before it."""
 
     post: Post
 
 
-class Held(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="held"):
+class PostHeld(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="held"):
     """A post waits at its origin to be tried again."""
 
     post: Post
 
 
-class Released(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="released"):
+class PostsReleased(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="released"):
     """The posts that waited at their origin for an agent are on their way."""
 
     target: str
@@ -176,10 +176,10 @@ Change: TypeAlias = (
     | PhasePut
     | SeatGone
     | Sent
-    | Got
-    | Kept
-    | Held
-    | Released
+    | LastGot
+    | PostKept
+    | PostHeld
+    | PostsReleased
     | RecordPut
     | Forgotten
     | Queued

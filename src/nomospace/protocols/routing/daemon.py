@@ -2,21 +2,21 @@
 
 Every agent with a seat here is in a phase. Deliveries stop only while it is not here:
 
-| phase       | told                       | follows                             | then        |
-| ----------- | -------------------------- | ----------------------------------- | ----------- |
-| -           | `create`                   | `Register` at the home server       | CREATING    |
-| CREATING    | `Ack`                      | `Created`, what came early          | HERE        |
-| HERE        | `depart`                   | `Migrating` at the server           | LEAVING     |
-| LEAVING     | `MayGo`                    | `Go` with the seat                  | AWAY        |
-| LEAVING     | `stay`                     | nothing: the answer is under way    | CANCELLING  |
-| CANCELLING  | `MayGo`                    | `Stayed` at the server              | STAYING     |
-| AWAY        | `stay`                     | `Stayed` at the server              | STAYING     |
-| AWAY        | `gone`                     | nothing                             | -           |
-| -, AWAY     | `arrive`, same domain      | `Migrated` at the server            | CONFIRMING  |
-| -, AWAY     | `arrive`, other domain     | `Register` at this domain's server  | REGISTERING |
-| REGISTERING | `Ack`                      | `Migrated` at the server it left    | CONFIRMING  |
-| CONFIRMING  | `Ack`                      | `Settled`                           | HERE        |
-| STAYING     | `Ack`                      | `Settled`                           | HERE        |
+| phase       | told                   | follows                               | then        |
+| ----------- | ---------------------- | ------------------------------------- | ----------- |
+| -           | `create`               | `Register` at the home server         | CREATING    |
+| CREATING    | `RecordAck`            | `Created`, what came early            | HERE        |
+| HERE        | `depart`               | `Migrating` at the server             | LEAVING     |
+| LEAVING     | `MayGo`                | `Go` with the seat                    | AWAY        |
+| LEAVING     | `stay`                 | nothing: the answer is under way      | CANCELLING  |
+| CANCELLING  | `MayGo`                | `Stayed` at the server                | STAYING     |
+| AWAY        | `stay`                 | `Stayed` at the server                | STAYING     |
+| AWAY        | `gone`                 | nothing                               | -           |
+| -, AWAY     | `arrive`, same domain  | `AgentMigrated` at the server         | CONFIRMING  |
+| -, AWAY     | `arrive`, other domain | `Register` at this domain's server    | REGISTERING |
+| REGISTERING | `RecordAck`            | `AgentMigrated` at the server it left | CONFIRMING  |
+| CONFIRMING  | `RecordAck`            | `MoveSettled`                         | HERE        |
+| STAYING     | `RecordAck`            | `MoveSettled`                         | HERE        |
 
 A `Refuse` puts one who would leave back to HERE, and takes the seat from one who claims to have
 come. A post for an agent that is not here goes to this domain's server, with its origin unchanged.
@@ -38,21 +38,21 @@ from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing import order
 from nomospace.protocols.routing.daemon_memory import DaemonMemory, phase_put
 from nomospace.protocols.routing.frames import (
-    Ack,
+    AgentEnded,
+    AgentMigrated,
     Astray,
-    Busy,
-    Ended,
     Frame,
     Hint,
     MayGo,
-    Migrated,
     Migrating,
     NotPrimary,
     Post,
+    PostReturned,
+    QueueFull,
+    RecordAck,
     Refuse,
     Register,
-    Returned,
-    Seek,
+    SeekAgent,
     Stayed,
     Update,
 )
@@ -66,15 +66,15 @@ from nomospace.protocols.routing.interface import (
     STALE,
     UNKNOWN,
     UNSETTLED,
+    AgentRefused,
     Created,
     Effect,
-    Failed,
     Go,
+    MoveSettled,
     Noted,
-    Persist,
-    Refused,
-    Settled,
-    Transmit,
+    PersistChange,
+    PostFailed,
+    TransmitFrame,
 )
 from nomospace.protocols.routing.residents import (
     AWAY,
@@ -85,8 +85,8 @@ from nomospace.protocols.routing.residents import (
     LEAVING,
     REGISTERING,
     STAYING,
-    Phase,
-    Resident,
+    ResidentPhase,
+    RoutedAgent,
 )
 from nomospace.protocols.routing.seats import Seat, floor_of
 
@@ -101,8 +101,8 @@ class Daemon(DaemonMemory):
     >>> places = Places({"lab": ("q",)})
     >>> daemon = Daemon("s1", "lab", places)
     >>> daemon.create("ann@lab", now=0)[-1]
-    Transmit(site='q', frame=Register(domain='lab', agent='ann@lab', epoch=0, ticket=''))
-    >>> daemon.hear("q", Ack("lab", "ann@lab", 0), now=1)[-1]
+    TransmitFrame(site='q', frame=Register(domain='lab', agent='ann@lab', epoch=0, ticket=''))
+    >>> daemon.hear("q", RecordAck("lab", "ann@lab", 0), now=1)[-1]
     Created(agent='ann@lab')
     >>> sent = daemon.send("ann@lab", "bob@lab", "hello", now=2)[-1]
     >>> sent.site, sent.frame.post.id  # no guess: the server finds bob
@@ -124,23 +124,23 @@ class Daemon(DaemonMemory):
         """
         resident = self._residents.get(sender)
         if resident is None or not resident.runs:
-            return [Failed(Post(sender, to, 0, body, self.site), NOT_HERE)]
+            return [PostFailed(Post(sender, to, 0, body, self.site), NOT_HERE)]
         if self._waits.count >= self._limits.held_max:
-            return [Failed(Post(sender, to, 0, body, self.site), BUSY)]
+            return [PostFailed(Post(sender, to, 0, body, self.site), BUSY)]
         guess = self._guesses.get(to)
         if guess is None and to not in self._residents and self._places.home(to) is None:
-            return [Failed(Post(sender, to, 0, body, self.site), UNKNOWN)]
+            return [PostFailed(Post(sender, to, 0, body, self.site), UNKNOWN)]
         sent = resident.sent
         if sent is None:
             sent = resident.sent = {}
         n = sent[to] = sent.get(to, 0) + 1 if to in sent else floor_of(resident.epoch) + 1
-        out: list[Effect] = [Persist(written.Sent(sender, to, n))]
+        out: list[Effect] = [PersistChange(written.Sent(sender, to, n))]
         if self._waits and self._waits.queues(to):  # it would only overtake those before it
             self._hold(Post(sender, to, n, body, self.site), now, out)
         elif guess is not None and to not in self._residents:
             self._guesses.move_to_end(to)
             self._remember((sender, to, n), guess[0])
-            out.append(Transmit(guess[0], Post(sender, to, n, body, self.site, (), 1)))
+            out.append(TransmitFrame(guess[0], Post(sender, to, n, body, self.site, (), 1)))
         else:
             self._route(Post(sender, to, n, body, self.site), now, out)
         return out
@@ -148,13 +148,13 @@ class Daemon(DaemonMemory):
     def create(self, agent: str, *, now: int) -> list[Effect]:
         """Register a new agent with the home that its id names, which must be this domain."""
         if agent in self._residents:
-            return [Refused(agent, EXISTS)]
+            return [AgentRefused(agent, EXISTS)]
         home = self._places.home(agent)
         if home != self._domain:
-            return [Refused(agent, UNKNOWN if home is None else NOT_HOME)]
-        resident = self._residents[agent] = Resident(CREATING, Seat(0, self._domain))
+            return [AgentRefused(agent, UNKNOWN if home is None else NOT_HOME)]
+        resident = self._residents[agent] = RoutedAgent(CREATING, Seat(0, self._domain))
         return [
-            Persist(written.SeatPut(agent, CREATING.value, resident.seat())),
+            PersistChange(written.SeatPut(agent, CREATING.value, resident.seat())),
             self._to_server(self._domain, Register(self._domain, agent, 0)),
         ]
 
@@ -165,24 +165,24 @@ class Daemon(DaemonMemory):
         """
         resident = self._residents.get(agent)
         if resident is None or resident.phase is AWAY or resident.ending:
-            return [Refused(agent, NOT_HERE)]
+            return [AgentRefused(agent, NOT_HERE)]
         out: list[Effect] = []
         if resident.phase in (HERE, LEAVING, CANCELLING):
             self._bury(agent, resident, out)
             return out
         resident.ending = True
-        out.append(Persist(phase_put(agent, resident)))
+        out.append(PersistChange(phase_put(agent, resident)))
         return out
 
     def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
         """Ask the server to queue an agent's mail, so that it can leave."""
         resident = self._residents.get(agent)
         if resident is None or resident.phase is AWAY:
-            return [Refused(agent, NOT_HERE)]
+            return [AgentRefused(agent, NOT_HERE)]
         if resident.phase is not HERE:
-            return [Refused(agent, UNSETTLED)]
+            return [AgentRefused(agent, UNSETTLED)]
         if to_site == self.site:
-            return [Refused(agent, ALREADY_HERE)]
+            return [AgentRefused(agent, ALREADY_HERE)]
         out: list[Effect] = []
         resident.to = to_site
         self._enter(agent, resident, LEAVING, out)
@@ -199,13 +199,13 @@ class Daemon(DaemonMemory):
         if resident is None or resident.phase is not AWAY or resident.ticket != ticket:
             return [Noted("late", (agent, ticket))]
         del self._residents[agent]
-        return [Persist(written.SeatGone(agent))]
+        return [PersistChange(written.SeatGone(agent))]
 
     def stay(self, agent: str, *, now: int) -> list[Effect]:
         """Keep an agent that would have left, with the seat it had."""
         resident = self._residents.get(agent)
         if resident is None or resident.phase not in (LEAVING, AWAY):
-            return [Refused(agent, NOT_HERE if resident is None else UNSETTLED)]
+            return [AgentRefused(agent, NOT_HERE if resident is None else UNSETTLED)]
         out: list[Effect] = []
         if resident.phase is LEAVING:
             self._enter(agent, resident, CANCELLING, out)
@@ -217,17 +217,17 @@ class Daemon(DaemonMemory):
         """Seat an agent that was handed over, and tell the servers that must know."""
         before = self._residents.get(agent)
         if not self._places.knows(seat.domain):
-            return [Refused(agent, UNKNOWN)]
+            return [AgentRefused(agent, UNKNOWN)]
         if before is not None and before.phase is not AWAY:
-            return [Refused(agent, EXISTS)]
+            return [AgentRefused(agent, EXISTS)]
         if before is not None and before.epoch >= seat.epoch:
-            return [Refused(agent, STALE)]
+            return [AgentRefused(agent, STALE)]
         self._guesses.pop(agent, None)
         near = seat.domain == self._domain
         phase = CONFIRMING if near else REGISTERING
-        resident = self._residents[agent] = Resident(phase, seat)
+        resident = self._residents[agent] = RoutedAgent(phase, seat)
         resident.ticket = ticket
-        out: list[Effect] = [Persist(written.SeatPut(agent, phase.value, seat, "", ticket))]
+        out: list[Effect] = [PersistChange(written.SeatPut(agent, phase.value, seat, "", ticket))]
         if near:
             self._say_migrated(agent, resident, out)
         else:
@@ -239,13 +239,13 @@ class Daemon(DaemonMemory):
         """Take in which site is the primary of a domain since a term."""
         if not self._primaries.learn(domain, site, term):
             return []
-        return [Persist(written.PrimaryLearnt(domain, site, term))]
+        return [PersistChange(written.PrimaryLearnt(domain, site, term))]
 
     def tick(self, *, now: int) -> list[Effect]:
         """Try those posts again whose pause is over."""
         out: list[Effect] = []
         for target, posts in self._waits.due(now):
-            out.append(Persist(written.Released(target)))
+            out.append(PersistChange(written.PostsReleased(target)))
             for post in posts:
                 self._retry(post, now, out)
         return out
@@ -263,14 +263,14 @@ class Daemon(DaemonMemory):
             self._take_in(self._sound(frame), now, out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
-        elif isinstance(frame, Busy | Astray | Returned):
+        elif isinstance(frame, QueueFull | Astray | PostReturned):
             if frame.post.origin != self.site:
                 out.append(Noted("not from here", (src, frame)))
-            elif isinstance(frame, Returned):
+            elif isinstance(frame, PostReturned):
                 self._fail(frame.post, frame.why, now, out)
             else:
                 self._hold(self._sound(frame.post), now, out)
-        elif isinstance(frame, Ack | Refuse | MayGo | NotPrimary | Hint):
+        elif isinstance(frame, RecordAck | Refuse | MayGo | NotPrimary | Hint):
             self._told_by_server(src, frame, now, out)
         else:
             out.append(Noted("not for a daemon", (src, frame)))
@@ -279,7 +279,7 @@ class Daemon(DaemonMemory):
     def _told_by_server(
         self,
         src: str,
-        frame: Ack | Refuse | MayGo | NotPrimary | Hint,
+        frame: RecordAck | Refuse | MayGo | NotPrimary | Hint,
         now: int,
         out: list[Effect],
     ) -> None:
@@ -292,7 +292,7 @@ class Daemon(DaemonMemory):
                 self._guess(frame.agent, frame.site, frame.epoch)
             else:
                 out.append(Noted("hint refused", (src, frame)))
-        elif isinstance(frame, Ack):
+        elif isinstance(frame, RecordAck):
             self._acknowledged(frame, now, out)
         elif isinstance(frame, MayGo):
             self._may_go(frame, out)
@@ -312,7 +312,7 @@ class Daemon(DaemonMemory):
         if resident is None or resident.phase is AWAY:
             self._to_seek(self._domain, post, out)
         elif post.why:
-            out.append(Failed(post, post.why))
+            out.append(PostFailed(post, post.why))
         else:
             self._accept(post, resident, now, out)
 
@@ -323,7 +323,7 @@ class Daemon(DaemonMemory):
             return
         self._guess(update.agent, update.site, update.epoch)
 
-    def _acknowledged(self, ack: Ack, now: int, out: list[Effect]) -> None:
+    def _acknowledged(self, ack: RecordAck, now: int, out: list[Effect]) -> None:
         agent, resident = ack.agent, self._residents.get(ack.agent)
         phase = None if resident is None else resident.phase
         if resident is not None and phase is CREATING and ack.domain == self._domain:
@@ -340,11 +340,13 @@ class Daemon(DaemonMemory):
                 self._bury(agent, resident, out)
             else:
                 self._enter(agent, resident, HERE, out)
-                out.append(Settled(agent))
+                out.append(MoveSettled(agent))
         else:
             out.append(Noted("acknowledgement refused", (ack,)))
 
-    def _born(self, agent: str, resident: Resident, ack: Ack, now: int, out: list[Effect]) -> None:
+    def _born(
+        self, agent: str, resident: RoutedAgent, ack: RecordAck, now: int, out: list[Effect]
+    ) -> None:
         resident.epoch = ack.epoch
         if resident.ending:
             self._bury(agent, resident, out)
@@ -353,7 +355,7 @@ class Daemon(DaemonMemory):
         if ack.strays:
             resident.early = dict.fromkeys(ack.strays)
         resident.phase = HERE
-        out.append(Persist(written.SeatPut(agent, HERE.value, resident.seat())))
+        out.append(PersistChange(written.SeatPut(agent, HERE.value, resident.seat())))
         out.append(Created(agent))
         for sender in dict.fromkeys(sender for sender, _ in ack.strays):
             order.drain(agent, resident, sender, out)
@@ -382,48 +384,50 @@ class Daemon(DaemonMemory):
         elif resident.phase in (LEAVING, CANCELLING):
             resident.to = ""
             self._enter(agent, resident, HERE, out)
-            out.append(Refused(agent, refuse.why))
+            out.append(AgentRefused(agent, refuse.why))
         else:
             del self._residents[agent]
-            out.append(Persist(written.SeatGone(agent)))
-            out.append(Refused(agent, refuse.why))
+            out.append(PersistChange(written.SeatGone(agent)))
+            out.append(AgentRefused(agent, refuse.why))
             for post in resident.take_early():
                 self._to_seek(self._domain, post, out)
 
     # -- phases --------------------------------------------------------------------------------
 
-    def _enter(self, agent: str, resident: Resident, phase: Phase, out: list[Effect]) -> None:
+    def _enter(
+        self, agent: str, resident: RoutedAgent, phase: ResidentPhase, out: list[Effect]
+    ) -> None:
         resident.phase = phase
-        out.append(Persist(phase_put(agent, resident)))
+        out.append(PersistChange(phase_put(agent, resident)))
 
-    def _say_stayed(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+    def _say_stayed(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
         resident.epoch += 1  # the move was begun, and its ticket is used up
         self._enter(agent, resident, STAYING, out)
         domain = resident.domain
         stayed = Stayed(domain, agent, resident.epoch, resident.ticket)
         out.append(self._to_server(domain, stayed))
 
-    def _say_migrated(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+    def _say_migrated(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
         domain = resident.domain
         tell = resident.writers if self.eager and domain != self._domain else None
         epoch, ticket = resident.epoch, resident.ticket
-        migrated = Migrated(domain, agent, epoch, ticket, self._domain, tell)
+        migrated = AgentMigrated(domain, agent, epoch, ticket, self._domain, tell)
         out.append(self._to_server(domain, migrated))
 
-    def _bury(self, agent: str, resident: Resident, out: list[Effect]) -> None:
+    def _bury(self, agent: str, resident: RoutedAgent, out: list[Effect]) -> None:
         del self._residents[agent]
-        out.append(Persist(written.SeatGone(agent)))
+        out.append(PersistChange(written.SeatGone(agent)))
         domain = resident.domain
-        out.append(self._to_server(domain, Ended(domain, agent, resident.epoch)))
+        out.append(self._to_server(domain, AgentEnded(domain, agent, resident.epoch)))
         early = resident.take_early()
-        out += [Transmit(post.origin, Returned(post, ENDED)) for post in early]
+        out += [TransmitFrame(post.origin, PostReturned(post, ENDED)) for post in early]
 
     # -- delivering ----------------------------------------------------------------------------
 
-    def _accept(self, post: Post, resident: Resident, now: int, out: list[Effect]) -> None:
+    def _accept(self, post: Post, resident: RoutedAgent, now: int, out: list[Effect]) -> None:
         """Deliver a post to an agent here, or keep it for its turn."""
         if resident.ending:
-            out.append(Transmit(post.origin, Returned(post, ENDED)))
+            out.append(TransmitFrame(post.origin, PostReturned(post, ENDED)))
             return
         if resident.phase is CREATING:
             order.keep(post, resident, self._limits.early_max, out)
@@ -449,7 +453,7 @@ class Daemon(DaemonMemory):
         else:
             self._remember(post.id, guess[0])
             self._guesses.move_to_end(target)
-            out.append(Transmit(guess[0], _moved(post, over_network=True)))
+            out.append(TransmitFrame(guess[0], _moved(post, over_network=True)))
 
     def _retry(self, post: Post, now: int, out: list[Effect]) -> None:
         """Go on with a post that came back, from where it was when it did."""
@@ -461,7 +465,7 @@ class Daemon(DaemonMemory):
 
     def _hold(self, post: Post, now: int, out: list[Effect]) -> None:
         self._waits.add(post, now)
-        out.append(Persist(written.Held(post)))
+        out.append(PersistChange(written.PostHeld(post)))
 
     def _fail(self, post: Post, why: str, now: int, out: list[Effect]) -> None:
         """Tell the sender, who may have moved since: then the failure goes after it."""
@@ -470,7 +474,7 @@ class Daemon(DaemonMemory):
             return
         resident = self._residents.get(post.sender)
         if resident is not None and resident.runs:
-            out.append(Failed(post, why))
+            out.append(PostFailed(post, why))
             return
         back = msgspec.structs.replace(post, why=why, origin=self.site, way=(), passes=0)
         self._route(back, now, out)
@@ -482,10 +486,12 @@ class Daemon(DaemonMemory):
 
     def _to_seek(self, domain: str, post: Post, out: list[Effect]) -> None:
         site = self._primaries.site(domain)
-        out.append(Transmit(site, Seek(domain, _moved(post, over_network=site != self.site))))
+        out.append(
+            TransmitFrame(site, SeekAgent(domain, _moved(post, over_network=site != self.site)))
+        )
 
-    def _to_server(self, domain: str, frame: Frame) -> Transmit:
-        return Transmit(self._primaries.site(domain), frame)
+    def _to_server(self, domain: str, frame: Frame) -> TransmitFrame:
+        return TransmitFrame(self._primaries.site(domain), frame)
 
 
 def _moved(post: Post, *, over_network: bool) -> Post:

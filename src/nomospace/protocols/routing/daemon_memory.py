@@ -13,9 +13,9 @@ from typing import Any, Self
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import PostId
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
-from nomospace.protocols.routing.residents import AWAY, HERE, Phase, Resident
+from nomospace.protocols.routing.residents import AWAY, HERE, ResidentPhase, RoutedAgent
 from nomospace.protocols.routing.waits import Waits
 
 
@@ -41,7 +41,7 @@ class DaemonMemory:
         domain: str,
         places: Places,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
         eager: bool = False,
     ) -> None:
         self.site = site
@@ -50,7 +50,7 @@ class DaemonMemory:
         self._places = places
         self._limits = limits
         self._primaries = Primaries(places)
-        self._residents: dict[str, Resident] = {}
+        self._residents: dict[str, RoutedAgent] = {}
         self._guesses: OrderedDict[str, tuple[str, int]] = OrderedDict()
         self._asked: OrderedDict[PostId, str] = OrderedDict()
         self._waits = Waits(limits)
@@ -73,7 +73,7 @@ class DaemonMemory:
         if len(self._asked) > self._limits.passed_max:
             self._asked.popitem(last=False)
 
-    def phase(self, agent: str) -> Phase | None:
+    def phase(self, agent: str) -> ResidentPhase | None:
         """The phase of an agent's seat here, if it has one."""
         resident = self._residents.get(agent)
         return None if resident is None else resident.phase
@@ -104,11 +104,13 @@ class DaemonMemory:
 
     def _redo(self, change: Change, now: int) -> None:
         if isinstance(change, written.SeatPut):
-            resident = self._residents[change.agent] = Resident(Phase(change.phase), change.seat)
+            resident = self._residents[change.agent] = RoutedAgent(
+                ResidentPhase(change.phase), change.seat
+            )
             resident.to, resident.ticket = change.to, change.ticket
         elif isinstance(change, written.PhasePut):
             resident = self._residents[change.agent]
-            resident.phase = Phase(change.phase)
+            resident.phase = ResidentPhase(change.phase)
             resident.epoch, resident.domain = change.epoch, change.domain
             resident.to, resident.ticket = change.to, change.ticket
             resident.ending = change.ending
@@ -116,13 +118,13 @@ class DaemonMemory:
             del self._residents[change.agent]
         elif isinstance(change, written.Sent):
             self._residents[change.sender].put_sent(change.to, change.n)
-        elif isinstance(change, written.Got):
+        elif isinstance(change, written.LastGot):
             self._residents[change.agent].put_got(change.sender, change.n)
-        elif isinstance(change, written.Kept):
+        elif isinstance(change, written.PostKept):
             self._residents[change.post.to].put_early(change.post)
-        elif isinstance(change, written.Held):
+        elif isinstance(change, written.PostHeld):
             self._waits.add(change.post, now)
-        elif isinstance(change, written.Released):
+        elif isinstance(change, written.PostsReleased):
             self._waits.drop(change.target)
         elif isinstance(change, written.PrimaryLearnt):
             self._primaries.learn(change.domain, change.site, change.term)
@@ -140,7 +142,7 @@ class DaemonMemory:
             made.append(written.SeatPut(agent, phase, seat, resident.to, resident.ticket))
             if resident.ending:
                 made.append(phase_put(agent, resident))
-        made += [written.Held(post) for post in self._waits.posts()]
+        made += [written.PostHeld(post) for post in self._waits.posts()]
         return made
 
     def state(self) -> tuple[Any, ...]:
@@ -166,7 +168,7 @@ class DaemonMemory:
         return twin
 
 
-def phase_put(agent: str, resident: Resident) -> written.PhasePut:
+def phase_put(agent: str, resident: RoutedAgent) -> written.PhasePut:
     """The change that says all of a resident's phase."""
     return written.PhasePut(
         agent,

@@ -48,7 +48,7 @@ class Post(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="post"):
 # -- to a daemon -------------------------------------------------------------------------------
 
 
-class Busy(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="busy"):
+class QueueFull(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="busy"):
     """The queue for a post's agent is full: keep the post and try again later."""
 
     post: Post
@@ -60,7 +60,7 @@ class Astray(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="astray
     post: Post
 
 
-class Returned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):
+class PostReturned(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="returned"):
     """A post that can never be delivered, back at its origin, with the reason."""
 
     post: Post
@@ -76,7 +76,7 @@ class MayGo(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="may-go"
     ticket: str
 
 
-class Ack(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
+class RecordAck(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ack"):
     """The server of `domain` has the record of an agent as it was told.
 
     At a birth `strays` names the posts to this agent that failed before: they are not waited for.
@@ -111,7 +111,7 @@ class NotPrimary(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="no
 # -- to a server -------------------------------------------------------------------------------
 
 
-class Seek(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
+class SeekAgent(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="seek"):
     """Find the agent of a post that could not be delivered."""
 
     domain: str
@@ -136,7 +136,7 @@ class Migrating(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mig
     to: str
 
 
-class Migrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
+class AgentMigrated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="migrated"):
     """An agent is at the sending site now, in domain `there`, and this is its ticket.
 
     `tell` asks for the eager policy after a move across domains, and names the sites to be told.
@@ -159,7 +159,7 @@ class Stayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="stayed
     ticket: str
 
 
-class Ended(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ended"):
+class AgentEnded(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="ended"):
     """An agent is no more; from its last site, then from its last server to its home."""
 
     domain: str
@@ -219,7 +219,7 @@ class Replicated(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="re
     step: int
 
 
-class Snapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="snapshot"):
+class ServerSnapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="snapshot"):
     """All that the primary had after a step, for a standby that was away."""
 
     domain: str
@@ -253,24 +253,24 @@ class Relayed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="relay
 
 Frame: TypeAlias = (
     Post
-    | Busy
+    | QueueFull
     | Astray
-    | Returned
+    | PostReturned
     | MayGo
-    | Ack
+    | RecordAck
     | Refuse
     | NotPrimary
-    | Seek
+    | SeekAgent
     | Register
     | Migrating
-    | Migrated
+    | AgentMigrated
     | Stayed
-    | Ended
+    | AgentEnded
     | Update
     | Hint
     | Replicate
     | Replicated
-    | Snapshot
+    | ServerSnapshot
     | Deposed
     | Rejoin
     | Relayed
@@ -280,16 +280,16 @@ KINDS: Final = frozenset(get_args(Frame))
 """The kinds of frame that there are."""
 
 _FOR_SERVERS = (
-    Seek,
+    SeekAgent,
     Register,
     Migrating,
-    Migrated,
+    AgentMigrated,
     Stayed,
-    Ended,
+    AgentEnded,
     Hint,
     Replicate,
     Replicated,
-    Snapshot,
+    ServerSnapshot,
     Deposed,
     Rejoin,
     Relayed,
@@ -299,14 +299,14 @@ _FOR_SERVERS = (
 def post_in(frame: Frame) -> Post | None:
     """The post that a frame carries, if it carries one.
 
-    >>> post_in(Seek("lab", Post("ann@lab", "bob@lab", 1, "hello", "s1"))).body
+    >>> post_in(SeekAgent("lab", Post("ann@lab", "bob@lab", 1, "hello", "s1"))).body
     'hello'
     """
     if isinstance(frame, Post):
         return frame
     if isinstance(frame, Relayed):
         return post_in(frame.frame)
-    return frame.post if isinstance(frame, Seek | Busy | Astray | Returned) else None
+    return frame.post if isinstance(frame, SeekAgent | QueueFull | Astray | PostReturned) else None
 
 
 def with_post(frame: Frame, post: Post) -> Frame:
@@ -315,7 +315,7 @@ def with_post(frame: Frame, post: Post) -> Frame:
         return post
     if isinstance(frame, Relayed):
         return replace(frame, frame=with_post(frame.frame, post))
-    assert isinstance(frame, Seek | Busy | Astray | Returned), frame
+    assert isinstance(frame, SeekAgent | QueueFull | Astray | PostReturned), frame
     return replace(frame, post=post)
 
 
@@ -326,7 +326,7 @@ def server_of(frame: Frame) -> str:
     'lab'
     >>> server_of(Update(("bob@lab", "ann@lab", 1), "ann@lab", "s2", 1, "s1", ("ward", "lab")))
     'lab'
-    >>> server_of(Ack("lab", "ann@lab", 0))
+    >>> server_of(RecordAck("lab", "ann@lab", 0))
     ''
     """
     if isinstance(frame, Update):

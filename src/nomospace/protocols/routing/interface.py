@@ -47,27 +47,27 @@ FULL: Final = "full"
 # -- effects -----------------------------------------------------------------------------------
 
 
-class Persist(msgspec.Struct, frozen=True, gc=False):
+class PersistChange(msgspec.Struct, frozen=True, gc=False):
     """Write a change down; what follows in the list may be seen by others only after it."""
 
     change: Change
 
 
-class Transmit(msgspec.Struct, frozen=True, gc=False):
+class TransmitFrame(msgspec.Struct, frozen=True, gc=False):
     """Give a frame to the courier. The site may be this one: that is no network message."""
 
     site: str
     frame: Frame
 
 
-class Deliver(msgspec.Struct, frozen=True, gc=False):
+class DeliverPost(msgspec.Struct, frozen=True, gc=False):
     """Hand a post to its agent here."""
 
     agent: str
     post: Post
 
 
-class Failed(msgspec.Struct, frozen=True, gc=False):
+class PostFailed(msgspec.Struct, frozen=True, gc=False):
     """Tell a post's sender that it will not be delivered. Number 0 was never sent."""
 
     post: Post
@@ -89,13 +89,13 @@ class Go(msgspec.Struct, frozen=True, gc=False):
     seat: Seat
 
 
-class Settled(msgspec.Struct, frozen=True, gc=False):
+class MoveSettled(msgspec.Struct, frozen=True, gc=False):
     """The agent's last move is finished everywhere; it may move again."""
 
     agent: str
 
 
-class Refused(msgspec.Struct, frozen=True, gc=False):
+class AgentRefused(msgspec.Struct, frozen=True, gc=False):
     """What was asked for an agent is not done. Refused at its birth or arrival it must not run."""
 
     agent: str
@@ -109,7 +109,17 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
     facts: tuple[Any, ...]
 
 
-Effect: TypeAlias = Persist | Transmit | Deliver | Failed | Created | Go | Settled | Refused | Noted
+Effect: TypeAlias = (
+    PersistChange
+    | TransmitFrame
+    | DeliverPost
+    | PostFailed
+    | Created
+    | Go
+    | MoveSettled
+    | AgentRefused
+    | Noted
+)
 
 # -- cores -------------------------------------------------------------------------------------
 
@@ -147,7 +157,7 @@ class DaemonCore(Core, Protocol):
         ...
 
     def create(self, agent: str, *, now: int) -> list[Effect]:
-        """An agent is to be born here; `Created` or `Refused` follows."""
+        """An agent is to be born here; `Created` or `AgentRefused` follows."""
         ...
 
     def end(self, agent: str, *, now: int) -> list[Effect]:
@@ -159,7 +169,7 @@ class DaemonCore(Core, Protocol):
         ...
 
     def depart(self, agent: str, to_site: str, *, now: int) -> list[Effect]:
-        """An agent here would move; `Go` or `Refused` follows."""
+        """An agent here would move; `Go` or `AgentRefused` follows."""
         ...
 
     def gone(self, agent: str, ticket: str, *, now: int) -> list[Effect]:
@@ -167,11 +177,11 @@ class DaemonCore(Core, Protocol):
         ...
 
     def stay(self, agent: str, *, now: int) -> list[Effect]:
-        """The agent does not move after all; it runs here again at once, `Settled` follows."""
+        """The agent does not move after all; it runs here again at once, `MoveSettled` follows."""
         ...
 
     def arrive(self, agent: str, seat: Seat, ticket: str, *, now: int) -> list[Effect]:
-        """An agent was handed over to this site; it runs at once, `Settled` follows."""
+        """An agent was handed over to this site; it runs at once, `MoveSettled` follows."""
         ...
 
     def tick(self, *, now: int) -> list[Effect]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can grow has its limit here.
 
     A queue that is full gives posts back to the daemon they come from, which keeps them and tries
@@ -44,7 +44,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The longest such pause."""
 
 
-DEFAULT_LIMITS: Final = Limits()
+DEFAULT_LIMITS: Final = RoutingLimits()
 
 
 def cache_state(cache: Mapping[Any, Any], most: int) -> tuple[Any, ...]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from nomospace.protocols.routing import changes as written
-from nomospace.protocols.routing.frames import Busy, Post, Returned
+from nomospace.protocols.routing.frames import Post, PostReturned, QueueFull
 from nomospace.protocols.routing.interface import (
     OVERTAKEN,
-    Deliver,
+    DeliverPost,
     Effect,
     Noted,
-    Persist,
-    Transmit,
+    PersistChange,
+    TransmitFrame,
 )
-from nomospace.protocols.routing.residents import Resident
+from nomospace.protocols.routing.residents import RoutedAgent
 from nomospace.protocols.routing.seats import floor_of
 
 
-def take(post: Post, resident: Resident, early_max: int, out: list[Effect]) -> None:
+def take(post: Post, resident: RoutedAgent, early_max: int, out: list[Effect]) -> None:
     """Deliver a post if it is its turn, keep it if it came early, drop it if it came before."""
     n, got = post.n, resident.last_from(post.sender)
     if n == got + 1:
@@ -26,24 +26,24 @@ def take(post: Post, resident: Resident, early_max: int, out: list[Effect]) -> N
     elif n > got:
         keep(post, resident, early_max, out)
     elif floor_of(resident.epoch):
-        out.append(Transmit(post.origin, Returned(post, OVERTAKEN)))
+        out.append(TransmitFrame(post.origin, PostReturned(post, OVERTAKEN)))
     else:
         out.append(Noted("repeat dropped", post.id))
 
 
-def hand_over(post: Post, resident: Resident, out: list[Effect]) -> None:
+def hand_over(post: Post, resident: RoutedAgent, out: list[Effect]) -> None:
     """Deliver the next post of its sender, and those that have waited for it."""
     got = resident.got
     if got is None:
         got = resident.got = {}
     got[post.sender] = post.n
-    out.append(Persist(written.Got(post.to, post.sender, post.n)))
-    out.append(Deliver(post.to, post))
+    out.append(PersistChange(written.LastGot(post.to, post.sender, post.n)))
+    out.append(DeliverPost(post.to, post))
     if resident.early:
         drain(post.to, resident, post.sender, out)
 
 
-def drain(agent: str, resident: Resident, sender: str, out: list[Effect]) -> None:
+def drain(agent: str, resident: RoutedAgent, sender: str, out: list[Effect]) -> None:
     """Deliver what has waited for the number that came."""
     early = resident.early
     while early and (sender, (n := resident.last_from(sender) + 1)) in early:
@@ -51,12 +51,12 @@ def drain(agent: str, resident: Resident, sender: str, out: list[Effect]) -> Non
         if resident.got is None:
             resident.got = {}
         resident.got[sender] = n
-        out.append(Persist(written.Got(agent, sender, n)))
+        out.append(PersistChange(written.LastGot(agent, sender, n)))
         if kept is not None:
-            out.append(Deliver(agent, kept))
+            out.append(DeliverPost(agent, kept))
 
 
-def begin_life(post: Post, resident: Resident, early_max: int, out: list[Effect]) -> None:
+def begin_life(post: Post, resident: RoutedAgent, early_max: int, out: list[Effect]) -> None:
     """A name is used again: by the sender, whose numbers begin anew, or by the receiver.
 
     A sender's former life has ended, so its last posts have waited long enough. A receiver of
@@ -66,8 +66,8 @@ def begin_life(post: Post, resident: Resident, early_max: int, out: list[Effect]
     sender, n = post.sender, post.n
     floor = floor_of(n)
     for kept in resident.take_early(sender, below=floor):
-        out.append(Persist(written.Got(post.to, sender, kept.n)))
-        out.append(Deliver(post.to, kept))
+        out.append(PersistChange(written.LastGot(post.to, sender, kept.n)))
+        out.append(DeliverPost(post.to, kept))
     if resident.got is None:
         resident.got = {}
     first_contact = sender not in resident.got and floor_of(resident.epoch)
@@ -75,11 +75,11 @@ def begin_life(post: Post, resident: Resident, early_max: int, out: list[Effect]
     if n == resident.got[sender] + 1:
         hand_over(post, resident, out)
     else:
-        out.append(Persist(written.Got(post.to, sender, floor)))
+        out.append(PersistChange(written.LastGot(post.to, sender, floor)))
         keep(post, resident, early_max, out)
 
 
-def keep(post: Post, resident: Resident, early_max: int, out: list[Effect]) -> None:
+def keep(post: Post, resident: RoutedAgent, early_max: int, out: list[Effect]) -> None:
     """Let a post wait for its turn; if too many do, it waits at its origin instead.
 
     The one that is next is never sent back for that, so those that wait get their turn.
@@ -90,7 +90,7 @@ def keep(post: Post, resident: Resident, early_max: int, out: list[Effect]) -> N
     if (post.sender, post.n) in early:
         out.append(Noted("repeat dropped", post.id))
     elif len(early) >= early_max:
-        out.append(Transmit(post.origin, Busy(post)))
+        out.append(TransmitFrame(post.origin, QueueFull(post)))
     else:
         early[post.sender, post.n] = post
-        out.append(Persist(written.Kept(post)))
+        out.append(PersistChange(written.PostKept(post)))

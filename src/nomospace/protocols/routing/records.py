@@ -28,7 +28,7 @@ class Kind(Enum):
 HERE, MOVING, GONE, ENDED = Kind
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class LocationRecord(msgspec.Struct, frozen=True, gc=False):
     """A site or domain, and the epoch since which it holds; `ticket` is that of a move begun."""
 
     kind: Kind

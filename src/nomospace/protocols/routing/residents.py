@@ -12,7 +12,7 @@ from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.seats import Seat
 
 
-class Phase(Enum):
+class ResidentPhase(Enum):
     """Where an agent stands between coming and going; `daemon` has the table."""
 
     CREATING = "CREATING"
@@ -25,10 +25,10 @@ class Phase(Enum):
     STAYING = "STAYING"
 
 
-CREATING, HERE, LEAVING, CANCELLING, AWAY, REGISTERING, CONFIRMING, STAYING = Phase
+CREATING, HERE, LEAVING, CANCELLING, AWAY, REGISTERING, CONFIRMING, STAYING = ResidentPhase
 
 
-class Resident:
+class RoutedAgent:
     """One agent's seat and phase.
 
     `early` holds posts that wait for one before them; nothing in place of a post marks a number
@@ -48,7 +48,7 @@ class Resident:
         "writers",
     )
 
-    def __init__(self, phase: Phase, seat: Seat) -> None:
+    def __init__(self, phase: ResidentPhase, seat: Seat) -> None:
         self.phase = phase
         self.epoch = seat.epoch
         self.domain = seat.domain
@@ -138,9 +138,9 @@ class Resident:
             self.ending,
         )
 
-    def copy(self) -> Resident:
+    def copy(self) -> RoutedAgent:
         """The same resident, apart."""
-        twin = Resident.__new__(Resident)
+        twin = RoutedAgent.__new__(RoutedAgent)
         twin.phase, twin.epoch, twin.domain = self.phase, self.epoch, self.domain
         twin.sent = None if self.sent is None else dict(self.sent)
         twin.got = None if self.got is None else dict(self.got)

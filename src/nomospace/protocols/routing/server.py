@@ -2,16 +2,16 @@
 
 For every agent that is or was registered here there is a record:
 
-| record | told                          | follows                                | then   |
-| ------ | ----------------------------- | -------------------------------------- | ------ |
-| -      | `Register`, a birth           | `Ack`                                  | HERE   |
-| -,GONE | `Register` with a ticket      | `Ack`                                  | HERE   |
-| HERE   | `Migrating` from its site     | `MayGo` with a ticket                  | MOVING |
-| MOVING | `Migrated` within the domain  | the queue, to the new site; `Ack`      | HERE   |
-| MOVING | `Migrated` from elsewhere     | the queue, to the other server; `Ack`  | GONE   |
-| MOVING | `Stayed`                      | the queue, to the old site; `Ack`      | HERE   |
-| HERE   | `Ended`                       | `Ended` to its home                    | ENDED  |
-| MOVING | `Ended`                       | the queue fails; `Ended` to its home   | ENDED  |
+| record | told                           | follows                                     | then   |
+| ------ | ------------------------------ | ------------------------------------------- | ------ |
+| -      | `Register`, a birth            | `RecordAck`                                 | HERE   |
+| -,GONE | `Register` with a ticket       | `RecordAck`                                 | HERE   |
+| HERE   | `Migrating` from its site      | `MayGo` with a ticket                       | MOVING |
+| MOVING | `AgentMigrated` in the domain  | the queue, to the new site; `RecordAck`     | HERE   |
+| MOVING | `AgentMigrated` from elsewhere | the queue, to the other server; `RecordAck` | GONE   |
+| MOVING | `Stayed`                       | the queue, to the old site; `RecordAck`     | HERE   |
+| HERE   | `AgentEnded`                   | `AgentEnded` to its home                    | ENDED  |
+| MOVING | `AgentEnded`                   | the queue fails; `AgentEnded` to its home   | ENDED  |
 
 What does not fit the record is answered with `Refuse` and a reason. A ticket is a function of
 agent, epoch and site that only servers can compute (`tickets`), so a site can show one only for a
@@ -33,21 +33,21 @@ import msgspec
 
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.frames import (
-    Ack,
+    AgentEnded,
+    AgentMigrated,
     Astray,
-    Busy,
-    Ended,
     Frame,
     Hint,
     MayGo,
-    Migrated,
     Migrating,
     NotPrimary,
     Post,
+    PostReturned,
+    QueueFull,
+    RecordAck,
     Refuse,
     Register,
-    Returned,
-    Seek,
+    SeekAgent,
     Stayed,
     Update,
 )
@@ -64,25 +64,26 @@ from nomospace.protocols.routing.interface import (
     UNKNOWN,
     Effect,
     Noted,
-    Persist,
-    Transmit,
+    PersistChange,
+    TransmitFrame,
 )
-from nomospace.protocols.routing.records import ENDED, GONE, HERE, MOVING, Record
+from nomospace.protocols.routing.records import ENDED, GONE, HERE, MOVING, LocationRecord
 from nomospace.protocols.routing.seats import LIFE_BITS
 from nomospace.protocols.routing.server_memory import ServerMemory
 
 
-class Server(ServerMemory):
+class DomainServer(ServerMemory):
     """One domain's server, as a core: told frames, answers with effects.
 
     >>> from nomospace.protocols.routing import Places
-    >>> server = Server("q", "lab", Places({"lab": ("q",)}))
+    >>> server = DomainServer("q", "lab", Places({"lab": ("q",)}))
     >>> server.hear("s1", Register("lab", "ann@lab", 0), now=0)[-1]
-    Transmit(site='s1', frame=Ack(domain='lab', agent='ann@lab', epoch=0, strays=()))
+    TransmitFrame(site='s1', frame=RecordAck(domain='lab', agent='ann@lab', epoch=0, strays=()))
     >>> server.hear("s2", Migrating("lab", "ann@lab", 0, "s3"), now=0)[-1]
-    Transmit(site='s2', frame=Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere'))
+    TransmitFrame(site='s2', frame=Refuse(domain='lab', agent='ann@lab', epoch=0, why='notHere'))
     >>> server.hear("s1", Migrating("lab", "ann@lab", 0, "s2"), now=0)[-1]
-    Transmit(site='s1', frame=MayGo(domain='lab', agent='ann@lab', epoch=0, ticket='ann@lab/1/s2'))
+    TransmitFrame(site='s1', frame=MayGo(domain='lab', agent='ann@lab', epoch=0,
+    ticket='ann@lab/1/s2'))
     """
 
     __slots__ = ()
@@ -90,13 +91,13 @@ class Server(ServerMemory):
     def hear(self, src: str, frame: Frame, *, now: int) -> list[Effect]:
         """Act on a frame from a daemon or another server."""
         out: list[Effect] = []
-        if isinstance(frame, Seek):
+        if isinstance(frame, SeekAgent):
             self._route(self._sound(frame.post), out)
         elif isinstance(frame, Update):
             self._learn(src, frame, out)
         elif isinstance(frame, Migrating):
             self._migrating(src, frame, out)
-        elif isinstance(frame, Migrated):
+        elif isinstance(frame, AgentMigrated):
             self._migrated(src, frame, out)
         elif isinstance(frame, Register):
             if frame.ticket:
@@ -105,7 +106,7 @@ class Server(ServerMemory):
                 self._bear(src, frame, out)
         elif isinstance(frame, Stayed):
             self._stayed(src, frame, out)
-        elif isinstance(frame, Ended):
+        elif isinstance(frame, AgentEnded):
             self._ended(src, frame, out)
         elif isinstance(frame, Hint) and self.places.is_server(src):
             self._guess(frame.agent, frame.site, frame.epoch)
@@ -119,7 +120,7 @@ class Server(ServerMemory):
         """Take in which site is the primary of a domain since a term."""
         if not self._primaries.learn(domain, site, term):
             return []
-        return [Persist(written.PrimaryLearnt(domain, site, term))]
+        return [PersistChange(written.PrimaryLearnt(domain, site, term))]
 
     # -- records -------------------------------------------------------------------------------
 
@@ -137,8 +138,8 @@ class Server(ServerMemory):
             epoch = self._life << LIFE_BITS
             strays = tuple(self._strays.pop(agent, ()))
             self._stray_count -= len(strays)
-            self._put(agent, Record(HERE, src, epoch), out)
-            out.append(Transmit(src, Ack(self.domain, agent, epoch, strays)))
+            self._put(agent, LocationRecord(HERE, src, epoch), out)
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, epoch, strays)))
 
     def _enrol(self, src: str, register: Register, out: list[Effect]) -> None:
         agent, epoch = register.agent, register.epoch
@@ -150,8 +151,8 @@ class Server(ServerMemory):
         elif record is not None and record.epoch >= epoch:
             self._again(src, register, record, src, out)
         else:
-            self._put(agent, Record(HERE, src, epoch), out)
-            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+            self._put(agent, LocationRecord(HERE, src, epoch), out)
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, epoch)))
 
     def _migrating(self, src: str, leave: Migrating, out: list[Effect]) -> None:
         agent, epoch = leave.agent, leave.epoch
@@ -162,10 +163,10 @@ class Server(ServerMemory):
             self._refuse(src, leave, STALE, out)
         else:
             ticket = self._tickets(agent, epoch + 1, leave.to)
-            self._put(agent, Record(MOVING, src, epoch, ticket), out)
-            out.append(Transmit(src, MayGo(self.domain, agent, epoch, ticket)))
+            self._put(agent, LocationRecord(MOVING, src, epoch, ticket), out)
+            out.append(TransmitFrame(src, MayGo(self.domain, agent, epoch, ticket)))
 
-    def _migrated(self, src: str, came: Migrated, out: list[Effect]) -> None:
+    def _migrated(self, src: str, came: AgentMigrated, out: list[Effect]) -> None:
         agent, epoch = came.agent, came.epoch
         record = self._records.get(agent)
         near = came.there == self.domain
@@ -179,11 +180,11 @@ class Server(ServerMemory):
         ):
             self._refuse(src, came, NO_TICKET, out)
         elif near:
-            self._put(agent, Record(HERE, src, epoch), out)
-            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+            self._put(agent, LocationRecord(HERE, src, epoch), out)
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, epoch)))
         else:
-            self._put(agent, Record(GONE, came.there, epoch), out)
-            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+            self._put(agent, LocationRecord(GONE, came.there, epoch), out)
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, epoch)))
             self._tell(came, src, out)
 
     def _stayed(self, src: str, stayed: Stayed, out: list[Effect]) -> None:
@@ -194,25 +195,25 @@ class Server(ServerMemory):
         elif record.where != src or stayed.ticket != record.ticket or epoch != record.epoch + 1:
             self._refuse(src, stayed, NO_TICKET, out)
         else:
-            self._put(agent, Record(HERE, src, epoch), out)
-            out.append(Transmit(src, Ack(self.domain, agent, epoch)))
+            self._put(agent, LocationRecord(HERE, src, epoch), out)
+            out.append(TransmitFrame(src, RecordAck(self.domain, agent, epoch)))
 
     def _again(
         self,
         src: str,
-        told: Register | Migrated | Stayed,
-        record: Record | None,
+        told: Register | AgentMigrated | Stayed,
+        record: LocationRecord | None,
         where: str,
         out: list[Effect],
     ) -> None:
         """What is told has been done before (after a standby took over), or is not so."""
         done = record is not None and record.kind in (HERE, GONE)
         if done and record is not None and (record.where, record.epoch) == (where, told.epoch):
-            out.append(Transmit(src, Ack(self.domain, told.agent, told.epoch)))
+            out.append(TransmitFrame(src, RecordAck(self.domain, told.agent, told.epoch)))
         else:
             self._refuse(src, told, STALE, out)
 
-    def _ended(self, src: str, ended: Ended, out: list[Effect]) -> None:
+    def _ended(self, src: str, ended: AgentEnded, out: list[Effect]) -> None:
         agent, epoch = ended.agent, ended.epoch
         record = self._records.get(agent)
         home = self.places.home(agent)
@@ -220,21 +221,23 @@ class Server(ServerMemory):
             out.append(Noted("end refused", (src, ended)))
         elif record.kind is GONE:  # its last server tells its home, which need not know that one
             if epoch >= record.epoch and self.places.may_serve(src):
-                self._put(agent, Record(ENDED, "", epoch), out)
+                self._put(agent, LocationRecord(ENDED, "", epoch), out)
             else:
                 out.append(Noted("end refused", (src, ended)))
         elif record.where != src or record.epoch != epoch:
             out.append(Noted("end refused", (src, ended)))
         else:
-            self._put(agent, Record(ENDED, "", epoch), out)
+            self._put(agent, LocationRecord(ENDED, "", epoch), out)
             if home is not None and home != self.domain:
-                out.append(Transmit(self._primaries.site(home), Ended(home, agent, epoch)))
+                out.append(
+                    TransmitFrame(self._primaries.site(home), AgentEnded(home, agent, epoch))
+                )
 
-    def _put(self, agent: str, record: Record, out: list[Effect]) -> None:
+    def _put(self, agent: str, record: LocationRecord, out: list[Effect]) -> None:
         """Change a record; mail that waited for the end of a move goes on by the new one."""
         self._records[agent] = record
         out.append(
-            Persist(
+            PersistChange(
                 written.RecordPut(
                     agent, record.kind.value, record.where, record.epoch, record.ticket
                 )
@@ -253,13 +256,17 @@ class Server(ServerMemory):
         if len(self._tombs) > self.limits.tombs_max:
             agent = next(iter(self._tombs))
             self._redo(change := written.Forgotten(agent, self._life + 1))
-            out.append(Persist(change))
+            out.append(PersistChange(change))
 
     def _refuse(
-        self, src: str, told: Register | Migrating | Migrated | Stayed, why: str, out: list[Effect]
+        self,
+        src: str,
+        told: Register | Migrating | AgentMigrated | Stayed,
+        why: str,
+        out: list[Effect],
     ) -> None:
         out.append(Noted("refused", (src, told, why)))
-        out.append(Transmit(src, Refuse(self.domain, told.agent, told.epoch, why)))
+        out.append(TransmitFrame(src, Refuse(self.domain, told.agent, told.epoch, why)))
 
     # -- posts ---------------------------------------------------------------------------------
 
@@ -274,7 +281,7 @@ class Server(ServerMemory):
         record = self._records.get(target)
         if post.passes >= self.limits.passes_max:
             out.append(Noted("astray", (post.id, post.way)))
-            out.append(Transmit(post.origin, Astray(self.stopped(post))))
+            out.append(TransmitFrame(post.origin, Astray(self.stopped(post))))
         elif record is None:
             self._route_unknown(post, out)
         elif record.kind is HERE:
@@ -308,12 +315,12 @@ class Server(ServerMemory):
     def _pass_to_site(self, post: Post, site: str, epoch: int, out: list[Effect]) -> None:
         """Send a post to the site where its agent is or may be, to be told if it is."""
         self._remember(post, site)
-        out.append(Transmit(site, self._passed_on(post, site)))
+        out.append(TransmitFrame(site, self._passed_on(post, site)))
 
     def _pass_to_server(self, post: Post, domain: str, out: list[Effect]) -> None:
         site = self._primaries.site(domain)
         self._remember(post, site)
-        out.append(Transmit(site, Seek(domain, self._passed_on(post, site))))
+        out.append(TransmitFrame(site, SeekAgent(domain, self._passed_on(post, site))))
 
     def _passed_on(self, post: Post, site: str) -> Post:
         way = post.way
@@ -334,10 +341,10 @@ class Server(ServerMemory):
     def _queue(self, post: Post, out: list[Effect]) -> None:
         queue = self._queues.setdefault(post.target, [])
         if len(queue) >= self.limits.queue_max:
-            out.append(Transmit(post.origin, Busy(self.stopped(post))))
+            out.append(TransmitFrame(post.origin, QueueFull(self.stopped(post))))
         else:
             queue.append(post)
-            out.append(Persist(written.Queued(post)))
+            out.append(PersistChange(written.Queued(post)))
 
     def stopped(self, post: Post) -> Post:
         """A post as it goes back to its origin to wait there, with a way that ends here."""
@@ -357,7 +364,7 @@ class Server(ServerMemory):
         if post.why:
             out.append(Noted("failure lost with its sender", (post.id, post.why)))
         else:
-            out.append(Transmit(post.origin, Returned(post, why)))
+            out.append(TransmitFrame(post.origin, PostReturned(post, why)))
 
     def _note_stray(self, post: Post, out: list[Effect]) -> None:
         """Remember a post that nobody will ever get, so that nobody waits for it.
@@ -366,10 +373,10 @@ class Server(ServerMemory):
         numbers that failed. Births happen only here, so these are all that did.
         """
         self._redo(change := written.StrayNoted(post.to, post.sender, post.n))
-        out.append(Persist(change))
+        out.append(PersistChange(change))
         if self._stray_count > self.limits.strays_max:
             self._redo(gone := written.StraysForgotten(next(iter(self._strays)), self._life + 1))
-            out.append(Persist(gone))
+            out.append(PersistChange(gone))
 
     # -- guesses -------------------------------------------------------------------------------
 
@@ -386,19 +393,19 @@ class Server(ServerMemory):
         way = update.way[:-1]
         site = self._primaries.site(way[-1]) if way else update.origin
         out.append(
-            Transmit(
+            TransmitFrame(
                 site,
                 Update(update.post, update.agent, update.site, update.epoch, update.origin, way),
             )
         )
 
-    def _tell(self, came: Migrated, site: str, out: list[Effect]) -> None:
+    def _tell(self, came: AgentMigrated, site: str, out: list[Effect]) -> None:
         """Eager policy: tell an agent's home, and who lately wrote to it, of its new domain."""
         if came.tell is None:
             return
         home = self.places.home(came.agent)
         if home is not None and home not in (self.domain, came.there):
             hint = Hint(home, came.agent, site, came.epoch)
-            out.append(Transmit(self._primaries.site(home), hint))
+            out.append(TransmitFrame(self._primaries.site(home), hint))
         hint = Hint("", came.agent, site, came.epoch)
-        out += [Transmit(writer, hint) for writer in came.tell[: self.limits.writers_max]]
+        out += [TransmitFrame(writer, hint) for writer in came.tell[: self.limits.writers_max]]

@@ -13,9 +13,9 @@ from typing import Any, Self, TypeAlias
 from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import Post, PostId
-from nomospace.protocols.routing.limits import DEFAULT_LIMITS, Limits, cache_state
+from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits, cache_state
 from nomospace.protocols.routing.places import Places, Primaries
-from nomospace.protocols.routing.records import ENDED, GONE, MOVING, Kind, Record
+from nomospace.protocols.routing.records import ENDED, GONE, MOVING, Kind, LocationRecord
 
 Tickets: TypeAlias = Callable[[str, int, str], str]
 """Gives the ticket of an agent's move, in an epoch, to a site. All servers must have the same."""
@@ -52,7 +52,7 @@ class ServerMemory:
         domain: str,
         places: Places,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RoutingLimits = DEFAULT_LIMITS,
         tickets: Tickets = plain_ticket,
         life: int = 0,
     ) -> None:
@@ -62,7 +62,7 @@ class ServerMemory:
         self.limits = limits
         self._tickets = tickets
         self._primaries = Primaries(places)
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, LocationRecord] = {}
         self._queues: dict[str, list[Post]] = {}
         self._tombs: dict[str, None] = {}
         self._strays: dict[str, dict[tuple[str, int], None]] = {}
@@ -92,7 +92,7 @@ class ServerMemory:
         if len(self._passed) > self.limits.passed_max:
             self._passed.popitem(last=False)
 
-    def record(self, agent: str) -> Record | None:
+    def record(self, agent: str) -> LocationRecord | None:
         """What this server knows of an agent for sure."""
         return self._records.get(agent)
 
@@ -113,7 +113,7 @@ class ServerMemory:
     def _redo(self, change: Change) -> None:
         if isinstance(change, written.RecordPut):
             agent, kind = change.agent, Kind(change.kind)
-            self._records[agent] = Record(kind, change.where, change.epoch, change.ticket)
+            self._records[agent] = LocationRecord(kind, change.where, change.epoch, change.ticket)
             self._stray_count -= len(self._strays.pop(agent, ()))
             if kind is not MOVING:
                 self._queues.pop(agent, None)

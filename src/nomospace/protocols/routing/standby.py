@@ -12,8 +12,8 @@ nobody. Refusals wait too: they might come from a primary that does not know yet
 | STANDBY | `Replicate`             | its changes; its frames are held; `Replicated` | STANDBY |
 | STANDBY | `take_over`             | all frames held; `Deposed`                     | PRIMARY |
 | PRIMARY | `Deposed`               | `Relayed`, what was heard since; `Rejoin`      | JOINING |
-| PRIMARY | `Rejoin`                | `Snapshot`                                     | PRIMARY |
-| JOINING | `Snapshot`              | its changes; `Replicated`                      | STANDBY |
+| PRIMARY | `Rejoin`                | `ServerSnapshot`                               | PRIMARY |
+| JOINING | `ServerSnapshot`        | its changes; `Replicated`                      | STANDBY |
 
 A standby that takes over does not know which of the last frames its primary let out, and lets all
 of them out again: daemons drop repeats of posts, and servers and daemons answer or ignore repeats
@@ -35,25 +35,25 @@ from nomospace.protocols.routing import changes as written
 from nomospace.protocols.routing.changes import Change
 from nomospace.protocols.routing.frames import (
     Astray,
-    Busy,
     Deposed,
     Frame,
     Hint,
     NotPrimary,
     Post,
+    QueueFull,
     Rejoin,
     Relayed,
     Replicate,
     Replicated,
-    Seek,
-    Snapshot,
+    SeekAgent,
+    ServerSnapshot,
     Update,
 )
-from nomospace.protocols.routing.interface import Effect, Noted, Persist, Transmit
-from nomospace.protocols.routing.server import Server
+from nomospace.protocols.routing.interface import Effect, Noted, PersistChange, TransmitFrame
+from nomospace.protocols.routing.server import DomainServer
 
 
-class Role(Enum):
+class ServerRole(Enum):
     """What a server is in its pair."""
 
     PRIMARY = "PRIMARY"
@@ -61,7 +61,7 @@ class Role(Enum):
     JOINING = "JOINING"
 
 
-PRIMARY, STANDBY, JOINING = Role
+PRIMARY, STANDBY, JOINING = ServerRole
 
 
 def _passes(heard: Frame, frames: tuple[tuple[str, Frame], ...]) -> bool:
@@ -72,7 +72,9 @@ def _passes(heard: Frame, frames: tuple[tuple[str, Frame], ...]) -> bool:
     """
     if isinstance(heard, Update | Hint):
         return True
-    return bool(frames) and all(isinstance(f, Post | Seek | Busy | Astray) for _, f in frames)
+    return bool(frames) and all(
+        isinstance(f, Post | SeekAgent | QueueFull | Astray) for _, f in frames
+    )
 
 
 class _Step:
@@ -87,12 +89,12 @@ class _Step:
 
 
 class PairedServer:
-    """One of the two servers of a domain, around a `Server` that has just been made.
+    """One of the two servers of a domain, around a `DomainServer` that has just been made.
 
-    >>> from nomospace.protocols.routing import Places, Server
+    >>> from nomospace.protocols.routing import Places, DomainServer
     >>> from nomospace.protocols.routing.frames import Register
     >>> places = Places({"lab": ("q1", "q2")})
-    >>> first, second = (PairedServer(Server(site, "lab", places)) for site in ("q1", "q2"))
+    >>> first, second = (PairedServer(DomainServer(site, "lab", places)) for site in ("q1", "q2"))
     >>> first.role.name, second.role.name
     ('PRIMARY', 'STANDBY')
     >>> *_, sent = first.hear("s", Register("lab", "ann@lab", 0), now=0)
@@ -100,12 +102,12 @@ class PairedServer:
     ('q2', 'Replicate')
     >>> *_, sent = second.hear("q1", sent.frame, now=0)
     >>> first.hear("q2", sent.frame, now=0)[-1]
-    Transmit(site='s', frame=Ack(domain='lab', agent='ann@lab', epoch=0, strays=()))
+    TransmitFrame(site='s', frame=Ack(domain='lab', agent='ann@lab', epoch=0, strays=()))
     """
 
     __slots__ = ("_ahead", "_done", "_held", "_inner", "_paired", "_step", "peer", "role", "term")
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: DomainServer) -> None:
         self._inner = server
         sites = server.places.servers[server.domain]
         others = [site for site in sites if site != server.site]
@@ -129,7 +131,7 @@ class PairedServer:
         return self._inner.domain
 
     @property
-    def server(self) -> Server:
+    def server(self) -> DomainServer:
         """The records, to be looked at."""
         return self._inner
 
@@ -144,7 +146,7 @@ class PairedServer:
         self._ahead.clear()  # the old primary knows what it heard there, and passes it on
         self._write_role(out)
         self._let_out(self._step, out)
-        out.append(Transmit(self.peer, Deposed(self.domain, term, self._step)))
+        out.append(TransmitFrame(self.peer, Deposed(self.domain, term, self._step)))
         return out
 
     def standby_away(self) -> list[Effect]:
@@ -175,30 +177,32 @@ class PairedServer:
             return self.hear(frame.src, frame.frame, now=now)
         if isinstance(frame, NotPrimary):
             return self._inner.hear(src, frame, now=now)
-        if isinstance(frame, Replicate | Replicated | Snapshot | Deposed | Rejoin | Relayed):
+        if isinstance(frame, Replicate | Replicated | ServerSnapshot | Deposed | Rejoin | Relayed):
             return self._hear_peer(src, frame)
         if self.role is PRIMARY:
             return self._take_step(src, frame, now)
-        out: list[Effect] = [Transmit(self.peer, Relayed(self.domain, src, frame))]
+        out: list[Effect] = [TransmitFrame(self.peer, Relayed(self.domain, src, frame))]
         if self.term:
-            out.append(Transmit(src, NotPrimary(self.domain, self.peer, self.term)))
+            out.append(TransmitFrame(src, NotPrimary(self.domain, self.peer, self.term)))
         return out
 
     def _take_step(self, src: str, frame: Frame, now: int) -> list[Effect]:
-        if isinstance(frame, Seek) and len(self._held) >= self._inner.limits.steps_max:
+        if isinstance(frame, SeekAgent) and len(self._held) >= self._inner.limits.steps_max:
             post = self._inner.stopped(frame.post)
-            return [Transmit(post.origin, Busy(post))]
+            return [TransmitFrame(post.origin, QueueFull(post))]
         effects = self._inner.hear(src, frame, now=now)
-        changes = tuple(each.change for each in effects if isinstance(each, Persist))
-        frames = tuple((each.site, each.frame) for each in effects if isinstance(each, Transmit))
+        changes = tuple(each.change for each in effects if isinstance(each, PersistChange))
+        frames = tuple(
+            (each.site, each.frame) for each in effects if isinstance(each, TransmitFrame)
+        )
         if not self._paired or (not changes and _passes(frame, frames)):
             return effects
-        out: list[Effect] = [each for each in effects if not isinstance(each, Transmit)]
+        out: list[Effect] = [each for each in effects if not isinstance(each, TransmitFrame)]
         self._step += 1
         self._held[self._step] = _Step(src, frame, frames)
-        out.append(Persist(written.StepTaken(self._step, src, frame, frames)))
+        out.append(PersistChange(written.StepTaken(self._step, src, frame, frames)))
         out.append(
-            Transmit(
+            TransmitFrame(
                 self.peer,
                 Replicate(self.domain, self.term, self._step, changes, frames, self._done),
             )
@@ -212,11 +216,15 @@ class PairedServer:
         elif isinstance(frame, Replicate) and frame.term == self.term and self.role is not PRIMARY:
             if frame.step > self._step:
                 self._ahead[frame.step] = frame
-                out.append(Persist(written.StepAhead(frame)))
+                out.append(PersistChange(written.StepAhead(frame)))
                 self._catch_up(out)
         elif isinstance(frame, Replicated) and frame.term == self.term and self.role is PRIMARY:
             self._let_out(frame.step, out)
-        elif isinstance(frame, Snapshot) and frame.term == self.term and self.role is not PRIMARY:
+        elif (
+            isinstance(frame, ServerSnapshot)
+            and frame.term == self.term
+            and self.role is not PRIMARY
+        ):
             self._start_from(frame, out)
         elif isinstance(frame, Deposed) and frame.term > self.term:
             self._step_down(frame, out)
@@ -230,9 +238,9 @@ class PairedServer:
         """Send what was held up to a step."""
         if step > self._done:
             self._done = step
-            out.append(Persist(written.StepsDone(step)))
+            out.append(PersistChange(written.StepsDone(step)))
         for number in [number for number in self._held if number <= step]:
-            out += [Transmit(site, frame) for site, frame in self._held.pop(number).frames]
+            out += [TransmitFrame(site, frame) for site, frame in self._held.pop(number).frames]
 
     def _catch_up(self, out: list[Effect]) -> None:
         """Take all steps that are next; they come in any order."""
@@ -240,19 +248,19 @@ class PairedServer:
             return
         while (step := self._ahead.pop(self._step + 1, None)) is not None:
             self._inner.restore(step.changes, now=0)
-            out += [Persist(change) for change in step.changes]
+            out += [PersistChange(change) for change in step.changes]
             self._step = step.step
             self._held[step.step] = _Step("", None, step.frames)
-            out.append(Persist(written.StepTaken(step.step, "", None, step.frames)))
+            out.append(PersistChange(written.StepTaken(step.step, "", None, step.frames)))
             self._drop_done(step.done, out)
-        out.append(Transmit(self.peer, Replicated(self.domain, self.term, self._step)))
+        out.append(TransmitFrame(self.peer, Replicated(self.domain, self.term, self._step)))
 
     def _drop_done(self, step: int, out: list[Effect]) -> None:
         """The primary has let out the frames up to a step, so nobody else needs to."""
         if step > self._done:
             self._done = step
             self._held = {number: each for number, each in self._held.items() if number > step}
-            out.append(Persist(written.StepsDone(step)))
+            out.append(PersistChange(written.StepsDone(step)))
 
     def _snapshot(self) -> list[Effect]:
         self._paired = True
@@ -260,19 +268,21 @@ class PairedServer:
         out: list[Effect] = []
         self._write_role(out)
         changes = tuple(self._inner.changes())
-        out.append(Transmit(self.peer, Snapshot(self.domain, self.term, self._step, changes)))
+        out.append(
+            TransmitFrame(self.peer, ServerSnapshot(self.domain, self.term, self._step, changes))
+        )
         return out
 
-    def _start_from(self, snapshot: Snapshot, out: list[Effect]) -> None:
+    def _start_from(self, snapshot: ServerSnapshot, out: list[Effect]) -> None:
         self._inner = self._inner.fresh()
         self._inner.restore(snapshot.changes, now=0)
         self.role, self._step, self._done = STANDBY, snapshot.step, snapshot.step
         self._held.clear()
         self._ahead = {n: each for n, each in self._ahead.items() if n > snapshot.step}
-        out.append(Persist(written.Emptied()))
-        out += [Persist(change) for change in snapshot.changes]
+        out.append(PersistChange(written.Emptied()))
+        out += [PersistChange(change) for change in snapshot.changes]
         self._write_role(out)
-        out.append(Transmit(self.peer, Replicated(self.domain, self.term, self._step)))
+        out.append(TransmitFrame(self.peer, Replicated(self.domain, self.term, self._step)))
         self._catch_up(out)
 
     def _step_down(self, deposed: Deposed, out: list[Effect]) -> None:
@@ -285,13 +295,15 @@ class PairedServer:
         self._held.clear()
         self._ahead.clear()
         self._step = self._done = 0
-        out.append(Persist(written.Emptied()))
+        out.append(PersistChange(written.Emptied()))
         self._write_role(out)
-        out += [Transmit(self.peer, Relayed(self.domain, each.src, each.frame)) for each in heard]
-        out.append(Transmit(self.peer, Rejoin(self.domain, self.term)))
+        out += [
+            TransmitFrame(self.peer, Relayed(self.domain, each.src, each.frame)) for each in heard
+        ]
+        out.append(TransmitFrame(self.peer, Rejoin(self.domain, self.term)))
 
     def _write_role(self, out: list[Effect]) -> None:
-        out.append(Persist(self._role_put()))
+        out.append(PersistChange(self._role_put()))
 
     def _role_put(self) -> written.RolePut:
         return written.RolePut(self.role.value, self.term, self._step, self._done, self._paired)
@@ -302,7 +314,7 @@ class PairedServer:
         """Become what the changes made; what was held is held again."""
         for change in changes:
             if isinstance(change, written.RolePut):
-                self.role, self.term = Role(change.role), change.term
+                self.role, self.term = ServerRole(change.role), change.term
                 self._step, self._done, self._paired = change.step, change.done, change.paired
                 keep = {} if self.role is PRIMARY else self._ahead
                 self._ahead = {n: each for n, each in keep.items() if n > change.step}

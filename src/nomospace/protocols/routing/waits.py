@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nomospace.protocols.routing.frames import Post
-from nomospace.protocols.routing.limits import Limits
+from nomospace.protocols.routing.limits import RoutingLimits
 
 
 class _Line:
@@ -24,7 +24,7 @@ class _Line:
 class Waits:
     """The lines of one daemon.
 
-    >>> waits = Waits(Limits(pause_min=10, pause_max=15))
+    >>> waits = Waits(RoutingLimits(pause_min=10, pause_max=15))
     >>> post = Post("ann@lab", "bob@lab", 1, "hello", "s1")
     >>> waits.add(post, 100); waits.deadline, waits.queues("bob@lab")
     (110, True)
@@ -36,7 +36,7 @@ class Waits:
 
     __slots__ = ("_limits", "_lines", "count", "deadline")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RoutingLimits) -> None:
         self._limits = limits
         self._lines: dict[str, _Line] = {}
         self.count = 0

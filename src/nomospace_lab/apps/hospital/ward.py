@@ -28,12 +28,12 @@ from typing import ClassVar, Final
 
 from nomospace import laws
 from nomospace.client import Closed, Membership
-from nomospace.console.stage import Deed, Followed, Person, Sample, Ward
+from nomospace.console.stage import Deed, FloorPerson, Followed, Sample, Ward
 from nomospace.control import Ruling
 from nomospace.errors import CallerError, NomospaceError, Unavailable
 from nomospace.law import CompiledLaw
 from nomospace.node.services.mediators import SpaceMediator
-from nomospace.node.together import Found, Together
+from nomospace.node.together import FoundRuling, Together
 from nomospace.terms import Compound, Term, t
 from nomospace_lab.apps.hospital.alarms import carried, publish, subscribe
 from nomospace_lab.apps.hospital.assistant import (
@@ -280,7 +280,7 @@ class Hospital:
                 title,
                 tuple(
                     [
-                        Person(one.agent, one.name, one.role)
+                        FloorPerson(one.agent, one.name, one.role)
                         for one in (*CAST, ASSISTANT)
                         if (at if one is ASSISTANT else one.ward) == host
                     ]
@@ -425,5 +425,5 @@ async def _drain(member: Membership) -> None:
         pass
 
 
-def _deed(found: Found, words: str) -> Deed:
+def _deed(found: FoundRuling, words: str) -> Deed:
     return Deed(found.host, found.record, words)

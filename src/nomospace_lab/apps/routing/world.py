@@ -39,10 +39,10 @@ from nomospace_lab.sim.requests import (
     Adopt,
     Announced,
     Answer,
-    Limits,
     Move,
     Open,
     Out,
+    RoutingLimits,
     Seek,
     Share,
     Tell,
@@ -62,7 +62,7 @@ R5. moved(From, To) :- do(deliver(Self, moved(From, To), Self)).
 """,
     "mail.law",
 )
-SHORT: Final = Limits(
+SHORT: Final = RoutingLimits(
     queue_max=2, early_max=2, held_max=40, guesses_max=3, passed_max=12, pause_max=2 * SECOND_US
 )
 """Limits that are met all the time."""

@@ -25,7 +25,7 @@ from nomospace.control import (
     Event,
     Forward,
     Membership,
-    Record,
+    RecordRuling,
     Ruling,
     Snapshot,
     arrived,
@@ -207,8 +207,8 @@ class Traffic:
         took_ns = self._lap() - began
         for effect in effects:
             kind = effect.__class__
-            if kind is Record:
-                assert isinstance(effect, Record)
+            if kind is RecordRuling:
+                assert isinstance(effect, RecordRuling)
                 self._told.append(Told(member.host, self.now, effect.ruling, hops, took_ns))
                 hops = took_ns = 0  # an exception follows of itself
                 member.since += 1

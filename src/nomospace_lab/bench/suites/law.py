@@ -181,7 +181,7 @@ def _quota(member: Membership) -> int:
 
 def _handle(run: Run) -> Row:
     """A layman's alarm is the dearest: sensed five times, state changed, obligation laid."""
-    from nomospace.control import Forward, Membership, Record, sent
+    from nomospace.control import Forward, Membership, RecordRuling, sent
     from nomospace.law import load
     from nomospace.laws import text
     from nomospace.terms import term
@@ -203,7 +203,7 @@ def _handle(run: Run) -> Row:
         return member.handle(sent(HOME, message, mediator), now=NOW_US)
 
     effects = layman().handle(sent(HOME, message, mediator), now=NOW_US)
-    if [type(effect) for effect in effects] != [Record, Forward]:
+    if [type(effect) for effect in effects] != [RecordRuling, Forward]:
         raise Bug(story=(f"law AP answers a layman's publish with {effects}",))
     best = run.interleave({"ours": each_fresh(layman, publish)})
     return Row(

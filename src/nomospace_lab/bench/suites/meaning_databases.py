@@ -24,12 +24,12 @@ def databases(
 ) -> Iterator[Row]:
     """All answers and any, from tables class by class; the floor is SQL by hand over its own."""
     from nomospace.meaning.facts import Fact
-    from nomospace.store.matching import Tables
+    from nomospace.store.matching import StoredFactTables
     from nomospace.store.matching_duckdb import DuckdbDatabase
 
     facts, question = matcher.facts, matcher.question
     base = DuckdbDatabase(threads=1)  # the floor has one too
-    tables = Tables(facts.ontology, base)
+    tables = StoredFactTables(facts.ontology, base)
     run.say(f"loading {len(facts):,} tuples into DuckDB")
     tables.add(Fact(row.id, row.fields) for row in facts.rows.values())
     answers = len(tables.answers(question).items)

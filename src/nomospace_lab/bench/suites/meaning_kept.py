@@ -100,11 +100,11 @@ class _Ward:
     def ask_temporary(self) -> int:
         """The same of temporary tables."""
         from nomospace.meaning.facts import Fact
-        from nomospace.store.matching import Tables
+        from nomospace.store.matching import StoredFactTables
         from nomospace.store.matching_sqlite import SqliteDatabase
 
         base = SqliteDatabase()
-        tables = Tables(self.facts.ontology, base)
+        tables = StoredFactTables(self.facts.ontology, base)
         tables.add(Fact(row.id, row.fields) for row in self.facts.rows.values())
         found = len(tables.answers(self.question).items)
         base.close()

@@ -85,7 +85,7 @@ def _read(run: Run, many: int) -> Row:
 
 
 def _waking(run: Run) -> Iterator[Row]:
-    from nomospace.space import TAKE, Ask
+    from nomospace.space import TAKE, SetQuestion
 
     cars = Ontology("cars", [OntologyClass(name) for name in ("Car", "Insurance", "Finance")])
     filled = _Filled(cars)
@@ -99,8 +99,10 @@ def _waking(run: Run) -> Iterator[Row]:
             ready.append(car)
             space.put(filled.record(obj("Car", car), obj("Insurance", car)), now=0)
             template = Template.of((obj("Car", car), a("Insurance"), a("Finance")))
-            space.gather(Ask(template), now=0)  # as a host does, which looks before it waits
-            space.wait(car, template, TAKE, ask=Ask(template))
+            space.gather(
+                SetQuestion(template), now=0
+            )  # as a host does, which looks before it waits
+            space.wait(car, template, TAKE, ask=SetQuestion(template))
 
     def last_paper() -> Record:
         if len(ready) <= WAITING:

@@ -64,8 +64,8 @@ def grown(run: Run, small: Path, ontology: Ontology) -> Path:
 
     from nomospace.pipeline.archive import (
         PART,
+        ArchiveManifest,
         File,
-        Manifest,
         read_manifest,
         tables_of,
         write_manifest,
@@ -94,7 +94,7 @@ def grown(run: Run, small: Path, ontology: Ontology) -> Path:
             tuples=TIMES * part.tuples,
             folder=folder.name,
         )
-        write_manifest(to, Manifest(ontology.hash, (large,)))
+        write_manifest(to, ArchiveManifest(ontology.hash, (large,)))
 
     return _kept(run, f"{small.name}-times-{TIMES}", make)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from nomospace.meaning.ontology import Ontology
     from nomospace.meaning.question import Question
-    from nomospace.pipeline.stream.state import Memory, Step
+    from nomospace.pipeline.stream.state import Memory, StateStep
 
 STATES: Final = (1_000, 10_000, 100_000)
 STATES_QUICK: Final = (1_000, 5_000)
@@ -76,7 +76,7 @@ class _Stream:
 
     def __init__(self, folder: Path, size: int) -> None:
         from nomospace.meaning.question import parse_template
-        from nomospace.pipeline.stream.held import Held
+        from nomospace.pipeline.stream.held import FollowedQuestion
         from nomospace.pipeline.stream.state import Memory
 
         self.size = size
@@ -86,7 +86,7 @@ class _Stream:
         self._question = parse_template(TEMPLATE, self._ontology, limit=10**9)
         self._memory = Memory(folder)
         self._memory.after(0, _rows(0, size))
-        self._held = Held(self._memory, self._ontology, self._question)
+        self._held = FollowedQuestion(self._memory, self._ontology, self._question)
 
     @property
     def batch(self) -> float:
@@ -110,7 +110,7 @@ class _Stream:
             raise Bug(story=(f"`bench stream` found {found} answers, not {count}",))
 
 
-def _searched(memory: Memory, step: Step, ontology: Ontology, question: Question) -> int:
+def _searched(memory: Memory, step: StateStep, ontology: Ontology, question: Question) -> int:
     """How many answers hold a new tuple, of all that there are."""
     from nomospace.meaning.facts import Fact, Facts
     from nomospace.meaning.memory import Matcher

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
-from nomospace.control import Membership, Record, explain, sent
+from nomospace.control import Membership, RecordRuling, explain, sent
 from nomospace.control.deciding import Decision
 from nomospace.control.events import Undecided
 from nomospace.control.explain import TOLD_UNITS
@@ -198,15 +198,15 @@ def _run(ruled: Ruled) -> Spent:
     return Spent(units, longest)
 
 
-def _ready_to_tell(draft: Draft) -> tuple[Membership, Record]:
+def _ready_to_tell(draft: Draft) -> tuple[Membership, RecordRuling]:
     _, member, message = _loaded(draft)
     record = member.handle(sent(HOME, message, "bob@x"), now=0)[0]
-    assert isinstance(record, Record)
+    assert isinstance(record, RecordRuling)
     _tell((member, record))
     return member, record
 
 
-def _tell(told: tuple[Membership, Record]) -> Spent:
+def _tell(told: tuple[Membership, RecordRuling]) -> Spent:
     """Explain the ruling. Its price is the budget of explanations."""
     member, record = told
     assert explain(member, record.ruling, disclose="all").text

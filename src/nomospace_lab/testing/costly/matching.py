@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from nomospace.errors import LimitReached, NomospaceError
 from nomospace.space import Space
-from nomospace.space.asking import Ask
+from nomospace.space.asking import SetQuestion
 from nomospace.space.records import Record
 from nomospace.space.searching import CANDIDATE_UNITS, SetSearch, Unfinished
 from nomospace.terms import Compound, Term, obj
@@ -473,7 +473,7 @@ class Gathered(NamedTuple):
     """A space with tuples that share objects, and a question about sets of them."""
 
     space: Space
-    ask: Ask
+    ask: SetQuestion
     every: bool
 
 
@@ -491,7 +491,7 @@ def _gather(sets: Sets) -> Gathered:
         space.put(Record((*made, "a", at % 3), HOME, at + 1, HOME, HOME), now=1)
     template = Template.of([_field(word) for word in sets.asks])
     key = "Car" if sets.key else ""
-    return Gathered(space, Ask(template, "always", key, sets.max_set), sets.every)
+    return Gathered(space, SetQuestion(template, "always", key, sets.max_set), sets.every)
 
 
 def _look(gathered: Gathered) -> Spent:

@@ -26,7 +26,7 @@ from nomospace.trust.certificates import (
     CERTIFICATE_BYTES_MAX,
     CONTROLLER_OID,
     ROLE_OID,
-    Claim,
+    UncheckedCertificate,
     read_claim,
     uri_of,
 )
@@ -160,7 +160,7 @@ def _ready(shown: Shown) -> Judged:
 
     def show() -> object:
         """As `host.certifying` has it: what does not count is told to the law."""
-        claim: bytes | Claim = data
+        claim: bytes | UncheckedCertificate = data
         try:
             claim = read_claim(data)
             return Presented(none).present("ann@x", "law", claim, law, now=5)

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from nomospace.law.prelude import UNITS_MAX
-from nomospace.law.tree import EVENTS, Law, Rule
+from nomospace.law.tree import EVENTS, LawTree, Rule
 from nomospace.terms import Term, quote
 from nomospace_lab.testing.generate.goals import GoalWriter, Scope, Vocabulary
 from nomospace_lab.testing.generate.library import HUNGRY, LIBRARY, Helper
@@ -195,7 +195,7 @@ def event_shapes(rng: Random, words: Vocabulary, event: str) -> tuple[Shape, ...
 # -- cases -----------------------------------------------------------------------------------
 
 
-def make_cases(rng: Random, draft: Draft, law: Law, count: int) -> Iterator[Case]:
+def make_cases(rng: Random, draft: Draft, law: LawTree, count: int) -> Iterator[Case]:
     """Events for a law: most are aimed at one of its rules."""
     for _ in range(count):
         event, args = _event(rng, draft, law)
@@ -215,7 +215,7 @@ def _units(rng: Random, hungry: bool) -> int:
     return rng.choice((400, 1_500, UNITS_USUAL)) if hungry else UNITS_USUAL
 
 
-def _event(rng: Random, draft: Draft, law: Law) -> tuple[str, tuple[Term, ...]]:
+def _event(rng: Random, draft: Draft, law: LawTree) -> tuple[str, tuple[Term, ...]]:
     if rng.random() < 0.06:
         event = rng.choice(list(EVENTS))
         args = [draw(rng, shape) for shape in event_shapes(rng, draft.words, event)]

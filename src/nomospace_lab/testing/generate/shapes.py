@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from nomospace.law.tree import Const, Listing, Node, Struct, Variable
+from nomospace.law.tree import Const, ListSyntax, Node, Struct, Variable
 from nomospace.terms import Compound, Term
 
 HOME: Final = "ann@x"
@@ -162,7 +162,7 @@ def aim(rng: Random, node: Node, shape: Shape, values: dict[str, Term]) -> Term:
         parts = shape.parts if len(shape.parts) == len(node.args) else (ANY,) * len(node.args)
         args = zip(node.args, parts, strict=True)
         return Compound(node.name, tuple([aim(rng, arg, part, values) for arg, part in args]))
-    assert isinstance(node, Listing)
+    assert isinstance(node, ListSyntax)
     if shape.sort == "row" and len(shape.parts) == len(node.items):
         pairs = zip(node.items, shape.parts, strict=True)
     else:

@@ -9,7 +9,7 @@ import pytest
 
 import nomospace as ns
 from nomospace.api.mcp import tools, words
-from nomospace.api.mcp.member import Member
+from nomospace.api.mcp.member import ModelMember
 from nomospace.client.laws import load_law
 from nomospace.client.remote import connect
 from tests.serving import ServedHost, serve
@@ -29,11 +29,11 @@ def test_a_model_moves(known: bool) -> None:
                 ward.addresses["icu"] = other.rpartition("/")[2]
             async with connect(url, on_report=lambda report: None) as far:
                 agent = await far.agent("model")
-                async with await Member.join(agent, TALK) as member:
+                async with await ModelMember.join(agent, TALK) as member:
                     await script(member)
 
-    async def script(member: Member) -> None:
-        async def call(name: str, **arguments: Any) -> words.Answer:
+    async def script(member: ModelMember) -> None:
+        async def call(name: str, **arguments: Any) -> words.ToolAnswer:
             return await tools.call(member, name, arguments)
 
         await call("write", space="jobs", fields=["mine", 1])

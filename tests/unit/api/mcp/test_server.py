@@ -14,13 +14,13 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 import nomospace as ns
 from nomospace.api.mcp import pages, server, tools
-from nomospace.api.mcp.member import EVENTS, Member
+from nomospace.api.mcp.member import EVENTS, ModelMember
 from nomospace.node.services.web import PlainAddress
 
 ERAS = ("legacy", "2026-07-28")
 
 
-def play(mode: str, script: Callable[[Client, Member, list[Any]], Awaitable[None]]) -> None:
+def play(mode: str, script: Callable[[Client, ModelMember, list[Any]], Awaitable[None]]) -> None:
     """Run a script with a client of a model's server."""
 
     async def program() -> None:
@@ -32,7 +32,7 @@ def play(mode: str, script: Callable[[Client, Member, list[Any]], Awaitable[None
         async with (
             asyncio.timeout(20),
             ns.Host("ward") as host,
-            await Member.join(await host.agent("model")) as member,
+            await ModelMember.join(await host.agent("model")) as member,
             Client(server.build(member), mode=mode, message_handler=hear) as client,
         ):
             await script(client, member, heard)
@@ -42,7 +42,7 @@ def play(mode: str, script: Callable[[Client, Member, list[Any]], Awaitable[None
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_tools_and_pages(mode: str) -> None:
-    async def script(client: Client, member: Member, heard: list[Any]) -> None:
+    async def script(client: Client, member: ModelMember, heard: list[Any]) -> None:
         listed = (await client.list_tools()).tools
         assert [tool.name for tool in listed] == list(tools.TOOLS)
         hints = {tool.name: tool.annotations for tool in listed}
@@ -65,7 +65,7 @@ def test_tools_and_pages(mode: str) -> None:
 
 
 def test_a_call_that_is_cancelled_takes_nothing() -> None:
-    async def script(client: Client, member: Member, heard: list[Any]) -> None:
+    async def script(client: Client, member: ModelMember, heard: list[Any]) -> None:
         asked = {"space": "jobs", "template": ["job", "_"], "wait_s": 60}
         call = asyncio.create_task(client.call_tool("take", asked))
         while not member.spaces:
@@ -84,7 +84,7 @@ def test_a_call_that_is_cancelled_takes_nothing() -> None:
 def test_calls_at_once_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CALLS_MAX", 2)
 
-    async def script(client: Client, member: Member, heard: list[Any]) -> None:
+    async def script(client: Client, member: ModelMember, heard: list[Any]) -> None:
         asked = {"space": "jobs", "template": ["job", "_"], "wait_s": 0.3}
         answers = await asyncio.gather(*[client.call_tool("read", asked) for _ in range(3)])
         assert [answer.is_error for answer in answers] == [False, False, True]
@@ -95,7 +95,7 @@ def test_calls_at_once_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_subscribers_of_the_earlier_era_are_told() -> None:
-    async def script(client: Client, member: Member, heard: list[Any]) -> None:
+    async def script(client: Client, member: ModelMember, heard: list[Any]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             await client.subscribe_resource(EVENTS)
@@ -119,7 +119,7 @@ def test_subscribers_of_the_earlier_era_are_told() -> None:
 
 
 def test_listeners_of_the_later_era_are_told() -> None:
-    async def script(client: Client, member: Member, heard: list[Any]) -> None:
+    async def script(client: Client, member: ModelMember, heard: list[Any]) -> None:
         async with client.listen(resource_subscriptions=[EVENTS]) as news:
             await client.call_tool("react", {"space": "jobs", "template": ["_"]})
             await client.call_tool("write", {"space": "jobs", "fields": ["x"]})
@@ -157,7 +157,10 @@ def test_lines_have_a_limit() -> None:
 
 def test_http_wants_a_secret() -> None:
     async def program() -> None:
-        async with ns.Host("ward") as host, await Member.join(await host.agent("model")) as member:
+        async with (
+            ns.Host("ward") as host,
+            await ModelMember.join(await host.agent("model")) as member,
+        ):
             with pytest.raises(server.WeakSecret, match="0 characters are no secret"):
                 await server.serve_http(member, "127.0.0.1", 0, secret="", ready=print)
             with pytest.raises(PlainAddress, match="on the loopback only"):

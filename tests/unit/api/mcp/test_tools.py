@@ -12,7 +12,7 @@ import nomospace as ns
 from nomospace import laws
 from nomospace.api.mcp import member as members
 from nomospace.api.mcp import pages, tools, words
-from nomospace.api.mcp.member import EVENTS, INBOX, Member
+from nomospace.api.mcp.member import EVENTS, INBOX, ModelMember
 from nomospace.client.laws import Law, load_law
 from nomospace.terms import term
 
@@ -25,11 +25,11 @@ TALK = load_law(
 )
 BID = ["offerFor('carl@exchange',painting)", "fee(40)", "provider('NAME')", "contact(here)"]
 
-Call = Callable[..., Coroutine[Any, Any, words.Answer]]
+Call = Callable[..., Coroutine[Any, Any, words.ToolAnswer]]
 
 
 def play(
-    script: Callable[[Member, Call, ns.Host], Awaitable[None]],
+    script: Callable[[ModelMember, Call, ns.Host], Awaitable[None]],
     law: Law | None = None,
     claims: tuple[str, ...] = (),
 ) -> None:
@@ -38,10 +38,10 @@ def play(
     async def program() -> None:
         async with asyncio.timeout(20), ns.Host("exchange") as host:
             agent = await host.agent("model")
-            joined = await Member.join(agent, law, claims=[term(text) for text in claims])
+            joined = await ModelMember.join(agent, law, claims=[term(text) for text in claims])
             async with joined as member:
 
-                async def call(name: str, **arguments: Any) -> words.Answer:
+                async def call(name: str, **arguments: Any) -> words.ToolAnswer:
                     return await tools.call(member, name, arguments)
 
                 await script(member, call, host)
@@ -52,7 +52,7 @@ def play(
 def test_a_dict_comes_out_as_it_went_in() -> None:
     visit = {"room": 3, "of": ["ann", {"age": 70}], "term": "winter"}
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         await call("write", space="jobs", fields=["visit", visit])
         read = await call("read", space="jobs", template=["visit", {"room": 3}])
         assert read.data["tuples"][0]["fields"] == ["visit", visit]
@@ -63,7 +63,7 @@ def test_a_dict_comes_out_as_it_went_in() -> None:
 
 
 def test_tuples() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         wrote = await call("write", space="jobs", fields=["job", 17, "room(3)", "'two words'"])
         assert wrote.text == "Written to jobs: [job, 17, room(3), 'two words']"
         await call("write", space="jobs", fields=["job", "18", "room(4)", True])
@@ -88,7 +88,7 @@ def test_tuples() -> None:
 
 
 def test_a_take_waits_for_others() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         jobs = await (await host.agent("nurse")).space("jobs", shared=True)
         taking = asyncio.create_task(call("take", space="jobs", template=["job", "_"], wait_s=10))
         await asyncio.sleep(0.01)
@@ -99,7 +99,7 @@ def test_a_take_waits_for_others() -> None:
 
 
 def test_a_bid_is_refused_explained_and_made() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         forged = [field.replace("NAME", "other@exchange") for field in BID]
         refused = await call("write", space="market", fields=forged)
         assert refused.error
@@ -124,7 +124,7 @@ def test_a_bid_is_refused_explained_and_made() -> None:
 
 
 def test_messages() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         told: list[str] = []
 
         async def news(page: str) -> None:
@@ -156,7 +156,7 @@ def test_messages() -> None:
 
 
 def test_reactions() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         told: list[str] = []
 
         async def news(page: str) -> None:
@@ -193,7 +193,7 @@ def test_reactions() -> None:
 def test_old_firings_are_forgotten_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "FIRINGS_MAX", 3)
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         await call("react", space="jobs", template=["n", "_"])
         for n in range(5):
             await call("write", space="jobs", fields=["n", n])
@@ -209,7 +209,7 @@ def test_old_firings_are_forgotten_and_counted(monkeypatch: pytest.MonkeyPatch) 
 def test_letters_past_the_limit_wait_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "LETTERS_MAX", 2)
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         for n in range(5):
             await call("send", message=f"say({n})", to=["model@exchange"])
         await asyncio.sleep(0.05)
@@ -225,7 +225,7 @@ def test_letters_past_the_limit_wait_in_the_inbox(monkeypatch: pytest.MonkeyPatc
 def test_answers_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "ANSWER_CHARS_MAX", 100)
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         await call("react", space="jobs", template=["n", "_"])
         for n in range(3):
             await call("write", space="jobs", fields=["n", f"'{n} {'x' * 60}'"])
@@ -240,7 +240,7 @@ def test_answers_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_reasons_are_told_however_long_the_message_was() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         refused = await call("write", space="market", fields=[f"'{'x' * 20_000}'"])
         assert refused.error
         assert len(refused.text) < words.STORY_CHARS_MAX
@@ -268,7 +268,7 @@ def test_the_reasons_are_told_however_long_the_message_was() -> None:
     ],
 )
 def test_mistakes_are_answers(name: str, arguments: dict[str, Any], says: str) -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         answer = await call(name, **arguments)
         assert answer.error
         assert says in answer.text
@@ -280,7 +280,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "SPACES_MAX", 2)
     monkeypatch.setattr(members, "REACTIONS_MAX", 1)
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         assert not (await call("react", space="one", template=["_"])).error
         full = await call("react", space="one", template=["_"])
         assert full.text == "1 reactions are the most there may be; end one with unreact"
@@ -294,7 +294,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "CALL_S", 0.01)
 
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         async def silent(*_: object, **__: object) -> None:
             await asyncio.sleep(5)
 
@@ -307,7 +307,7 @@ def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_is_there() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         await call("write", space="jobs", fields=["x"])
         await host.agent("nurse")
         agents = await call("look", what="agents")
@@ -325,7 +325,7 @@ def test_who_is_there() -> None:
 
 
 def test_the_law_is_there_to_read() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
         text = await pages.read(member, pages.LAW)
         assert text == f"% law sb, sha256:{SB.hash}\n{laws.text('sb')}"
         state = await pages.read(member, pages.STATE)
@@ -339,8 +339,8 @@ def test_the_law_is_there_to_read() -> None:
 
 
 def test_an_agent_that_begins_again_stays_a_member() -> None:
-    async def script(member: Member, call: Call, host: ns.Host) -> None:
-        again = await Member.join(member.agent, SB)
+    async def script(member: ModelMember, call: Call, host: ns.Host) -> None:
+        again = await ModelMember.join(member.agent, SB)
         own = [field.replace("NAME", "model@exchange") for field in BID]
         done = await tools.call(again, "write", {"space": "market", "fields": own})
         assert not done.error

@@ -13,8 +13,8 @@ from nomospace.meaning.sql.coding import Coded, coded
 from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.flat import Flat, flattened
 from nomospace.meaning.sql.functions import applied
-from nomospace.meaning.sql.layout import NUMBER, TEXT, Table
-from nomospace.meaning.sql.values import Params, Place
+from nomospace.meaning.sql.layout import NUMBER, TEXT, SqlTable
+from nomospace.meaning.sql.values import Params, ValuePlace
 from nomospace.store.matching import Database
 from nomospace.terms import MISSING, Term
 from tests.unit.meaning.sql.databases import DATABASES, database
@@ -32,7 +32,7 @@ def ask(made: Database, name: str, inputs: list[tuple[Term, ...]]) -> list[Coded
     columns = [("at", NUMBER)]
     for number in range(width):
         columns += [(f"i{number}_{part}", NUMBER if part == "num" else TEXT) for part in PARTS]
-    table = Table(f"inputs_{name}_{width}", tuple(columns))
+    table = SqlTable(f"inputs_{name}_{width}", tuple(columns))
     from nomospace.meaning.sql.dialects import created
 
     made.script(created(table, made.dialect, temporary=True))
@@ -48,7 +48,7 @@ def ask(made: Database, name: str, inputs: list[tuple[Term, ...]]) -> list[Coded
 
 def _given(number: int) -> Flat:
     kind, num, ext, text = (parts.column(f"i{number}_{part}") for part in PARTS)
-    return flattened((Place(kind, num, ext, text),))
+    return flattened((ValuePlace(kind, num, ext, text),))
 
 
 def row(at: int, values: tuple[Term, ...]) -> tuple[Any, ...]:

@@ -11,18 +11,18 @@ from nomospace.meaning.ontology import Ontology, OntologyClass, operand_text
 from nomospace.meaning.question import ClassField
 from nomospace.meaning.sql.dialects import prepared
 from nomospace.meaning.sql.layout import PATH_NAMES_MAX, PathTooLong
-from nomospace.meaning.sql.sources import Sources, Wanted
+from nomospace.meaning.sql.sources import Sources, WantedObjects
 from nomospace.meaning.sql.values import Params
-from nomospace.store.matching import Tables
+from nomospace.store.matching import StoredFactTables
 from nomospace.terms import INT_BITS_MAX, Compound, Term, obj, t
 from nomospace.terms.predicate import (
     Among,
-    Compare,
     Every,
     Literal,
     Negated,
     Path,
     Predicate,
+    PredicateComparison,
     Some,
     compiled,
     holds,
@@ -94,13 +94,15 @@ def some_predicate(chance: random.Random, depth: int = 0) -> Predicate:
     if draw < 0.6:
         return Among(left, tuple(chance.choices(LITERALS, k=3)))
     right = Path(chance.choice(PATHS)) if draw < 0.75 else Literal(chance.choice(LITERALS))
-    return Compare(left, chance.choice(["=", "!=", "<", "<=", ">", ">="]), right)
+    return PredicateComparison(left, chance.choice(["=", "!=", "<", "<=", ">", ">="]), right)
 
 
-def asked(tables: Tables, text: str) -> list[tuple[str, int]]:
+def asked(tables: StoredFactTables, text: str) -> list[tuple[str, int]]:
     params = Params()
     sources = Sources(tables.layout, tables.open_paths, params)
-    select = sources.object_query(Wanted(("Car", "SportsCar"), [ClassField("Car", predicate=text)]))
+    select = sources.object_query(
+        WantedObjects(("Car", "SportsCar"), [ClassField("Car", predicate=text)])
+    )
     rows = tables.database.ask(prepared(select, tables.database.dialect, params))
     return sorted((row[0], row[1]) for row in rows)
 
@@ -111,7 +113,7 @@ def test_a_predicate_is_true_of_the_same_objects(kind: str) -> None:
     objects = some_objects(chance)
     facts = [Fact(f"t{at:03}", ("x", field)) for at, field in enumerate(objects)]
     with database(kind) as made:
-        tables = Tables(ONTOLOGY, made)
+        tables = StoredFactTables(ONTOLOGY, made)
         tables.add(facts)
         for _ in range(100):
             text = written(some_predicate(chance))
@@ -122,7 +124,7 @@ def test_a_predicate_is_true_of_the_same_objects(kind: str) -> None:
 
 def written(tree: Predicate | Path | Literal) -> str:
     match tree:
-        case Compare(left, sign, right):
+        case PredicateComparison(left, sign, right):
             return f"{written(left)} {sign} {written(right)}"
         case Among(left, values):
             return f"{written(left)} in [{', '.join(written(Literal(one)) for one in values)}]"
@@ -147,7 +149,7 @@ def test_every_two_values_compare_as_in_python(kind: str) -> None:
         for other, right in enumerate(VALUES)
     ]
     with database(kind) as made:
-        tables = Tables(ONTOLOGY, made)
+        tables = StoredFactTables(ONTOLOGY, made)
         tables.add(facts)
         for sign in ("=", "!=", "<", "<=", ">", ">="):
             found = {name for name, _ in asked(tables, f"num {sign} open")}
@@ -160,7 +162,7 @@ def test_every_two_values_compare_as_in_python(kind: str) -> None:
 def test_a_predicate_that_looks_too_deep_is_refused() -> None:
     path = ".".join("abcdefghi")
     with database("sqlite") as made:
-        tables = Tables(ONTOLOGY, made)
+        tables = StoredFactTables(ONTOLOGY, made)
         tables.add([Fact("t", (obj("Car"),))])
         with pytest.raises(PathTooLong, match="8 names"):
             asked(tables, f"{path} = 1")

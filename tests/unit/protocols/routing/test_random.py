@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from nomospace.protocols.routing import ALGORITHMS, BUSY, ENDED, UNKNOWN, Limits
+from nomospace.protocols.routing import ALGORITHMS, BUSY, ENDED, UNKNOWN, RoutingLimits
 from nomospace.protocols.routing.residents import LEAVING
 from tests.unit.protocols.routing.worlds import World
 
@@ -14,7 +14,7 @@ LAYOUT = {
     "c": ("c0", "c1"),
     "d": ("d0", "d1"),
 }
-TIGHT = Limits(
+TIGHT = RoutingLimits(
     guesses_max=3,
     passed_max=20,
     queue_max=2,
@@ -30,7 +30,7 @@ def run(
     name: str, seed: int, *, steps: int = 1500, standby: bool = False, crashes: bool = True
 ) -> World:
     rng = random.Random(seed)
-    limits = TIGHT if seed % 2 else Limits(pause_min=10, pause_max=100)
+    limits = TIGHT if seed % 2 else RoutingLimits(pause_min=10, pause_max=100)
     world = World(ALGORITHMS[name], LAYOUT, limits, eager=seed % 3 == 0, standby=standby)
     sent: dict[tuple[str, str], list[object]] = {}
     too_soon: dict[object, None] = {}

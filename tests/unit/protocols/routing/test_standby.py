@@ -1,33 +1,33 @@
 """A server and its standby."""
 
 from nomospace.protocols.routing import (
+    DomainServer,
     Effect,
     Frame,
-    Limits,
     Noted,
     PairedServer,
-    Persist,
+    PersistChange,
     Places,
     Post,
-    Role,
-    Server,
-    Transmit,
+    RoutingLimits,
+    ServerRole,
+    TransmitFrame,
 )
 from nomospace.protocols.routing.frames import (
-    Ack,
-    Busy,
     Deposed,
     MayGo,
     Migrating,
     NotPrimary,
+    QueueFull,
+    RecordAck,
     Refuse,
     Register,
     Rejoin,
     Relayed,
     Replicate,
     Replicated,
-    Seek,
-    Snapshot,
+    SeekAgent,
+    ServerSnapshot,
 )
 from nomospace.protocols.routing.records import HERE, MOVING
 
@@ -35,16 +35,16 @@ PLACES = Places({"lab": ("q1", "q2")})
 ANN, BOB = "ann@lab", "bob@lab"
 
 
-def pair(limits: Limits | None = None) -> tuple[PairedServer, PairedServer]:
-    made = limits or Limits()
+def pair(limits: RoutingLimits | None = None) -> tuple[PairedServer, PairedServer]:
+    made = limits or RoutingLimits()
     first, second = (
-        PairedServer(Server(site, "lab", PLACES, limits=made)) for site in ("q1", "q2")
+        PairedServer(DomainServer(site, "lab", PLACES, limits=made)) for site in ("q1", "q2")
     )
     return first, second
 
 
 def sent(effects: list[Effect]) -> list[tuple[str, Frame]]:
-    return [(each.site, each.frame) for each in effects if isinstance(each, Transmit)]
+    return [(each.site, each.frame) for each in effects if isinstance(each, TransmitFrame)]
 
 
 def to(core: PairedServer, frame: Frame, src: str = "s") -> list[tuple[str, Frame]]:
@@ -72,8 +72,8 @@ def test_an_answer_waits_for_the_standby() -> None:
     assert isinstance(replicate, Replicate)
     answered = second.hear("q1", replicate, now=0)
     assert sent(answered) == [("q1", Replicated("lab", 0, 1))]
-    assert isinstance(answered[0], Persist)
-    assert to(first, Replicated("lab", 0, 1), "q2") == [("s", Ack("lab", ANN, 0))]
+    assert isinstance(answered[0], PersistChange)
+    assert to(first, Replicated("lab", 0, 1), "q2") == [("s", RecordAck("lab", ANN, 0))]
     record = second.server.record(ANN)
     assert record is not None
     assert record.kind is HERE
@@ -82,7 +82,7 @@ def test_an_answer_waits_for_the_standby() -> None:
 def test_posts_are_passed_on_without_waiting() -> None:
     first, second = pair()
     meet(first, second, to(first, Register("lab", ANN, 0)))
-    [(site, frame)] = to(first, Seek("lab", Post(BOB, ANN, 1, "x", "o")))
+    [(site, frame)] = to(first, SeekAgent("lab", Post(BOB, ANN, 1, "x", "o")))
     assert (site, type(frame)) == ("s", Post)
 
 
@@ -92,7 +92,7 @@ def test_steps_that_come_in_any_order_are_taken_in_theirs() -> None:
     assert to(second, frames[2], "q1") == []
     assert to(second, frames[1], "q1") == []
     assert second.server.record(BOB) is None
-    again = PairedServer(Server("q2", "lab", PLACES))
+    again = PairedServer(DomainServer("q2", "lab", PLACES))
     again.restore(second.changes(), now=0)
     assert to(again, frames[0], "q1") == [("q1", Replicated("lab", 0, 3))]
     assert to(again, frames[1], "q1") == [], "taken before"
@@ -109,14 +109,14 @@ def test_the_standby_takes_over_with_all_that_was_let_out_and_what_was_not() -> 
         ("s", MayGo("lab", ANN, 0, "ann@lab/1/t")),
         ("q1", Deposed("lab", 1, 3)),
     ]
-    assert second.role is Role.PRIMARY
-    assert to(second, Register("lab", "c@lab", 0)) == [("s", Ack("lab", "c@lab", 0))], "alone"
+    assert second.role is ServerRole.PRIMARY
+    assert to(second, Register("lab", "c@lab", 0)) == [("s", RecordAck("lab", "c@lab", 0))], "alone"
 
 
 def test_what_the_standby_does_not_know_to_be_out_it_lets_out_again() -> None:
     first, second = pair()
-    assert meet(first, second, to(first, Register("lab", ANN, 0))) == [Ack("lab", ANN, 0)]
-    assert sent(second.take_over(1))[0] == ("s", Ack("lab", ANN, 0))
+    assert meet(first, second, to(first, Register("lab", ANN, 0))) == [RecordAck("lab", ANN, 0)]
+    assert sent(second.take_over(1))[0] == ("s", RecordAck("lab", ANN, 0))
 
 
 def test_the_old_primary_is_fenced_off_and_loses_nothing_that_it_heard() -> None:
@@ -130,9 +130,9 @@ def test_the_old_primary_is_fenced_off_and_loses_nothing_that_it_heard() -> None
     assert [type(each) for each in noted] == [Noted]
     told = to(first, deposed[1], "q2")
     assert told == [("q2", Relayed("lab", "u", register)), ("q2", Rejoin("lab", 1))]
-    assert first.role is Role.JOINING
-    assert meet(first, second, told) == [Ack("lab", BOB, 0)]
-    assert (first.role, second.role) == (Role.STANDBY, Role.PRIMARY)
+    assert first.role is ServerRole.JOINING
+    assert meet(first, second, told) == [RecordAck("lab", BOB, 0)]
+    assert (first.role, second.role) == (ServerRole.STANDBY, ServerRole.PRIMARY)
     assert first.server.changes() == second.server.changes()
     # Steps wait for the former primary now.
     [(site, _)] = to(second, Migrating("lab", ANN, 0, "t"))
@@ -163,10 +163,10 @@ def test_who_asks_the_standby_is_told_and_what_it_sent_goes_on() -> None:
 def test_a_standby_that_is_away_is_not_waited_for_and_comes_back_up_to_date() -> None:
     first, second = pair()
     to(first, Register("lab", ANN, 0))
-    assert sent(first.standby_away()) == [("s", Ack("lab", ANN, 0))]
-    assert to(first, Register("lab", BOB, 0)) == [("s", Ack("lab", BOB, 0))]
+    assert sent(first.standby_away()) == [("s", RecordAck("lab", ANN, 0))]
+    assert to(first, Register("lab", BOB, 0)) == [("s", RecordAck("lab", BOB, 0))]
     [(site, snapshot)] = sent(first.standby_back())
-    assert (site, type(snapshot)) == ("q2", Snapshot)
+    assert (site, type(snapshot)) == ("q2", ServerSnapshot)
     held = to(first, Migrating("lab", ANN, 0, "t"))
     # The step overtakes the snapshot; it waits for it.
     assert to(second, held[0][1], "q1") == []
@@ -198,23 +198,23 @@ def test_strangers_do_not_speak_for_the_pair() -> None:
     for frame in frames:
         assert [type(each) for each in first.hear("evil", frame, now=0)] == [Noted]
     assert first.state() == before
-    assert [type(e) for e in second.hear("evil", Snapshot("lab", 0, 1, ()), now=0)] == [Noted]
+    assert [type(e) for e in second.hear("evil", ServerSnapshot("lab", 0, 1, ()), now=0)] == [Noted]
 
 
 def test_too_many_steps_that_wait_send_posts_back() -> None:
-    first, _ = pair(Limits(steps_max=1))
+    first, _ = pair(RoutingLimits(steps_max=1))
     to(first, Register("lab", ANN, 0))
     back = Post(BOB, "x@lab", 1, "x", "o", ("lab",), 1)
-    assert to(first, Seek("lab", Post(BOB, "x@lab", 1, "x", "o"))) == [("o", Busy(back))]
+    assert to(first, SeekAgent("lab", Post(BOB, "x@lab", 1, "x", "o"))) == [("o", QueueFull(back))]
 
 
 def test_what_waits_survives_a_crash_and_a_copy_is_apart() -> None:
     first, second = pair()
     [(_, replicate)] = to(first, Register("lab", ANN, 0))
-    again = PairedServer(Server("q1", "lab", PLACES))
+    again = PairedServer(DomainServer("q1", "lab", PLACES))
     again.restore(first.changes(), now=0)
     assert again.state() == first.state()
     twin = again.copy()
     answer = to(second, replicate, "q1")[0][1]
-    assert to(again, answer, "q2") == [("s", Ack("lab", ANN, 0))]
+    assert to(again, answer, "q2") == [("s", RecordAck("lab", ANN, 0))]
     assert twin.state() == first.state() != again.state()

@@ -10,24 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from nomospace.protocols.routing import (
+    AgentRefused,
     Algorithm,
     Change,
     Created,
     Daemon,
-    Deliver,
+    DeliverPost,
+    DomainServer,
     Effect,
-    Failed,
     Frame,
     Go,
-    Limits,
+    MoveSettled,
     Noted,
     PairedServer,
-    Persist,
-    Refused,
-    Role,
-    Server,
-    Settled,
-    Transmit,
+    PersistChange,
+    PostFailed,
+    RoutingLimits,
+    ServerRole,
+    TransmitFrame,
     server_of,
 )
 from nomospace.protocols.routing.frames import NotPrimary
@@ -38,7 +38,7 @@ class World:
     algorithm: Algorithm
     layout: dict[str, tuple[str, ...]]
     """Each domain's sites; the first runs the server, and the second its standby if asked for."""
-    limits: Limits = field(default_factory=Limits)
+    limits: RoutingLimits = field(default_factory=RoutingLimits)
     eager: bool = False
     standby: bool = False
     watch: Callable[[str, Effect], None] | None = None
@@ -61,7 +61,7 @@ class World:
         self.places = self.algorithm.places(self.servers)
         self.domain_of = {s: domain for domain, sites in self.layout.items() for s in sites}
         self.daemons: dict[str, Daemon] = {}
-        self.server_cores: dict[tuple[str, str], Server | PairedServer] = {}
+        self.server_cores: dict[tuple[str, str], DomainServer | PairedServer] = {}
         self.disks: dict[tuple[str, ...], list[Change]] = {}
         self.down: dict[str, None] = {}
         for site in self.domain_of:
@@ -77,7 +77,7 @@ class World:
             site, self.domain_of[site], self.places, limits=self.limits, eager=self.eager
         )
 
-    def _server(self, domain: str, site: str) -> Server | PairedServer:
+    def _server(self, domain: str, site: str) -> DomainServer | PairedServer:
         server = self.algorithm.server(site, domain, self.places, limits=self.limits)
         return PairedServer(server) if self.standby else server
 
@@ -130,7 +130,7 @@ class World:
         assert all(isinstance(server, PairedServer) for server in pair)
         term = max(server.term for server in pair if isinstance(server, PairedServer)) + 1
         for server in pair:
-            if isinstance(server, PairedServer) and server.role is Role.STANDBY:
+            if isinstance(server, PairedServer) and server.role is ServerRole.STANDBY:
                 key = ("server", domain, server.site)
                 self.carry_out(key, server.site, server.take_over(term))
                 return
@@ -186,15 +186,15 @@ class World:
         for effect in effects:
             if self.watch is not None:
                 self.watch(site, effect)
-            if isinstance(effect, Persist):
+            if isinstance(effect, PersistChange):
                 self.disks[key].append(effect.change)
-            elif isinstance(effect, Transmit):
+            elif isinstance(effect, TransmitFrame):
                 self.network.append((site, effect.site, effect.frame))
-            elif isinstance(effect, Deliver):
+            elif isinstance(effect, DeliverPost):
                 assert self.running[effect.agent] == site, "an agent gets mail only where it runs"
                 inbox = self.delivered.setdefault(effect.agent, [])
                 inbox.append((effect.post.sender, effect.post.body, effect.post.hops))
-            elif isinstance(effect, Failed):
+            elif isinstance(effect, PostFailed):
                 post = effect.post
                 self.failed.append((post.sender, post.to, post.body, effect.why))
             elif isinstance(effect, Go):
@@ -203,9 +203,9 @@ class World:
             elif isinstance(effect, Created):
                 self.created[effect.agent] = None
                 self.running[effect.agent] = site
-            elif isinstance(effect, Settled):
+            elif isinstance(effect, MoveSettled):
                 del self.moving[effect.agent]
-            elif isinstance(effect, Refused):
+            elif isinstance(effect, AgentRefused):
                 self.refused.append((effect.agent, effect.why))
                 self.moving.pop(effect.agent, None)
             else:
@@ -233,6 +233,6 @@ class World:
         raise AssertionError("the world never comes to rest")
 
 
-def durable(core: Daemon | Server | PairedServer) -> list[str]:
+def durable(core: Daemon | DomainServer | PairedServer) -> list[str]:
     """What of a core must survive a crash; in which order it came, or who wrote, need not."""
     return sorted(re.sub(r"writers=\([^)]*\)", "", repr(change)) for change in core.changes())

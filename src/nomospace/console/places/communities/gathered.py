@@ -20,7 +20,7 @@ CHIPS_MAX: Final = 8
 CHIP_CHARS_MAX: Final = 160
 
 
-class Line(NamedTuple):
+class CommunityEntry(NamedTuple):
     """A community in the list of them."""
 
     law: str
@@ -37,13 +37,13 @@ class Hits(NamedTuple):
     uncounted: int
 
 
-def communities(services: Mapping[str, Service]) -> list[Line]:
+def communities(services: Mapping[str, Service]) -> list[CommunityEntry]:
     """The laws that have members at any host, by name: they stay where they are."""
-    found: dict[str, Line] = {}
+    found: dict[str, CommunityEntry] = {}
     for service in services.values():
         for one in service.views.communities():
-            was = found.get(one.law, Line(one.law, one.name, 0, 0))
-            found[one.law] = Line(
+            was = found.get(one.law, CommunityEntry(one.law, one.name, 0, 0))
+            found[one.law] = CommunityEntry(
                 one.law,
                 one.name,
                 was.members + one.members,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nomospace.console.places.communities.gathered import Hits
 
 
-class LawText(Element, component=STATIC / "law.js"):
+class LawElement(Element, component=STATIC / "law.js"):
     """A law with its margin. `on_rule` hears the rule whose margin was clicked."""
 
     def __init__(

@@ -14,22 +14,22 @@ from nicegui import ui
 
 from nomospace.console import look
 from nomospace.console.places.communities import gathered
-from nomospace.console.places.communities.parts import LawText, Members, Owed
+from nomospace.console.places.communities.parts import LawElement, Members, Owed
 from nomospace.console.places.communities.sparks import Sparks
-from nomospace.console.places.listing import Column, Listing, Row
-from nomospace.console.pulse import BEATS_S, Seen
+from nomospace.console.places.listing import ListColumn, ListElement, Row
+from nomospace.console.pulse import BEATS_S, SeenRuling
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
-    from nomospace.console.places.communities.gathered import Line
+    from nomospace.console.places.communities.gathered import CommunityEntry
     from nomospace.console.pulse import Beat
 
 RULINGS: Final = (
-    Column("verdict", "verdict", "104px", "verdict"),
-    Column("rule", "rule", "52px", "mono"),
-    Column("home", "at", "minmax(0, .6fr)", "mono"),
-    Column("event", "event", "minmax(0, 1.6fr)", "mono"),
-    Column("at", "when", "96px", "when"),
+    ListColumn("verdict", "verdict", "104px", "verdict"),
+    ListColumn("rule", "rule", "52px", "mono"),
+    ListColumn("home", "at", "minmax(0, .6fr)", "mono"),
+    ListColumn("event", "event", "minmax(0, 1.6fr)", "mono"),
+    ListColumn("at", "when", "96px", "when"),
 )
 NONE_YET: Final = "No ruling yet. One appears here as soon as a member sends or receives."
 SHORT_HASH: Final = 12
@@ -48,7 +48,7 @@ class Communities:
         self._frame = frame
         self._law = ""
         self._tabs: dict[str, Tab] = {}
-        self._one: Community | None = None
+        self._one: CommunityPane | None = None
 
     def show(self) -> None:
         """Draw it, and go on with the beats."""
@@ -80,7 +80,7 @@ class Communities:
         if law != self._law or (not law and self._one is None):
             self._choose(law)
 
-    def _draw_strip(self, lines: list[Line]) -> None:
+    def _draw_strip(self, lines: list[CommunityEntry]) -> None:
         self._strip.clear()
         self._tabs = {}
         with self._strip:
@@ -97,7 +97,7 @@ class Communities:
         self._middle.clear()
         with self._middle:
             if law:
-                self._one = Community(self._frame, law)
+                self._one = CommunityPane(self._frame, law)
             else:
                 look.empty(
                     "No agent of these hosts is under a law.",
@@ -108,7 +108,7 @@ class Communities:
 class Tab:
     """A community in the strip. Its figures change in place: a pointer, or the focus, stays."""
 
-    def __init__(self, line: Line, pick: Callable[[], None]) -> None:
+    def __init__(self, line: CommunityEntry, pick: Callable[[], None]) -> None:
         self._tab = ui.element("button").classes("strip-one").props("type=button role=tab")
         with look.attributes(self._tab, data_law=line.law).on("click", pick):
             ui.label(line.name).classes("strip-name")
@@ -116,7 +116,7 @@ class Tab:
             self._owed = ui.label().classes("obligation").tooltip("pending obligations")
         self._chosen: bool | None = None
 
-    def tell(self, line: Line, *, chosen: bool) -> None:
+    def tell(self, line: CommunityEntry, *, chosen: bool) -> None:
         """Show other figures, and whether it is the one that is looked at."""
         self._members.set_text(f"{line.members} member{'s' * (line.members != 1)}")
         sign = look.SIGNS[look.OBLIGATION]
@@ -126,7 +126,7 @@ class Tab:
             look.attributes(self._tab, aria_selected="true" if chosen else "false")
 
 
-class Community:
+class CommunityPane:
     """One community, as the middle of the place shows it."""
 
     def __init__(self, frame: Frame, law: str) -> None:
@@ -150,7 +150,7 @@ class Community:
                 ui.label(views[0].name).classes("card-title")
                 look.mono(law[:SHORT_HASH]).classes("quiet").tooltip(f"sha256:{law}")
                 ui.label(f"discloses {views[0].disclose}").classes("quiet")
-            self._text = LawText(views[0], hits, self._sparks.lines(), self._open_rule)
+            self._text = LawElement(views[0], hits, self._sparks.lines(), self._open_rule)
             self._counted = ui.label().classes("listing-foot").props("data-counted role=status")
         with ui.element("section").classes("card community-members"):
             _head("Members and their control states")
@@ -160,7 +160,7 @@ class Community:
             self._line = Owed(*self._owed, now, self._open_agent)
         with ui.element("section").classes("card community-rulings"):
             _head("Rulings", "open one to see why")
-            self._list = Listing(
+            self._list = ListElement(
                 RULINGS,
                 self._latest(),
                 label="Rulings, the newest first",
@@ -186,7 +186,7 @@ class Community:
 
     # -- live ------------------------------------------------------------------------------------
 
-    def rulings(self, found: Iterable[Seen], folded: int) -> None:
+    def rulings(self, found: Iterable[SeenRuling], folded: int) -> None:
         """What was ruled since the last beat."""
         mine = [_row(one) for one in found if one.ruling.law == self._law]
         self._folded += folded
@@ -248,7 +248,7 @@ def _head(title: str, more: str = "") -> None:
             ui.label(more).classes("quiet")
 
 
-def _row(seen: Seen) -> Row:
+def _row(seen: SeenRuling) -> Row:
     ruling = seen.ruling
     return {
         "id": f"{seen.host}/{ruling.record}/{ruling.rule or ''}",

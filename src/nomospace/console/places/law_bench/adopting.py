@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nicegui import ui
 
 from nomospace.console.look import attributes, empty, mono
-from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.parts import Working, act
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ AGENTS_MAX: Final = 500
 class Adopting:
     """Has an agent adopt the law on the bench."""
 
-    def __init__(self, frame: Frame, bench: Bench) -> None:
+    def __init__(self, frame: Frame, bench: LawBenchState) -> None:
         self._frame = frame
         self._bench = bench
         self._body: Any = None

@@ -10,10 +10,10 @@ from nicegui import ui
 from nomospace.api.benching import difference
 from nomospace.console.look import attributes, empty, exactly, fault, heading, moment, mono
 from nomospace.console.places.law_bench.sources import law_of, sources
-from nomospace.console.places.law_bench.state import Bench
-from nomospace.console.places.listing import Column, Listing, Row
+from nomospace.console.places.law_bench.state import LawBenchState
+from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act, choice, hosts_of
-from nomospace.console.stage import Bench as Tries
+from nomospace.console.stage import LawTrials as Tries
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 NEWEST: Final = {"2000": "2,000 records", "20000": "20,000 records", "200000": "200,000 records"}
 IN_FORCE: Final = "what was in force"
 COLUMNS: Final = (
-    Column("at", "time (UTC)", "98px", "num"),
-    Column("agent", "member", "minmax(80px, 1fr)", "mono"),
-    Column("event", "event", "minmax(120px, 2fr)", "mono"),
-    Column("before", "before", "minmax(110px, 2fr)", "mono"),
-    Column("after", "with this law", "minmax(110px, 2fr)", "mono"),
+    ListColumn("at", "time (UTC)", "98px", "num"),
+    ListColumn("agent", "member", "minmax(80px, 1fr)", "mono"),
+    ListColumn("event", "event", "minmax(120px, 2fr)", "mono"),
+    ListColumn("before", "before", "minmax(110px, 2fr)", "mono"),
+    ListColumn("after", "with this law", "minmax(110px, 2fr)", "mono"),
 )
 
 
 class Comparing:
     """Two laws over what a host recorded."""
 
-    def __init__(self, frame: Frame, bench: Bench, tries: Tries) -> None:
+    def __init__(self, frame: Frame, bench: LawBenchState, tries: Tries) -> None:
         self._frame = frame
         self._bench = bench
         self._tries = tries
@@ -119,7 +119,7 @@ class Comparing:
             first: Sequence[Mapping[str, Any]] = found["first"]
             if first:
                 with ui.element("div").classes("bench-split"):
-                    Listing(
+                    ListElement(
                         COLUMNS,
                         [_row(number, one) for number, one in enumerate(first)],
                         label="Rulings that differ",

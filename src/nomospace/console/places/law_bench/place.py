@@ -10,7 +10,7 @@ from nomospace.console.keeping import kept
 from nomospace.console.look import empty
 from nomospace.console.places.law_bench.adopting import Adopting
 from nomospace.console.places.law_bench.comparing import Comparing
-from nomospace.console.places.law_bench.state import Bench
+from nomospace.console.places.law_bench.state import LawBenchState
 from nomospace.console.places.law_bench.trying import Trying
 from nomospace.console.places.law_bench.writing import Writing
 
@@ -22,7 +22,7 @@ TABS: Final = {"scenario": "Scenario", "compare": "Compare", "adopt": "Adopt"}
 
 def show(frame: Frame) -> None:
     """Show the place in a window."""
-    bench = kept(frame, Bench)
+    bench = kept(frame, LawBenchState)
     tries = frame.console.stages.bench
     adopting = Adopting(frame, bench)
     below: dict[str, ui.element] = {}

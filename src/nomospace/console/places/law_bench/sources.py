@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from nomospace.console.stage import Draft
+from nomospace.console.stage import LawDraft
 from nomospace.errors import CallerError
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def sources(console: Console) -> dict[str, str]:
     return dict(list(found.items())[:OFFERED_MAX])
 
 
-def law_of(console: Console, key: str) -> Draft:
+def law_of(console: Console, key: str) -> LawDraft:
     """The law of a key; raises `NotSeen` for one that is not here any more."""
     kind, _, rest = key.partition("/")
     if kind == "community":
         host, _, law = rest.partition("/")
         seen = console.services[host].views.law(law)
-        return Draft(seen.text, "python" if seen.language == "python" else "law")
+        return LawDraft(seen.text, "python" if seen.language == "python" else "law")
     assert console.laws is not None, key
     # A name from a page is looked up among those that were offered, and never followed as a path.
     for path in sorted(console.laws.glob("*.law*")):
         if path.name == rest:
             text = path.read_text("utf-8")[:FILE_CHARS_MAX]
-            return Draft(text, "python" if rest.endswith(".py") else "law")
+            return LawDraft(text, "python" if rest.endswith(".py") else "law")
     raise NoSuchFile(name=rest)

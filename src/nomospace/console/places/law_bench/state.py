@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nomospace.api.benching import CheckedView
-from nomospace.console.stage import Draft
+from nomospace.console.stage import LawDraft
 
 FIRST_LAW: Final = """\
 % At most three messages in any hour. What is too much comes back to its sender.
@@ -28,10 +28,10 @@ FIRST_EVENTS: Final = """\
 
 
 @dataclass
-class Bench:
+class LawBenchState:
     """The law that is being written, the events it is tried on, and what came of that."""
 
-    draft: Draft = field(default_factory=lambda: Draft(FIRST_LAW))
+    draft: LawDraft = field(default_factory=lambda: LawDraft(FIRST_LAW))
     checked: CheckedView | None = None
     events: str = FIRST_EVENTS
     until_s: float | None = 7200.0

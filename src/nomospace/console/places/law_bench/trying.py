@@ -10,22 +10,22 @@ from nicegui import ui
 from nomospace.api.benching import recorded_events
 from nomospace.console.editor import Editor
 from nomospace.console.look import SIGNS, attributes, chip, empty, fault, heading, mono, span
-from nomospace.console.places.law_bench.state import FIRST_EVENTS, Bench
-from nomospace.console.places.listing import ROWS_MAX, Column, Listing, Row
+from nomospace.console.places.law_bench.state import FIRST_EVENTS, LawBenchState
+from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
 from nomospace.console.places.parts import Working, act
-from nomospace.console.stage import Bench as Tries
+from nomospace.console.stage import LawTrials as Tries
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
 
 COLUMNS: Final = (
-    Column("number", "", "34px", "num"),
-    Column("at", "at", "74px", "num"),
-    Column("verdict", "", "100px", "verdict"),
-    Column("home", "at whom", "minmax(104px, 1.2fr)", "mono"),
-    Column("event", "event", "minmax(160px, 3fr)", "mono"),
-    Column("rule", "rule", "44px", "mono"),
+    ListColumn("number", "", "34px", "num"),
+    ListColumn("at", "at", "74px", "num"),
+    ListColumn("verdict", "", "100px", "verdict"),
+    ListColumn("home", "at whom", "minmax(104px, 1.2fr)", "mono"),
+    ListColumn("event", "event", "minmax(160px, 3fr)", "mono"),
+    ListColumn("rule", "rule", "44px", "mono"),
 )
 UNTIL_S_MAX: Final = 1e9
 MARKERS_MAX: Final = 60
@@ -37,7 +37,7 @@ Step = Mapping[str, Any]
 class Trying:
     """A run of events, and the slider that goes through its steps."""
 
-    def __init__(self, frame: Frame, bench: Bench, tries: Tries) -> None:
+    def __init__(self, frame: Frame, bench: LawBenchState, tries: Tries) -> None:
         self._frame = frame
         self._bench = bench
         self._tries = tries
@@ -154,7 +154,7 @@ class Trying:
             self._bench.step = min(self._bench.step, len(steps) - 1)
             self._draw_slider(len(steps))
             with ui.element("div").classes("bench-split"):
-                self._listing = Listing(
+                self._listing = ListElement(
                     COLUMNS,
                     [_row(number, step) for number, step in enumerate(steps[:ROWS_MAX])],
                     label="Steps of the run",

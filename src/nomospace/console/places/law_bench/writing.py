@@ -12,9 +12,9 @@ from nomospace.api.benching import CheckedView, FindingView, check_law, lay_out
 from nomospace.console.editor import Editor
 from nomospace.console.look import attributes, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
-from nomospace.console.places.law_bench.state import FIRST_LAW, Bench
+from nomospace.console.places.law_bench.state import FIRST_LAW, LawBenchState
 from nomospace.console.places.parts import act, card_head, choice
-from nomospace.console.stage import Draft
+from nomospace.console.stage import LawDraft
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LANGUAGES: Final = {"law": "Rules (.law)", "python": "Python (.law.py)"}
 class Writing:
     """The editor with its findings. `on_checked` hears what each text turned out to be."""
 
-    def __init__(self, frame: Frame, bench: Bench, on_checked: Callable[[], None]) -> None:
+    def __init__(self, frame: Frame, bench: LawBenchState, on_checked: Callable[[], None]) -> None:
         self._frame = frame
         self._bench = bench
         self._on_checked = on_checked
@@ -68,16 +68,16 @@ class Writing:
     # -- what was done ---------------------------------------------------------------------------
 
     async def _typed(self, text: str) -> None:
-        draft = Draft(text, self._bench.draft.language)
+        draft = LawDraft(text, self._bench.draft.language)
         if draft.language == "law" and PYTHON.search(text):
-            await self._write(Draft(text, "python"))
+            await self._write(LawDraft(text, "python"))
             return
         self._bench.draft = draft
         await self._check()
 
     async def _speak(self, language: str) -> None:
         if language in LANGUAGES and language != self._bench.draft.language:
-            draft = Draft(self._bench.draft.text, "python" if language == "python" else "law")
+            draft = LawDraft(self._bench.draft.text, "python" if language == "python" else "law")
             self._bench.draft = draft
             self._editor.speak(draft.language)
             await self._check()
@@ -102,9 +102,9 @@ class Writing:
         except NomospaceError:
             ui.notify("A law with errors is not laid out; the findings say what they are.")
             return
-        await self._write(Draft(text))
+        await self._write(LawDraft(text))
 
-    async def _write(self, draft: Draft) -> None:
+    async def _write(self, draft: LawDraft) -> None:
         self._bench.draft = draft
         if draft.text != self._editor.value:
             self._editor.put(draft.text)

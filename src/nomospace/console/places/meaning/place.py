@@ -22,7 +22,7 @@ from nomospace.console.console import STATIC
 from nomospace.console.editor import Editor
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, fault, mono
-from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, Meaning
+from nomospace.console.places.meaning.state import EXAMPLE, TEMPLATES, TUPLES, MeaningState
 from nomospace.console.places.parts import Working, act, card_head, choice, submit
 from nomospace.errors import NomospaceError
 
@@ -37,7 +37,7 @@ CORRELATE: Final = {
 FORMATS: Final = {"yaml": "YAML", "ttl": "Turtle"}
 
 
-class Tree(Element, component=STATIC / "ontology.js"):
+class ClassTree(Element, component=STATIC / "ontology.js"):
     """The classes of an ontology."""
 
     def __init__(self, view: OntologyView) -> None:
@@ -46,7 +46,7 @@ class Tree(Element, component=STATIC / "ontology.js"):
         self._props["label"] = f"Ontology {view.name}"
 
 
-class Answers(Element, component=STATIC / "answers.js"):
+class AnswersElement(Element, component=STATIC / "answers.js"):
     """Answers with their tuples joined."""
 
     def __init__(self, answers: list[dict[str, Any]]) -> None:
@@ -56,13 +56,13 @@ class Answers(Element, component=STATIC / "answers.js"):
 
 def show(frame: Frame) -> None:
     """Show the place in a window."""
-    MeaningPlace(frame, kept(frame, Meaning)).draw()
+    MeaningPlace(frame, kept(frame, MeaningState)).draw()
 
 
 class MeaningPlace:
     """The place in one window."""
 
-    def __init__(self, frame: Frame, state: Meaning) -> None:
+    def __init__(self, frame: Frame, state: MeaningState) -> None:
         self._frame = frame
         self._spoken = spoken(frame.console.service)
         self._state = state
@@ -181,7 +181,7 @@ class MeaningPlace:
                 ui.label(view.name).classes("story-name")
                 ui.label(f"{view.count:,} classes{more}").classes("quiet")
                 mono(view.hash[:12]).classes("quiet")
-            Tree(view)
+            ClassTree(view)
             ui.label(
                 "Dotted lines lead from a property that is computed to the classes it needs."
             ).classes("quiet small")
@@ -275,4 +275,4 @@ class MeaningPlace:
             count = len(played.answers)
             said = "1 answer" if count == 1 else f"{count} answers"
             ui.label(said).classes("quiet small").props("role=status")
-            Answers([asdict(one) for one in played.answers])
+            AnswersElement([asdict(one) for one in played.answers])

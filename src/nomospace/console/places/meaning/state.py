@@ -55,7 +55,7 @@ TEMPLATES: Final = {
 
 
 @dataclass
-class Meaning:
+class MeaningState:
     """The ontology that is shown, what is written, and the last answers."""
 
     source: str = "example"

@@ -16,7 +16,7 @@ from nomospace.console import look
 from nomospace.console.keeping import kept
 from nomospace.console.places import acting
 from nomospace.console.places.member.joining import Joining
-from nomospace.console.places.member.room import Room
+from nomospace.console.places.member.room import MembershipRoom
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
@@ -31,10 +31,10 @@ LOOK_S: Final = 0.5
 
 def show(frame: Frame) -> None:
     """Show the place in a window."""
-    Member(frame).show()
+    MemberPlace(frame).show()
 
 
-class Member:
+class MemberPlace:
     """The place, in one window."""
 
     def __init__(self, frame: Frame) -> None:
@@ -43,7 +43,7 @@ class Member:
         self._agent = ""
         self._mine: tuple[Membership, ...] = ()
         self._law = self._drafts.get("member.chosen", "")
-        self._room: Room | None = None
+        self._room: MembershipRoom | None = None
         self._drawn: tuple[str, tuple[str, ...]] | None = None
 
     def show(self) -> None:
@@ -186,7 +186,7 @@ class Member:
                 ui.label(f"{self._agent} has left the community.").classes("member-left-it")
             mine = next((one for one in self._mine if one.law == law), None)
             if mine is not None:
-                self._room = Room(self._frame, self._agent, mine, self._drafts)
+                self._room = MembershipRoom(self._frame, self._agent, mine, self._drafts)
             else:
                 Joining(self._frame, self._drafts, self._speaker, self._joined)
 

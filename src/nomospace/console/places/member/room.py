@@ -15,7 +15,7 @@ from nomospace.api.published import CERTIFICATE_BYTES_MAX, read_certificate
 from nomospace.api.typed import typed_message, words_of
 from nomospace.console import look
 from nomospace.console.places import acting
-from nomospace.console.places.listing import Column, Listing, Row
+from nomospace.console.places.listing import ListColumn, ListElement, Row
 from nomospace.console.places.member.filebox import FileBox
 from nomospace.console.places.parts import act, card_head
 from nomospace.console.places.typed import Drafts, Typed
@@ -23,7 +23,7 @@ from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
     from nomospace.api.published import Membership
-    from nomospace.api.service import Letter, Seat
+    from nomospace.api.service import AgentSeat, NumberedLetter
     from nomospace.console.frame import Frame
 
 RULINGS_MAX: Final = 20
@@ -31,9 +31,9 @@ RULINGS_MAX: Final = 20
 LETTERS_MAX: Final = 100
 """How many letters are fetched at a time."""
 LETTERS: Final = (
-    Column("number", "no.", "44px", "num"),
-    Column("sender", "from", "minmax(0, .7fr)", "mono"),
-    Column("message", "message", "minmax(0, 2fr)", "mono"),
+    ListColumn("number", "no.", "44px", "num"),
+    ListColumn("sender", "from", "minmax(0, .7fr)", "mono"),
+    ListColumn("message", "message", "minmax(0, 2fr)", "mono"),
 )
 DISCLOSED: Final = {
     "rules": "The law tells you which rule ruled and why, and not what is in your control state.",
@@ -41,7 +41,7 @@ DISCLOSED: Final = {
 }
 
 
-class Room:
+class MembershipRoom:
     """A membership in the middle of the place."""
 
     def __init__(self, frame: Frame, agent: str, mine: Membership, drafts: Drafts) -> None:
@@ -70,7 +70,7 @@ class Room:
                 self._draw_leave()
             with ui.element("section").classes("card member-inbox"):
                 card_head("Inbox")
-                self._inbox = Listing(
+                self._inbox = ListElement(
                     LETTERS,
                     [],
                     label="Letters, the newest first",
@@ -81,7 +81,7 @@ class Room:
                 self._inbox.on("ready", self._begin_mail)
         self.tell(mine)
 
-    def _seat(self) -> Seat:
+    def _seat(self) -> AgentSeat:
         return acting.seat_of(self._frame.console, self._frame.viewer, self._agent)
 
     # -- what the law discloses --------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Room:
         self._to.put(id.partition("/")[2])
 
 
-def _row(letter: Letter) -> Row:
+def _row(letter: NumberedLetter) -> Row:
     return {
         "id": f"{letter.number}/{letter.sender}",
         "number": letter.number,

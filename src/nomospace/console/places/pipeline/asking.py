@@ -12,10 +12,10 @@ from nomospace.api.meaning import spoken, text_of
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, fault
 from nomospace.console.places.law_bench.sources import law_of, sources
-from nomospace.console.places.law_bench.state import Bench
-from nomospace.console.places.meaning.state import EXAMPLE, Meaning
+from nomospace.console.places.law_bench.state import LawBenchState
+from nomospace.console.places.meaning.state import EXAMPLE, MeaningState
 from nomospace.console.places.parts import act, card_head, choice, hosts_of
-from nomospace.console.runs import Run, Runs
+from nomospace.console.runs import JobRun, Runs
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ IN_FORCE, ON_BENCH = "", "bench"
 
 
 @dataclass
-class Asked:
+class JobRequest:
     """What one window asks for."""
 
     kind: str = "audit"
@@ -47,17 +47,17 @@ class Asked:
     space: str = ""
 
 
-class Asking:
+class JobForm:
     """The form, the command line that does the same, and the button."""
 
     def __init__(
-        self, frame: Frame, pipeline: Pipeline, runs: Runs, started: Callable[[Run], None]
+        self, frame: Frame, pipeline: Pipeline, runs: Runs, started: Callable[[JobRun], None]
     ) -> None:
         self._frame = frame
         self._pipeline = pipeline
         self._runs = runs
         self._started = started
-        self._asked = kept(frame, Asked)
+        self._asked = kept(frame, JobRequest)
         self._form: Any = None
         self._command: Any = None
         self._said: Any = None
@@ -128,7 +128,7 @@ class Asking:
             for hash, (ontology, spaces) in spoken(service).items()
         }
         spaces = {"": "all", **{one.name: one.name for one in service.views.spaces()}}
-        asked.template = asked.template or kept(self._frame, Meaning).template
+        asked.template = asked.template or kept(self._frame, MeaningState).template
         with ui.element("div").classes("line-up"):
             choice("Ontology", offered, asked.ontology, lambda v: self._set("ontology", v))
             choice("Space", spaces, asked.space, lambda v: self._set("space", v))
@@ -150,11 +150,11 @@ class Asking:
             found["community"] = asked.community
         if asked.kind == "replay" and asked.law:
             bench = asked.law == ON_BENCH
-            draft = kept(self._frame, Bench).draft if bench else law_of(console, asked.law)
+            draft = kept(self._frame, LawBenchState).draft if bench else law_of(console, asked.law)
             found |= {"law": draft.text, "language": draft.language}
         if asked.kind == "match":
             known = spoken(console.service)
-            meaning = kept(self._frame, Meaning)
+            meaning = kept(self._frame, MeaningState)
             text, form = EXAMPLE, "yaml"
             source = meaning.source if asked.ontology == "meaning" else asked.ontology
             if source in known:

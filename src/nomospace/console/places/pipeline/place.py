@@ -9,9 +9,9 @@ from nicegui import ui
 from nomospace.console.keeping import kept
 from nomospace.console.look import attributes, empty, mono, span, when
 from nomospace.console.places.parts import act, card_head
-from nomospace.console.places.pipeline.asking import TITLES, Asking
+from nomospace.console.places.pipeline.asking import TITLES, JobForm
 from nomospace.console.places.pipeline.reading import draw_report
-from nomospace.console.runs import Run, Runs
+from nomospace.console.runs import JobRun, Runs
 
 if TYPE_CHECKING:
     from nomospace.console.frame import Frame
@@ -22,7 +22,7 @@ SIGNS: Final = {"runs": "▸", "done": "✓", "failed": "✕", "cancelled": "–
 LOOKS: Final = {"runs": "held", "done": "forwarded", "failed": "refused", "cancelled": "quiet"}
 
 
-class Shown:
+class ShownRun:
     """Which run one window reads."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ def show(frame: Frame) -> None:
     place = PipelinePlace(frame, runs)
     with ui.element("div").classes("pipeline"):
         with ui.element("section").classes("card pipeline-ask").props('aria-label="A new run"'):
-            Asking(frame, pipeline, runs, place.read).draw()
+            JobForm(frame, pipeline, runs, place.read).draw()
         place.draw()
 
 
@@ -51,7 +51,7 @@ class PipelinePlace:
 
     def __init__(self, frame: Frame, runs: Runs) -> None:
         self._runs = runs
-        self._shown = kept(frame, Shown)
+        self._shown = kept(frame, ShownRun)
         self._list: Any = None
         self._report: Any = None
         self._drawn: dict[int, int] = {}
@@ -69,7 +69,7 @@ class PipelinePlace:
         self._draw_report()
         ui.timer(LOOK_S, self._look)
 
-    def read(self, run: Run) -> None:
+    def read(self, run: JobRun) -> None:
         """Read the report of a run."""
         self._shown.number = run.number
         self._draw_list()
@@ -107,7 +107,7 @@ class PipelinePlace:
             for run in reversed(list(self._runs.items.values())):
                 self._draw_run(run)
 
-    def _draw_run(self, run: Run) -> None:
+    def _draw_run(self, run: JobRun) -> None:
         with ui.element("div").classes("run") as line:
             attributes(line, data_run=str(run.number), data_state=run.state)
             button = attributes(ui.element("button"), type="button")
@@ -147,7 +147,7 @@ class PipelinePlace:
             draw_report(run)
 
 
-def _words(run: Run) -> str:
+def _words(run: JobRun) -> str:
     if run.going:
         share = f" {run.progress.done:.0%}" if 0 <= run.progress.done < 1 else ""
         return f"{run.progress.words}{share}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from nomospace.console.look import attributes, empty, exactly, fact, fault, heading, mono
-from nomospace.console.runs import Run
+from nomospace.console.runs import JobRun
 
 ANSWERS_SHOWN: Final = 200
 """How many answers of a match are shown; the rest is counted."""
@@ -26,7 +26,7 @@ class _Failed(Exception):
     """The words of a job that failed, shown as they are."""
 
 
-def draw_report(run: Run) -> None:
+def draw_report(run: JobRun) -> None:
     """What a run has found."""
     progress = run.progress
     if run.state == "cancelled":

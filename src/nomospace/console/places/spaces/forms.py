@@ -17,9 +17,9 @@ from nomospace.console.places.typed import Drafts, Typed
 from nomospace.errors import NomospaceError
 
 if TYPE_CHECKING:
-    from nomospace.api.service import Seat
+    from nomospace.api.service import AgentSeat
     from nomospace.console.frame import Frame
-    from nomospace.console.places.spaces.gathered import Entry
+    from nomospace.console.places.spaces.gathered import SpaceEntry
 
 WAIT_S: Final = 10.0
 """How long a read or take waits, if it is to wait."""
@@ -61,7 +61,7 @@ class Forms:
                 act("Take", self._take).props("data-do=take")
             self._said = ui.element("div").props("role=status data-said")
 
-    def space(self, entry: Entry) -> None:
+    def space(self, entry: SpaceEntry) -> None:
         """The space that the forms are about; some cannot be written to from here."""
         self._space, self._law = entry.which.name, entry.law
         self._card.set_visibility(entry.writable)
@@ -95,7 +95,7 @@ class Forms:
 
         await self._do(write)
 
-    async def _open(self) -> tuple[Seat, Any]:
+    async def _open(self) -> tuple[AgentSeat, Any]:
         """The agent, and the space as it has it: under the law that the space is under here."""
         console, agent = self._frame.console, self._agent.value.strip()
         seat = acting.seat_of(console, self._frame.viewer, agent)

@@ -23,17 +23,17 @@ SPACES_MAX: Final = 300
 FIELD_CHARS_MAX: Final = 300
 
 
-class Named(NamedTuple):
+class SpaceName(NamedTuple):
     """Which space: its name, and the agent that has it for itself, if one does."""
 
     name: str
     agent: str = ""
 
 
-class Entry(NamedTuple):
+class SpaceEntry(NamedTuple):
     """A space in the list of them."""
 
-    which: Named
+    which: SpaceName
     tuples: int
     waiting: int
     reactions: int
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
         return not self.which.agent and self.which.name != SYSTEM
 
 
-class Found(NamedTuple):
+class SpaceTuples(NamedTuple):
     """Tuples of a space at all hosts; `whole` if these are all that match."""
 
     rows: list[Row]
@@ -56,23 +56,23 @@ class Found(NamedTuple):
     sets: list[SetView]
 
 
-def entries(services: Mapping[str, Service]) -> list[Entry]:
+def entries(services: Mapping[str, Service]) -> list[SpaceEntry]:
     """The spaces: shared ones by name, then private ones, then the one that shows who is there."""
-    found: dict[Named, Entry] = {}
+    found: dict[SpaceName, SpaceEntry] = {}
     for number, service in enumerate(services.values()):
         for one in service.views.spaces():
             if one.name == SYSTEM and number:
                 continue
-            which = Named(one.name, "" if one.shared else one.agents[0])
+            which = SpaceName(one.name, "" if one.shared else one.agents[0])
             found[which] = _sum(found.get(which), which, one)
     return sorted(
         found.values(), key=lambda one: (one.which.name == SYSTEM, one.which.agent, one.which.name)
     )[:SPACES_MAX]
 
 
-def _sum(before: Entry | None, which: Named, one: SpaceView) -> Entry:
-    was = before or Entry(which, 0, 0, 0, one.law, one.ontology, 0)
-    return Entry(
+def _sum(before: SpaceEntry | None, which: SpaceName, one: SpaceView) -> SpaceEntry:
+    was = before or SpaceEntry(which, 0, 0, 0, one.law, one.ontology, 0)
+    return SpaceEntry(
         which,
         was.tuples + one.tuples,
         was.waiting + one.waiting,
@@ -84,8 +84,8 @@ def _sum(before: Entry | None, which: Named, one: SpaceView) -> Entry:
 
 
 def tuples(
-    services: Mapping[str, Service], which: Named, template: Sequence[Any], *, together: bool
-) -> Found:
+    services: Mapping[str, Service], which: SpaceName, template: Sequence[Any], *, together: bool
+) -> SpaceTuples:
     """What lies in a space and matches, host by host."""
     rows: list[Row] = []
     sets: list[SetView] = []
@@ -105,10 +105,10 @@ def tuples(
         sets += found.sets
         total += found.total
         whole = whole and found.whole
-    return Found(rows[:ROWS_MAX], total, whole and len(rows) <= ROWS_MAX, sets)
+    return SpaceTuples(rows[:ROWS_MAX], total, whole and len(rows) <= ROWS_MAX, sets)
 
 
-def inside(services: Mapping[str, Service], which: Named) -> list[tuple[str, SpaceInside]]:
+def inside(services: Mapping[str, Service], which: SpaceName) -> list[tuple[str, SpaceInside]]:
     """What goes on in a space, host by host."""
     found = []
     for host, service in _holding(services, which):
@@ -119,7 +119,7 @@ def inside(services: Mapping[str, Service], which: Named) -> list[tuple[str, Spa
     return found
 
 
-def _holding(services: Mapping[str, Service], which: Named) -> list[tuple[str, Service]]:
+def _holding(services: Mapping[str, Service], which: SpaceName) -> list[tuple[str, Service]]:
     all_of_them = list(services.items())
     return all_of_them[:1] if which.name == SYSTEM else all_of_them
 

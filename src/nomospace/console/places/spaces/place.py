@@ -16,10 +16,10 @@ from nicegui import ui
 from nomospace.api.typed import typed_template
 from nomospace.console import look
 from nomospace.console.keeping import kept
-from nomospace.console.places.listing import ROWS_MAX, Column, Listing, Row
+from nomospace.console.places.listing import ROWS_MAX, ListColumn, ListElement, Row
 from nomospace.console.places.spaces import gathered
 from nomospace.console.places.spaces.forms import Forms
-from nomospace.console.places.spaces.gathered import Entry, Found, Named
+from nomospace.console.places.spaces.gathered import SpaceEntry, SpaceName, SpaceTuples
 from nomospace.console.places.typed import Drafts, Typed
 from nomospace.console.pulse import BEATS_S
 from nomospace.errors import NomospaceError
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 LINES_MAX: Final = 50
 """How many waiters, or reactions, are shown."""
 COLUMNS: Final = (
-    Column("tuple", "tuple", "minmax(0, 2.5fr)", "mono"),
-    Column("at", "held by", "minmax(0, 1.4fr)", "mono"),
-    Column("to", "for", "minmax(0, 1fr)", "mono"),
-    Column("written", "age", "76px", "span", "written before the records that were looked at"),
-    Column("until", "lease", "118px", "span"),
-    Column("why", "why", "minmax(0, 1fr)"),
+    ListColumn("tuple", "tuple", "minmax(0, 2.5fr)", "mono"),
+    ListColumn("at", "held by", "minmax(0, 1.4fr)", "mono"),
+    ListColumn("to", "for", "minmax(0, 1fr)", "mono"),
+    ListColumn("written", "age", "76px", "span", "written before the records that were looked at"),
+    ListColumn("until", "lease", "118px", "span"),
+    ListColumn("why", "why", "minmax(0, 1fr)"),
 )
 ALWAYS: Final = ("tuple", "at", "written")
 """The columns that are there even if no line has anything in them."""
@@ -48,17 +48,17 @@ EXAMPLES: Final = (
 
 def show(frame: Frame) -> None:
     """Show the place in a window."""
-    Spaces(frame).show()
+    SpacesPlace(frame).show()
 
 
-class Spaces:
+class SpacesPlace:
     """The place, in one window."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
-        self._lines: dict[Named, Line] = {}
-        self._which = Named("")
-        self._found = Found([], 0, True, [])
+        self._lines: dict[SpaceName, SpaceRow] = {}
+        self._which = SpaceName("")
+        self._found = SpaceTuples([], 0, True, [])
         self._inside: list[tuple[str, SpaceInside]] = []
         self._together = False
         self._template: tuple[Any, ...] = ()
@@ -94,7 +94,7 @@ class Spaces:
                 with ui.element("section").classes("card"):
                     ui.label("Who waits, what reacts").classes("card-title")
                     self._beside = ui.element("div").props("data-inside")
-        self._look_around(Named(asked.get("space", ""), asked.get("agent", "")))
+        self._look_around(SpaceName(asked.get("space", ""), asked.get("agent", "")))
         self._frame.on_beat(self._beat)
 
     # -- which space -------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Spaces:
             self._look_around(self._which)
             self._look()
 
-    def _look_around(self, which: Named) -> None:
+    def _look_around(self, which: SpaceName) -> None:
         """See which spaces there are; one that is gone gives way to the first."""
         entries = gathered.entries(self._services)
         known = {entry.which: entry for entry in entries}
@@ -116,19 +116,19 @@ class Spaces:
         if which != self._which:
             self._choose(known[which])
 
-    def _draw_list(self, entries: list[Entry]) -> None:
+    def _draw_list(self, entries: list[SpaceEntry]) -> None:
         self._list.clear()
         self._lines = {}
         with self._list:
             for entry in entries:
-                self._lines[entry.which] = Line(entry, partial(self._pick, entry.which))
+                self._lines[entry.which] = SpaceRow(entry, partial(self._pick, entry.which))
 
-    def _pick(self, which: Named) -> None:
+    def _pick(self, which: SpaceName) -> None:
         self._look_around(which)
         agent = f"&agent={quote(which.agent, safe='')}" if which.agent else ""
         ui.navigate.history.replace(f"/spaces?space={quote(which.name, safe='')}{agent}")
 
-    def _choose(self, entry: Entry) -> None:
+    def _choose(self, entry: SpaceEntry) -> None:
         self._which = entry.which
         self._inside = []
         self._forms.space(entry)
@@ -137,7 +137,7 @@ class Spaces:
         self._found = self._find()
         self._table.clear()
         with self._table:
-            self._listing = Listing(
+            self._listing = ListElement(
                 _columns(self._found.rows),
                 self._found.rows,
                 label=f"Tuples of {entry.which.name}",
@@ -177,7 +177,7 @@ class Spaces:
         self._hint.set_visibility(True)
         return True
 
-    def _find(self) -> Found:
+    def _find(self) -> SpaceTuples:
         try:
             return gathered.tuples(
                 self._services, self._which, self._template, together=self._together
@@ -250,7 +250,7 @@ class Spaces:
                 _line("⟳", reaction.template, f"{about}, on {host}")
 
 
-def _columns(rows: list[Row]) -> list[Column]:
+def _columns(rows: list[Row]) -> list[ListColumn]:
     """The columns in which some line has something: the tuple gets the room of the others.
 
     >>> [one.name for one in _columns([{"to": "bob@ward", "until": 0}])]
@@ -259,10 +259,10 @@ def _columns(rows: list[Row]) -> list[Column]:
     return [one for one in COLUMNS if one.name in ALWAYS or any(row.get(one.name) for row in rows)]
 
 
-class Line:
+class SpaceRow:
     """A space in the list. Its figures change in place, so a pointer or a focus stays on it."""
 
-    def __init__(self, entry: Entry, pick: Callable[[], None]) -> None:
+    def __init__(self, entry: SpaceEntry, pick: Callable[[], None]) -> None:
         self._button = ui.element("button").classes("spaces-one").props("type=button")
         with look.attributes(self._button, data_space=entry.which.name).on("click", pick):
             ui.label(entry.which.name).classes("mono spaces-name")
@@ -270,7 +270,7 @@ class Line:
             self._about = ui.label().classes("quiet spaces-about")
         self._chosen: bool | None = None
 
-    def tell(self, entry: Entry, *, chosen: bool) -> None:
+    def tell(self, entry: SpaceEntry, *, chosen: bool) -> None:
         """Show other figures, and whether it is the one that is looked at."""
         self._count.set_text(f"{entry.tuples:,}")
         self._about.set_text(_about(entry))
@@ -290,7 +290,7 @@ def _line(sign: str, template: str, about: str) -> None:
         ui.label(about).classes("quiet spaces-about")
 
 
-def _about(entry: Entry) -> str:
+def _about(entry: SpaceEntry) -> str:
     words = [f"of {entry.which.agent}" if entry.which.agent else "shared"]
     if entry.which.name == gathered.SYSTEM:
         words = ["who is there"]
