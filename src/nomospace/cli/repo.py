@@ -58,6 +58,10 @@ class NoCheckout(CallerError):
         )
 
 
+MEMORY_OF_TESTS: Final = 3 * 1024**3
+"""What a process of the tests and the servers that it starts may take, in bytes."""
+
+
 def checkout() -> Path:
     """The root of the source tree this runs from.
 
@@ -131,6 +135,16 @@ def quick_arguments(root: Path, arguments: list[str]) -> list[str]:
     return ["-m", "not slow", f"--ignore={WITH_SERVERS}", *there, *arguments]
 
 
+def processes_for_tests() -> int:
+    """How many processes run the tests: one for each core that has memory enough, two at least.
+
+    >>> 2 <= processes_for_tests() <= max(2, os.cpu_count() or 1)
+    True
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(2, min(os.cpu_count() or 1, memory // MEMORY_OF_TESTS))
+
+
 @pytest_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_tests(
     context: typer.Context,
@@ -142,7 +156,7 @@ def run_tests(
         ),
     ] = False,
 ) -> None:
-    """Run the tests and the doctests on two processes; further arguments go to pytest."""
+    """Run the tests and the doctests, a process for each core; further arguments go to pytest."""
     root = checkout()
     arguments = list(context.args)
     if quick:
@@ -151,12 +165,12 @@ def run_tests(
         _have_spark()
         # What else they want of the system; it lies beside the tests, so it is found from the root.
         subprocess.run([sys.executable, "-m", "tests.parts", *arguments], cwd=root, check=False)
-    if not any(
-        a.startswith(("-n", "--numprocesses", "--pdb", "--collect-only")) for a in arguments
-    ):
+    if not any(a.startswith(("-n", "--numprocesses", "--pdb", "--collect")) for a in arguments):
+        arguments = ["-n", str(processes_for_tests()), *arguments]
+    if any(a.startswith(("-n", "--numprocesses")) for a in arguments):
         # File by file, so that a file's tests share what it has started, and in the order that
         # tests/rounds.py puts them in: what takes long begins first.
-        arguments = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments]
+        arguments = ["--dist", "loadfile", "--no-loadscope-reorder", *arguments]
     # The tests start hundreds of processes: each would compile what it imports, all over again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
