@@ -9,7 +9,17 @@ from tests.mutants.collecting import COLLECTING
 from tests.mutants.meanings import MEANINGS
 from tests.mutants.routing import ROUTING
 from tests.mutants.rulings import RULINGS
+from tests.mutants.sessions import SESSIONS
 from tests.mutants.spaces import SPACES
 from tests.mutants.streams import STREAMS
 
-MUTANTS: Final = (*RULINGS, *SPACES, *ROUTING, *MEANINGS, *COLLECTING, *STREAMS, *BIRTHS)
+MUTANTS: Final = (
+    *RULINGS,
+    *SPACES,
+    *ROUTING,
+    *MEANINGS,
+    *COLLECTING,
+    *STREAMS,
+    *BIRTHS,
+    *SESSIONS,
+)

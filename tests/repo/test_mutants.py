@@ -48,6 +48,7 @@ def test_no_two_mutants_have_the_same_name() -> None:
         (5, str, ("law/emit/",)),
         (10, Worlds, ("space/", "protocols/engagement.py", "protocols/links.py")),
         (10, Worlds, ("host/",)),
+        (12, Worlds, ("sessions/",)),
         (10, Worlds, ("protocols/routing/", "protocols/courier.py", "host/posting.py")),
     ],
 )

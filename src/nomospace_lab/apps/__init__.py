@@ -21,6 +21,7 @@ WORKLOADS: Final = (
     "assistants",
     "correlation",
     "forgetful",
+    "sessions",
 )
 """The applications that have simulated worlds, in the order a newcomer may want to see them."""
 
