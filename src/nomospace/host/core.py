@@ -99,13 +99,13 @@ from nomospace.host.shares import USUAL_SHARES, Shares
 from nomospace.host.speaking import Speaking
 from nomospace.host.suspending import Suspending
 from nomospace.host.system import System
+from nomospace.host.trust import Trust, Trusting
 from nomospace.law import CompiledLaw
 from nomospace.protocols.births import BEFORE
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
-from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.routing.limits import DEFAULT_LIMITS, RoutingLimits
 from nomospace.protocols.spaces import (
     Ask,
@@ -146,7 +146,6 @@ from nomospace.space import (
 )
 from nomospace.terms import Term
 from nomospace.trust.revocation import Revocations
-from nomospace.trust.seals import NotAuthentic
 
 HELD_MAX: Final = 100_000
 """How many calls may be held while the group changes."""
@@ -169,11 +168,8 @@ class Host:
     are the laws that it names. `domain` is where new agents are at home (the host's own name, if
     nothing is said), and `servers` says which hosts serve which domains. `admits` is asked for an
     agent that would come, with its program and code: why it may not, or an empty string. `reads`
-    is asked once it is at the door, with program, code and state. `vouches` is asked for a letter
-    from elsewhere whether its controller may take part in a law's community: what is against it, or
-    nothing; and `silent` for a law whether this host's own controllers may: why not, or an empty
-    string. `papers` are what it shows those it engages with, and `believes` is asked for a law, a
-    host and its papers whether what that host says under the law counts. `enrols` is asked for an
+    is asked once it is at the door, with program, code and state. `trust` says whom it believes
+    under laws that want certified controllers; without it, everybody. `enrols` is asked for an
     agent that adopts a law (its hash), and gives the terms that a secretary's roll has for it, or
     raises why it is not admitted. `carries` is asked for a frame that may be large: why
     the wires cannot take it, or an empty string. `lap` is a stopwatch in nanoseconds, for how
@@ -206,10 +202,7 @@ class Host:
         servers: Mapping[str, tuple[str, ...]] | None = None,
         admits: Callable[[str, str, Any], str] | None = None,
         reads: Callable[[str, Any, Any], str] | None = None,
-        vouches: Callable[[CompiledLaw, Post], NotAuthentic | None] | None = None,
-        silent: Callable[[CompiledLaw], str] | None = None,
-        papers: Callable[[], bytes] | None = None,
-        believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
+        trust: Trust | None = None,
         enrols: Callable[[str, str], tuple[Term, ...]] | None = None,
         carries: Callable[[Any], str] | None = None,
         lap: Callable[[], int] | None = None,
@@ -230,11 +223,8 @@ class Host:
         self._orders: list[Effect] = []
         self.admits = admits or _admit_all
         self.reads = reads or _admit_all
-        self.vouches = vouches or _doubt_nothing
-        self.silent = silent or _admit_all
-        self.papers = papers or bytes
-        self.believes = believes or _doubt_nothing
-        self.proven = believes is not None
+        self.trust: Trust = trust or Trusting()
+        self.proven = trust is not None
         """Whether neighbours have proved who they are, so that others cannot speak for them."""
         self.enrols = enrols or _no_roll
         self.carries = carries or _admit_all
@@ -635,10 +625,6 @@ class Host:
 
 def _admit_all(*asked: Any) -> str:
     return ""
-
-
-def _doubt_nothing(*asked: Any) -> NotAuthentic | None:
-    return None
 
 
 def _no_time() -> int:

@@ -558,7 +558,9 @@ class Governing:
             self._arrive(there, arrived(forward.sender, forward.message, forward.to), 0)
             return
         if "@" in forward.to and origin.home in host.holding.residents:
-            if host.silent(origin.law):  # nobody elsewhere would believe this host's controllers
+            if host.trust.silent(
+                origin.law
+            ):  # nobody elsewhere would believe this host's controllers
                 self._except(origin, forward.sender, forward.message, forward.to, "notAuthentic")
                 return
             letter = Letter(law, forward.sender, forward.message)

@@ -301,7 +301,7 @@ class Group:
 
     def _entry(self) -> DirectoryEntry:
         agents, spaces = self._host.holding.lines()
-        papers = self._host.papers()
+        papers = self._host.trust.papers()
         birth = self._host.peers.births.own
         owes = tuple(dict.fromkeys((*self.transfers.peers(), *self._host.holding.owes())))
         few = owes if len(owes) <= OWES_MAX else None
@@ -406,9 +406,9 @@ class Group:
     def _judge(self, peer: str, papers: bytes, law: CompiledLaw) -> NotAuthentic | None:
         host = self._host
         if self._engagement.linked(peer):
-            return host.believes(law, peer, papers)
-        doubt = host.believes(law, peer, b"")
-        if doubt is not None and papers and host.believes(law, peer, papers) is None:
+            return host.trust.believes(law, peer, papers)
+        doubt = host.trust.believes(law, peer, b"")
+        if doubt is not None and papers and host.trust.believes(law, peer, papers) is None:
             self._call(peer)
         return doubt
 

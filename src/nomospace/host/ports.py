@@ -34,13 +34,13 @@ from nomospace.host.outstanding import Outstanding, Pending, Released
 from nomospace.host.problems import Refused, Suspended
 from nomospace.host.residents import Interface, Level, Resident
 from nomospace.host.shares import Shares
+from nomospace.host.trust import Trust
 from nomospace.law import CompiledLaw
 from nomospace.meaning.ontology import Ontology
 from nomospace.protocols.births import Births, Word
 from nomospace.protocols.courier import Courier, Parcel, Receipt
 from nomospace.protocols.messages import View
 from nomospace.protocols.routing import Go, Seat
-from nomospace.protocols.routing.frames import Post
 from nomospace.protocols.spaces import (
     Denied,
     DirectoryChanged,
@@ -473,13 +473,7 @@ class HostPorts(Step, Protocol):
     @property
     def reads(self) -> Callable[[str, Any, Any], str]: ...
     @property
-    def vouches(self) -> Callable[[CompiledLaw, Post], NotAuthentic | None]: ...
-    @property
-    def silent(self) -> Callable[[CompiledLaw], str]: ...
-    @property
-    def papers(self) -> Callable[[], bytes]: ...
-    @property
-    def believes(self) -> Callable[[CompiledLaw, str, bytes], NotAuthentic | None]: ...
+    def trust(self) -> Trust: ...
     @property
     def enrols(self) -> Callable[[str, str], tuple[Term, ...]]: ...
     @property

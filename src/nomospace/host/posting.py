@@ -8,7 +8,7 @@ a step's changes and the parcels it hands over are one `PersistChange`.
 A post's body is a `Letter`; what cannot be taken at its destination is answered with `Rejected`,
 and becomes an `exception` at the controller that sent it.
 
-A letter from elsewhere may have to prove which controller it comes from (`Host.vouches`). One for
+A letter from elsewhere may have to prove which controller it comes from (`trust`). One for
 an agent here that cannot is dropped before the daemon sees it: it must not take the number, and so
 the place, of a true one. A letter without a seal never left this host: whatever comes in without
 one is marked `UNSEALED`.
@@ -303,7 +303,7 @@ class Posting:
         if post.to not in host.holding.residents:  # it is for someone else to judge
             return False
         law = host.governing.law(letter.law)
-        doubt = None if law is None else host.vouches(law, post)
+        doubt = None if law is None else host.trust.vouches(law, post)
         if doubt is not None:
             code, why = doubt.reason, doubt.why
             host.note("not-authentic", peer=peer, law=letter.law, post=post.id, code=code, why=why)

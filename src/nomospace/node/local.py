@@ -23,6 +23,7 @@ from nomospace.host.calls import Arrive, Disengage, Resume, RevocationsLearnt, S
 from nomospace.host.changes import ProgramKept
 from nomospace.host.effects import Came
 from nomospace.host.shares import USUAL_SHARES, Shares
+from nomospace.host.trust import Trust
 from nomospace.law import CompiledLaw
 from nomospace.node.clock import Clock, ClockMark, draw_birth
 from nomospace.node.driver import Recorder
@@ -35,10 +36,8 @@ from nomospace.node.programs import Stage
 from nomospace.protocols.births import era_of
 from nomospace.protocols.pace import USUAL, Pace
 from nomospace.protocols.policy import Policy
-from nomospace.protocols.routing.frames import Post
 from nomospace.sessions.host_sessions import HostSessions
 from nomospace.store.interface import KeptForClient, Store
-from nomospace.trust.seals import NotAuthentic
 from nomospace.wire.talk import CLIENT_PROGRAM
 
 if TYPE_CHECKING:
@@ -91,10 +90,7 @@ class Host(Grouped):
         clock: Callable[[ClockMark], Clock] | None = None,
         domain: str | None = None,
         servers: Mapping[str, tuple[str, ...]] | None = None,
-        vouches: Callable[[CompiledLaw, Post], NotAuthentic | None] | None = None,
-        silent: Callable[[CompiledLaw], str] | None = None,
-        papers: Callable[[], bytes] | None = None,
-        believes: Callable[[CompiledLaw, str, bytes], NotAuthentic | None] | None = None,
+        trust: Trust | None = None,
         carries: Callable[[Any], str] | None = None,
         recorder: Recorder | None = None,
         shares: Shares = USUAL_SHARES,
@@ -112,10 +108,9 @@ class Host(Grouped):
         long, and again, a clock of its own.
 
         `domain` is where its agents are at home (by default the domain of its name), and `servers`
-        says which hosts serve which domains. `vouches` judges letters of other hosts, and `silent`
-        says under which laws this one could not make others believe it (see `vouching`); without
-        them all hosts believe each other. `recorder` writes the journal. `shares` bound what each
-        agent may have of the host.
+        says which hosts serve which domains. `trust` says which hosts are believed under laws that
+        want certified controllers (see `vouching`); without it all are. `recorder` writes the
+        journal. `shares` bound what each agent may have of the host.
 
         `programs` names those that may run here, by launch or by coming; by default all that this
         process has registered. Programs that it does not have come only in bundles signed by one of
@@ -129,10 +124,7 @@ class Host(Grouped):
         self._epoch = epoch_us
         self.domain = check_name("a domain", domain or name)
         self._servers = dict(servers or {})
-        self._vouches = vouches
-        self._silent = silent
-        self._papers = papers
-        self._believes = believes
+        self._trust = trust
         self._carries = carries
         self._make_clock = clock
         self.shares = shares
@@ -218,10 +210,7 @@ class Host(Grouped):
             servers=self._servers,
             admits=self._admits,
             reads=self._reads,
-            vouches=self._vouches,
-            silent=self._silent,
-            papers=self._papers,
-            believes=self._believes,
+            trust=self._trust,
             carries=self._carries,
             shares=self.shares,
             lap=None if self._recorder is None else time.perf_counter_ns,

@@ -6,6 +6,7 @@ from typing import Any, Self
 import pytest
 
 import nomospace as ns
+from nomospace.host.trust import Trusting
 from nomospace.law import CompiledLaw, load
 from nomospace.trust.seals import NotAuthentic
 from nomospace_lab.testing.loop import run
@@ -14,8 +15,19 @@ LAW = load("law(open). R1. sent(_,_,_) :- do(forward). R2. arrived(_,_,_) :- do(
 GOOD = b"good papers"
 
 
-def believes(law: CompiledLaw, host: str, papers: bytes) -> NotAuthentic | None:
-    return None if papers == GOOD else NotAuthentic(reason="trust.no-papers", why=repr(papers))
+class GoodPapers(Trusting):
+    """Believes those who have good papers, and shows some."""
+
+    def __init__(self, papers: bytes) -> None:
+        self._papers = papers
+
+    def papers(self) -> bytes:
+        return self._papers
+
+    def believes(self, _law: CompiledLaw, _host: str, papers: bytes) -> NotAuthentic | None:
+        if papers == GOOD:
+            return None
+        return NotAuthentic(reason="trust.no-papers", why=repr(papers))
 
 
 class Row:
@@ -30,8 +42,7 @@ class Row:
             ns.Host(
                 name,
                 network=self.network,
-                papers=lambda: papers,
-                believes=believes,
+                trust=GoodPapers(papers),
                 on_report=self._report,
             )
             for name in "abc"

@@ -15,6 +15,7 @@ from nomospace.host import Arrive, Durable, Heard, Host, Note, Persist, Transmit
 from nomospace.host.changes import BirthLearnt, ParcelPlaced, ParcelTaken
 from nomospace.host.holding import ERA_STEP
 from nomospace.host.moving import Welcome
+from nomospace.host.trust import Trusting
 from nomospace.protocols.births import BEFORE, ERAS_FROM, SILENT, UNKNOWN, era_of
 from nomospace.protocols.courier import Parcel, Receipt
 from nomospace.protocols.messages import Advert, Adverts, HelloFrame, Relay
@@ -256,8 +257,7 @@ def linked(host: Host, neighbour: str, further: str) -> None:
 )
 def test_others_cannot_say_that_a_host_was_born_again(claim: Any, proven: bool) -> None:
     """Where neighbours have proved who they are, one on the way makes nobody forget numbers."""
-    believes = (lambda law, host, papers: None) if proven else None
-    a = Host("a", life=1, now=0, believes=believes)
+    a = Host("a", life=1, now=0, trust=Trusting() if proven else None)
     linked(a, "mallory", "b")
     a.handle(Heard("b", Parcel(1, Welcome(1), ERAS_FROM, BEFORE)), now=0)
     a.posting.parcel("b", Welcome(2))

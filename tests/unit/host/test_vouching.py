@@ -8,6 +8,7 @@ from nomospace.control import Ruling
 from nomospace.host import Adopt, Arrive, Call, Certified, Durable, Host, Persist, Tell
 from nomospace.host.calls import Absent, Present, Uncertified
 from nomospace.host.changes import LawLearnt
+from nomospace.host.trust import Trusting
 from nomospace.law import CompiledLaw, load
 from nomospace.protocols.routing.frames import Post
 from nomospace.terms import show, t
@@ -50,11 +51,12 @@ def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
     asked: list[Post] = []
     doubt = NotAuthentic(reason="trust.wrong-subject", why="no such controller")
 
-    def vouches(law: CompiledLaw, post: Post) -> NotAuthentic | None:
-        asked.append(post)
-        return None if post.body.message == "true" else doubt
+    class Doubting(Trusting):
+        def vouches(self, _law: CompiledLaw, post: Post) -> NotAuthentic | None:
+            asked.append(post)
+            return None if post.body.message == "true" else doubt
 
-    net.hosts["b"].vouches = vouches
+    net.hosts["b"].trust = Doubting()
     tell(net, "ann@a", "forged", "bob@b")
     assert net.mail == []
     [(where, note)] = [(host, note) for host, note in net.notes if note.what == "not-authentic"]
@@ -65,7 +67,11 @@ def test_a_letter_nobody_vouches_for_is_dropped_and_noted(net: Hosts) -> None:
 
 
 def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
-    net.hosts["a"].vouches = lambda law, post: NotAuthentic(reason="x", why="nobody is")
+    class Doubting(Trusting):
+        def vouches(self, _law: CompiledLaw, _post: Post) -> NotAuthentic | None:
+            return NotAuthentic(reason="x", why="nobody is")
+
+    net.hosts["a"].trust = Doubting()
     net.agent("cid@a")
     net.do("cid@a", Adopt(LAW))
     net.run(3)
@@ -74,7 +80,11 @@ def test_letters_inside_a_host_need_no_seal(net: Hosts) -> None:
 
 
 def test_a_host_whose_controllers_nobody_believes_says_so_to_the_sender(net: Hosts) -> None:
-    net.hosts["a"].silent = lambda law: "the certificate has expired"
+    class Expired(Trusting):
+        def silent(self, _law: CompiledLaw) -> str:
+            return "the certificate has expired"
+
+    net.hosts["a"].trust = Expired()
     tell(net, "ann@a", "hello", "bob@b")
     assert net.mail == []
     [ruling] = rulings(net, "ann@a", "exception")
