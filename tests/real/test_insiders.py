@@ -29,7 +29,7 @@ from nomospace.protocols.messages import Ready, Relay
 from nomospace.protocols.routing import Seat
 from nomospace.protocols.routing.frames import Frame, Hint, Post, Register, Update
 from nomospace.protocols.routing.server_memory import plain_ticket
-from nomospace.protocols.spaces import Ask, Mailed
+from nomospace.protocols.spaces import Ask, Mailed, Shown
 from nomospace.terms import term
 from nomospace.wire.admin import Agents
 from nomospace.wire.talk import CLIENT_PROGRAM
@@ -159,9 +159,7 @@ def test_a_look_into_a_governed_space(group: Group) -> None:
             await box.out(t.msg("hush"), t["from"]("ann2@icu"), t.to("dan@icu"))
             async with group.engaged("eve2") as eve:
                 found: list[Any] = []
-                eve.host.core.claiming.hear_shown = (  # type: ignore[method-assign]
-                    lambda peer, body: found.append(body)
-                )
+                eve.host.core.group.hears[Shown] = lambda _peer, body: found.append(body)
                 pattern = term("[msg(formal(any)), from(formal(any)), to('dan@icu')]")
                 asked = term("inp([msg(formal(any)), from(formal(any)), to('dan@icu')])")
                 ask = Ask((1, 1, 1), "box", group.law.hash, "dan@icu", False, False, pattern,
