@@ -18,7 +18,7 @@ import sys
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from nomospace.control.events import Effect, Event, Undecided
-from nomospace.control.membership import Decided, Membership
+from nomospace.control.membership import Decided, Membership, units_of
 from nomospace.law.budget import BudgetCut, Stop, Units, in_parts
 from nomospace.law.program import FRAMES_MAX
 
@@ -107,7 +107,8 @@ class Decision:
             member._firing = (place, term, due)
 
     def _evaluate(self, event: Event) -> None:
-        self._asked = (event, in_parts(self._slice, self._give_way))
+        whole = units_of(self._member.home)
+        self._asked = (event, in_parts(self._slice, self._give_way, whole=whole))
         self._running = greenlet(self._run)
         self._deep = False
 

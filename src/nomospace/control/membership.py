@@ -38,7 +38,14 @@ from nomospace.law import CompiledLaw
 from nomospace.law.arithmetic import arith2, micros
 from nomospace.law.bag import Bag
 from nomospace.law.budget import PRICES, BudgetCut, Stop, Units, in_parts, spend
-from nomospace.law.prelude import COPIES_BYTES_MAX, OPERATIONS_MAX, RULING_BYTES_MAX, UNITS_MAX
+from nomospace.law.prelude import (
+    COPIES_BYTES_MAX,
+    MESSAGES_MAX,
+    OPERATIONS_MAX,
+    RULING_BYTES_MAX,
+    SPACE_UNITS_MAX,
+    UNITS_MAX,
+)
 from nomospace.law.tree import UNITS
 from nomospace.terms import TERM_BYTES_MAX, TERM_DEPTH_MAX, Compound, Term, oversize
 from nomospace.terms.values import weight
@@ -95,6 +102,11 @@ _NO_UNITS: Final[Units] = [0]
 
 Due: TypeAlias = dict[int, tuple[int, Term]]
 """Place of a pending obligation: when it is due, and what it is."""
+
+
+def units_of(home: str) -> int:
+    """The units that an evaluation has at a home: an agent's, or a space's."""
+    return UNITS_MAX if "@" in home else SPACE_UNITS_MAX
 
 
 class Bounded(msgspec.Struct, gc=False):
@@ -176,6 +188,7 @@ class Membership:
     __slots__ = (
         "_due",
         "_firing",
+        "_first",
         "_heap",
         "_history",
         "ended",
@@ -199,6 +212,8 @@ class Membership:
         """The certificates that count for it, as whoever checks them keeps them."""
         self.spent = 0
         """The units that its last ruling took."""
+        self._first = UNITS_MAX - units_of(home)
+        """What counts as spent when an evaluation begins."""
         self._due: Due = {}
         self._firing: tuple[int, Term, int] | None = None
         """An obligation that is due and is being decided on: its place, what and since when."""
@@ -361,9 +376,9 @@ class Membership:
                 outcome = known.outcome()
             else:
                 if slice:
-                    units = in_parts(slice)
+                    units = in_parts(slice, whole=UNITS_MAX - self._first)
                 elif then is None or then.prices == PRICES:
-                    units = [0]
+                    units = [self._first]
                 else:
                     units = then.units(event)
                 outcome = law.act(
@@ -382,6 +397,8 @@ class Membership:
                     ):
                         check_ruling(operations, law.growing)
                     self._carry_out(operations, now, delta, unmet, effects, units)
+                if len(effects) - at > MESSAGES_MAX + 1 and units[0] >= 0:  # as `check_copies`
+                    raise Stop("tooLarge")
         except Stop as stop:
             self._revert(delta)
             del effects[at + 1 :]
@@ -398,7 +415,7 @@ class Membership:
             self._unrule(seq, effects, at, before)
             cut.event = event
             raise cut.with_traceback(None) from None
-        self.spent = units[0] - units[1] if slice else units[0]
+        self.spent = (units[0] - units[1] if slice else units[0]) - self._first
         ruling = Ruling(
             seq,
             now,

@@ -499,11 +499,13 @@ class Host:
             self.fail(call.op, error)
 
     def _call_cancel(self, op: int, resident: Resident, request: Cancel) -> None:
-        called_off = self.seeking.cancel(resident.id, request.op)
-        self.answer(op, called_off or self.moving.cancel(resident.id, request.op))
+        def then(called_off: bool) -> None:
+            self.answer(op, called_off or self.moving.cancel(resident.id, request.op))
+
+        self.seeking.cancel(resident.id, request.op, op, then)
 
     def _call_adjust(self, op: int, resident: Resident, request: Adjust) -> None:
-        self.answer(op, self.reacting.adjust(resident.id, request))
+        self.reacting.adjust(op, resident.id, request)
 
     def _call_reactions(self, op: int, resident: Resident, request: Reactions) -> None:
         self.answer(op, self.reacting.of(resident.id))
@@ -513,8 +515,7 @@ class Host:
         self.answer(op)
 
     def _call_share(self, op: int, resident: Resident, request: Share) -> None:
-        self.holding.share(resident, request.spaces, shared=request.shared)
-        self.answer(op)
+        self.holding.share_for(op, resident, request.spaces, request.shared)
 
     def _call_adopt(self, op: int, resident: Resident, request: Adopt) -> None:
         self.governing.adopt(op, resident.id, request)
@@ -576,14 +577,11 @@ class Host:
 
     def happened(self, name: str, space: Space, outcomes: list[Outcome]) -> None:
         """Carry on with what a step of a space brought about."""
+        governed = bool(outcomes) and self.holding.is_governed(name, space)
         for outcome in outcomes:
-            kind = outcome.__class__
-            if kind is Woken:
-                self.seeking.woken(name, space, outcome.ticket, outcome.record)  # type: ignore[union-attr]
-            elif kind is Gathered:
-                self.seeking.gathered(name, space, outcome)  # type: ignore[arg-type]
-            elif isinstance(outcome, Fired):
-                self.reacting.fired(name, outcome.reaction, outcome.record)
+            if isinstance(outcome, _REACHED):
+                if not governed or not self.looking.postpones(space, outcome):
+                    self.reached(name, space, outcome)
             elif isinstance(outcome, Overran):
                 self.seeking.overran(outcome.ticket, outcome.error)
             elif isinstance(outcome, Expired):
@@ -619,8 +617,17 @@ class Host:
                     space=name,
                     firings=outcome.firings,
                 )
-        if space.is_serving:
+        if self.looking.is_busy(space):
             self.looking.serve(name, space)
+
+    def reached(self, name: str, space: Space, outcome: Woken | Gathered | Fired) -> None:
+        """A tuple, or several together, are there for one who waits or reacts."""
+        if isinstance(outcome, Woken):
+            self.seeking.woken(name, space, outcome.ticket, outcome.record)
+        elif isinstance(outcome, Gathered):
+            self.seeking.gathered(name, space, outcome)
+        else:
+            self.reacting.fired(name, outcome.reaction, outcome.record)
 
 
 def _admit_all(*asked: Any) -> str:
@@ -634,6 +641,9 @@ def _no_time() -> int:
 def _no_roll(agent: str, law: str) -> tuple[Term, ...]:
     return ()
 
+
+_REACHED: Final = (Woken, Gathered, Fired)
+"""What a space has for those who wait and react."""
 
 _ACTS: Final = (
     Arrive,

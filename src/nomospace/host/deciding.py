@@ -91,6 +91,11 @@ class Deciding:
         finally:
             self.slice = outer
 
+    @property
+    def late(self) -> bool:
+        """Whether this step has taken far too long, so that what can wait does."""
+        return self.left < -self.step and self.slice > 0
+
     def stays(self, agent: str) -> str:
         """Why an agent cannot leave now; empty when it can."""
         laws = self._host.governing.laws_over(agent) if self.cases else ()

@@ -32,7 +32,7 @@ from nomospace.host.outstanding import (
 )
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.residents import Interface, Resident
-from nomospace.host.shares import TooManyRulings
+from nomospace.host.shares import TooManyRows
 from nomospace.terms import Compound, Term
 from nomospace.terms.encoding import encode
 from nomospace.terms.values import same
@@ -71,7 +71,7 @@ class Governed:
             return
         share = self._host.shares.batch_rows
         if len(request.rows) > share:
-            raise TooManyRulings(
+            raise TooManyRows(
                 what=f"the number of tuples in one call to {request.space!r}, which has a law,",
                 limit=share,
                 advice="write them in several calls: a law rules on each tuple alone anyway",
@@ -188,36 +188,64 @@ class Governed:
             return []
         return [(agent, name) for name in resident.spaces if (agent, name) in self._outstanding]
 
-    def cancelling(self, op: Op) -> bool:
-        """May an agent call off what waits at a space? If not, what comes is delivered as mail."""
-        member = self._host.governing.find(op.agent, op.law)
-        if member is None:
-            return True
-        event = sent(op.agent, Compound("cancel", (op.message,)), op.seek.space)
-        ruling = self._host.governing.rule_now(member, event)
-        self._host.governing.drain()
-        return not ruling.refused
+    def cancelling(self, op: Op, call: int, then: Callable[[bool], None]) -> None:
+        """May an agent call off what waits at a space? If not, what comes is delivered as mail.
 
-    def unreact(self, agent: str, law: str, space: str, message: Term) -> None:
+        It may not where too much waits for its law to be asked.
+        """
+        governing = self._host.governing
+        member = governing.find(op.agent, op.law)
+        if member is None:
+            then(True)
+            return
+
+        def ruled(ruling: Ruling) -> None:
+            governing.drain()
+            then(not ruling.refused)
+
+        event = sent(op.agent, Compound("cancel", (op.message,)), op.seek.space)
+        if self._host.deciding.full((op.agent, op.law)):
+            then(False)
+        else:
+            governing.ask_always(member, event, call, ruled)
+
+    def unreact(self, call: int, one: Registered, then: Callable[[], None]) -> None:
         """An agent ends a reaction: ruled on like all else."""
-        member = self._host.governing.member(agent, law)
-        ruling = self._host.governing.rule_now(
-            member, sent(agent, Compound("unreact", (message.args[0],)), space)
-        )
-        self._host.governing.drain()
-        if ruling.refused:
-            raise self._host.governing.refusal(member, ruling)
+        message = Compound("unreact", (one.message.args[0],))
+        self._permit(call, one.agent, one.law, one.request.space, message, then)
 
     def giving_back(
-        self, resident: Resident, interface: Interface, fields: tuple[Term, ...]
+        self,
+        call: int,
+        resident: Resident,
+        interface: Interface,
+        fields: tuple[Term, ...],
+        then: Callable[[], None],
     ) -> None:
         """An agent gives a lease back: ruled on like all else."""
-        member = self._host.governing.member(resident.id, interface.law)
         message = Compound("returned", (fields,))
-        ruling = self._host.governing.rule_now(member, sent(resident.id, message, interface.name))
-        self._host.governing.drain()
-        if ruling.refused:
-            raise self._host.governing.refusal(member, ruling)
+        self._permit(call, resident.id, interface.law, interface.name, message, then)
+
+    def _permit(
+        self,
+        call: int,
+        agent: str,
+        law: str,
+        space: str,
+        message: Term,
+        then: Callable[[], None],
+    ) -> None:
+        """Do something for a call once the agent's law has let it pass; raises its refusal."""
+        governing = self._host.governing
+        member = governing.member(agent, law)
+
+        def ruled(ruling: Ruling) -> None:
+            governing.drain()
+            if ruling.refused:
+                raise governing.refusal(member, ruling)
+            then()
+
+        governing.ask_always(member, sent(agent, message, space), call, ruled)
 
     # -- at the space ----------------------------------------------------------------------
 

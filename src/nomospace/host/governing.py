@@ -65,6 +65,12 @@ REASONS_MAX: Final = 20
 """Of how many refusals a second a member is told the reasons; of the others, only that they are."""
 CAUSED_MAX: Final = 10_000
 """How many rulings and deliveries one event may cause, in its step and in those after it."""
+ORDERS_FREE: Final = 8
+"""Rulings with no more orders than these count for themselves alone."""
+ORDER_UNITS: Final = 40
+"""What each order of another one counts: to let a message wait takes about as long."""
+FIRED_BEFORE: Final = 1
+"""How many obligations of a space fall due before an event that it rules on at once."""
 STEP_US: Final = 5_000
 """The least time between two such steps when more obligations are due than one of them takes."""
 
@@ -327,11 +333,12 @@ class Governing:
     ) -> bool:
         """Let a controller rule for a call, and tell `then`; whether that was at once.
 
-        If it is later, what `then` raises is the call's answer.
+        If it is later, what `then` raises is the call's answer. It is, too, where this step has
+        ruled on much already: on other tuples of the same call.
         """
         home = (member.home, member.law.hash)
         deciding = self._host.deciding
-        if home in deciding.cases and deciding.slice:
+        if deciding.late or (home in deciding.cases and deciding.slice):
             deciding.wait(member, Pending(event, 0, op, then, durable=durable))
             return False
         found = self.attempt(member, event, 0)
@@ -340,6 +347,16 @@ class Governing:
             return False
         then(found)
         return True
+
+    def ask_always(
+        self, member: Membership, event: Event, op: int, then: Callable[[Ruling], None]
+    ) -> None:
+        """The same for what suspended agents may ask too: nobody rules on it then."""
+        if self._host.suspending.holds((member.home, member.law.hash)):
+            self._host.suspending.hold(member, event)
+            then(no_ruling(member, event, self._host.now))
+        else:
+            self.ask(member, event, op, then)
 
     def attempt(self, member: Membership, event: Event, hops: int) -> Any:
         """Let a controller rule if that is done in a slice: its ruling, or `Undecided`."""
@@ -385,12 +402,6 @@ class Governing:
             return no_ruling(member, event, self._host.now), []
         return self._rule_now(member, event, 0)
 
-    def rule_now(self, member: Membership, event: Event) -> Ruling:
-        """Let a controller rule at once; what follows stands on the agenda."""
-        ruling, orders = self.rule_apart(member, event)
-        self._agenda.extend([(member, order) for order in orders])
-        return ruling
-
     def rule_held(self, member: Membership, event: Event, number: int) -> None:
         """Rule on an event that was held under a number."""
         found = self.attempt(member, event, 0)
@@ -407,7 +418,11 @@ class Governing:
         began = host.lap()
         home = (member.home, member.law.hash)
         host.deciding.overtake(home)
-        effects = member.handle(event, now=host.now, most=self._most(home))
+        most = self._most(home)
+        if "@" not in member.home:
+            most = min(most, FIRED_BEFORE)
+        effects = member.handle(event, now=host.now, most=most)
+        host.deciding.left -= max(member.spent, RULING_UNITS)
         return self._write_down(member, effects, event, hops, host.lap() - began)
 
     def post(self, member: Membership, order: ControlEffect) -> None:
@@ -454,6 +469,8 @@ class Governing:
                 changed = True
             if mine is None or ruling.event is event:
                 mine = ruling
+        if len(orders) > ORDERS_FREE:
+            host.deciding.left -= ORDER_UNITS * len(orders)
         if fired:
             self._alarms.charge((member.home, member.law.hash), fired, host.now)
         if changed:  # else what it owes is as it was
@@ -573,10 +590,10 @@ class Governing:
         self._except(origin, forward.sender, forward.message, forward.to, "unknownDestination")
 
     def _arrive(self, there: Membership, event: Event, hops: int) -> None:
-        """A message arrives at a controller, or waits if this step has taken far too long."""
+        """An event comes to a controller, or waits if this step has taken far too long."""
         host = self._host
-        late = host.deciding.left < -host.deciding.step and host.deciding.slice
-        if late and "@" in there.home and not host.suspending.holds((there.home, there.law.hash)):
+        home = (there.home, there.law.hash)
+        if host.deciding.late and "@" in there.home and not host.suspending.holds(home):
             self._wait(there, event, hops, None)
         else:
             self.rule(there, event, hops)
@@ -605,7 +622,7 @@ class Governing:
 
     def _except(self, origin: Membership, sender: str, message: Term, to: str, why: str) -> None:
         operation = Compound("forward", (sender, message, to))
-        self.rule(origin, Event("exception", (operation, why)))
+        self._arrive(origin, Event("exception", (operation, why)), 0)
 
     def mail(self, agent: str, origin: str, body: Any, hops: int) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""

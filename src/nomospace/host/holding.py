@@ -36,7 +36,8 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
-from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyTuples
+from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRows, TooManyTuples
+from nomospace.host.shifting import Shift
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import (
     DirectoryChanged,
@@ -64,6 +65,9 @@ WRITTEN_ONCE: Final = ".once"
 """Behind a space's name: where an agent's keys of `out(…, once=key)` are."""
 ONCE_MAX: Final = 1_000_000
 """How many such keys are remembered for an agent and a space; the oldest is forgotten first."""
+MOVED_IN_STEP: Final = 1_000
+"""How many tuples one step moves when a space is shared or parted; the rest follows in later ones,
+and the call is answered with the last."""
 DEAD: Final = ".dead"
 """Dead letters of space `jobs` lie in space `jobs.dead`."""
 
@@ -163,6 +167,7 @@ class Holding:
         shared = tuple([name for name, one in resident.spaces.items() if one.shared])
         self.share(resident, shared, shared=False)
         for interface in list(resident.spaces.values()):
+            self._shift_all(resident, interface)  # what an earlier call has left behind
             host.lending.recall(interface.private)
         for name, interface in resident.spaces.items():
             mine = interface.private.held_by(agent)
@@ -247,8 +252,31 @@ class Holding:
         self._host.write_down(Opened(resident.id, name, law, False, durable, ontology))
         return interface
 
+    def share_for(self, op: int, resident: Resident, names: tuple[str, ...], shared: bool) -> None:
+        """Share or part several spaces for a call; answered when all their tuples are there.
+
+        Where there are very many they follow in later steps, the oldest first.
+        """
+        host = self._host
+        self._begin_sharing(resident, names, shared=shared)
+        shift = Shift(host, op, resident, [resident.interface(name) for name in names], shared)
+        if shift.move():
+            host.looking.park(shift)
+        else:
+            host.answer(op)
+
     def share(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
         """Share or part several spaces, all in this step."""
+        self._begin_sharing(resident, names, shared=shared)
+        for name in names:
+            self._shift_all(resident, resident.interface(name))
+
+    def _shift_all(self, resident: Resident, interface: Interface) -> None:
+        while self.shift(resident, interface):
+            pass
+
+    def _begin_sharing(self, resident: Resident, names: tuple[str, ...], *, shared: bool) -> None:
+        """Let spaces be shared or private from now on; their tuples are yet to follow."""
         if SYSTEM in names:
             raise ReadOnly(space=SYSTEM)
         interfaces = [resident.interface(name) for name in names]
@@ -277,18 +305,55 @@ class Holding:
                 self._part(resident, interface)
 
     def _merge(self, resident: Resident, interface: Interface) -> None:
-        """A private space becomes part of the host-level one, in one step."""
-        host, name, agent = self._host, interface.name, resident.id
+        """A private space becomes part of the host-level one."""
+        name, agent = interface.name, resident.id
         level = self.levels.get(name)
         if level is None or level.tie != interface.tie:
-            speaks = host.speaking.get(interface.ontology)
+            self._leave_level(name)
+            speaks = self._host.speaking.get(interface.ontology)
             level = self.levels[name] = Level(name, interface.tie, speaks)
         level.sharers[agent] = None
         self._news.space(name, agent, was=None)
-        mine = interface.private.held_by(agent)
+        self._host.reacting.rehome(agent, name)
+
+    def _leave_level(self, name: str) -> None:
+        """Nobody shares a space any more: what those who did have left there follows them."""
+        level = self.levels.get(name)
+        if level is not None and len(level.space):
+            for resident in self.residents.values():
+                interface = resident.spaces.get(name)
+                if interface is not None and not interface.shared:
+                    self._shift_all(resident, interface)
+
+    def _part(self, resident: Resident, interface: Interface) -> None:
+        """An agent shares a space no longer."""
+        name, agent = interface.name, resident.id
+        level = self.levels[name]
+        del level.sharers[agent]
+        self._news.space(name, agent, was=level.tie)
+        self._host.seeking.made_private(agent, name)
+        self._host.reacting.rehome(agent, name)
+
+    def shift(self, resident: Resident, interface: Interface) -> bool:
+        """Move some tuples of an agent to where its others are; whether there may be more."""
+        level = self.levels.get(interface.name)
+        if level is None:
+            return False
+        if not interface.shared:
+            return self._shift_away(resident, interface, level)
+        if self._shift_in(resident, interface, level):
+            return True
+        strays = level.space.misplaced_for(resident.id, MOVED_IN_STEP)
+        for record in strays:
+            self._move_home(level, record)
+        return len(strays) == MOVED_IN_STEP
+
+    def _shift_in(self, resident: Resident, interface: Interface, level: Level) -> bool:
+        """Tuples of a private space go to the host-level one, as one step of it."""
+        host, name, agent = self._host, interface.name, resident.id
+        mine = interface.private.held_by(agent, MOVED_IN_STEP)
         for record in mine:  # what is lent out comes back there, and is placed anew then
             interface.private.remove(record)
-        host.reacting.rehome(agent, name)
         stay: list[Record] = []
         for record in mine:
             if not self._send_on(name, level, record):
@@ -297,24 +362,21 @@ class Holding:
                     self._timed[level.space] = name
                 if record.cur != agent:  # it is home with an agent here
                     self._kept_by_holder(name, record)
-        host.happened(name, level.space, level.space.put_many(stay, now=host.now))
-        for record in level.space.misplaced_for(agent):
-            self._move_home(level, record)
+        if stay:
+            host.happened(name, level.space, level.space.put_many(stay, now=host.now))
+        return len(mine) == MOVED_IN_STEP
 
-    def _part(self, resident: Resident, interface: Interface) -> None:
-        """The tuples that an agent holds leave the host-level space with it."""
-        host, name, agent = self._host, interface.name, resident.id
-        level = self.levels[name]
-        del level.sharers[agent]
-        self._news.space(name, agent, was=level.tie)
-        mine = level.space.held_by(agent)
+    def _shift_away(self, resident: Resident, interface: Interface, level: Level) -> bool:
+        """Tuples that an agent holds leave the host-level space with it."""
+        host, name, private = self._host, interface.name, interface.private
+        mine = level.space.held_by(resident.id, MOVED_IN_STEP)
         for record in mine:
             level.space.remove(record)
-        host.seeking.made_private(agent, name)
-        host.reacting.rehome(agent, name)
         if any(record.expires for record in mine):
-            self._timed[interface.private] = name
-        host.happened(name, interface.private, interface.private.put_many(mine, now=host.now))
+            self._timed[private] = name
+        if mine:
+            host.happened(name, private, private.put_many(mine, now=host.now))
+        return len(mine) == MOVED_IN_STEP
 
     # -- tuples ----------------------------------------------------------------------------
 
@@ -370,10 +432,16 @@ class Holding:
         have written the tuple.
         """
         interface = resident.interface(request.space)
+
+        def put() -> None:
+            self.write(resident, interface, request.fields, "", 0)
+            self._host.answer(op)
+
         if interface.law:
-            self._host.governed.giving_back(resident, interface, request.fields)
-        self.write(resident, interface, request.fields, "", 0)
-        self._host.answer(op)
+            with self._host.deciding.uncut():  # until it is written nobody has the tuple
+                self._host.governed.giving_back(op, resident, interface, request.fields, put)
+        else:
+            put()
 
     def write(
         self,
@@ -423,8 +491,14 @@ class Holding:
 
     def write_many(self, resident: Resident, interface: Interface, request: OutMany) -> None:
         """Put several new tuples in one atomic step: all are there before anyone is woken."""
-        self._check_share(resident, len(request.rows))
         host, agent, name = self._host, resident.id, interface.name
+        if len(request.rows) > host.shares.out_rows:
+            raise TooManyRows(
+                what=f"the number of tuples in one call to {name!r}",
+                limit=host.shares.out_rows,
+                advice="write them in several calls",
+            )
+        self._check_share(resident, len(request.rows))
         expires = host.now + request.ttl_us if request.ttl_us else 0
         stay: list[Record] = []
         level = self.levels[name] if interface.shared else None
@@ -698,6 +772,11 @@ class Holding:
         """Under what an agent here shares a space; `None` when it does not."""
         level = self.levels.get(name)
         return level.tie if level is not None and agent in level.sharers else None
+
+    def is_governed(self, name: str, space: Space) -> bool:
+        """Whether a space is a host-level one that has a law."""
+        level = self.levels.get(name)
+        return level is not None and bool(level.law) and level.space is space
 
     def shares(self, name: str, agent: str) -> bool:
         """Whether an agent here shares a space."""

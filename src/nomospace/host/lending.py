@@ -7,6 +7,7 @@ the lapse of the lease, and by a crash of its host.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from nomospace.host.calls import Settle
@@ -84,14 +85,20 @@ class Lending:
 
     def settle(self, op: int, resident: Resident, request: Settle) -> None:
         """An agent acknowledges a tuple under a lease, or gives it back."""
-        host = self._host
-        where = request.lease.partition("/")[0]
         interface = resident.interface(request.space)
         if interface.law and not request.done:
             fields = self._fields_of(request.lease, resident.id, request.space)
             if fields is None:  # its law could not see it given back; it comes back by itself
                 raise LeaseLapsed(lease=request.lease)
-            host.governed.giving_back(resident, interface, fields)
+            then = partial(self._settle_for, op, resident, request)
+            self._host.governed.giving_back(op, resident, interface, fields, then)
+        else:
+            self._settle_for(op, resident, request)
+
+    def _settle_for(self, op: int, resident: Resident, request: Settle) -> None:
+        """Do so: no law stands against it."""
+        host = self._host
+        where = request.lease.partition("/")[0]
         if where != host.name:
             if self._borrowed.get(request.lease, ("", ()))[0] == resident.id:
                 del self._borrowed[request.lease]

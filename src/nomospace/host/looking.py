@@ -22,11 +22,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from nomospace.errors import LimitReached, NomospaceError
-from nomospace.host.operations import Look
+from nomospace.host.operations import NO_SEARCH, Look
 from nomospace.host.problems import Busy
-from nomospace.space import Reaction, Search, Slice, Space, Unfinished
+from nomospace.space import Fired, Gathered, Reaction, Slice, Space, Unfinished, Woken
 from nomospace.space.searching import SEARCH_UNITS_MAX
-from nomospace.terms.templates import ANY, Template
 
 if TYPE_CHECKING:
     from nomospace.host.ports import HostPorts
@@ -37,6 +36,8 @@ PARKED_EACH_MAX: Final = 256
 """How many of them may be one agent's, or one peer's."""
 
 
+UNRULED_MAX: Final = 10_000
+"""How much of one governed space may wait to be ruled on; what comes then is ruled on at once."""
 WATCHERS_UNITS_MAX: Final = 100_000
 """What a tuple may cost at most for all that wait and react for one agent, if all had to test it.
 
@@ -86,21 +87,19 @@ class Serve(Look):
     __slots__ = ("_host", "_name")
 
     def __init__(self, host: HostPorts, name: str, space: Space) -> None:
-        # Nothing is looked for: the space knows how far it has come.
-        super().__init__(f"space {name}", space, Search(_ALL, None, None), _nothing, _nothing)
+        super().__init__(f"space {name}", space, NO_SEARCH, _nothing, _nothing)
         self._host = host
         self._name = name
 
     def go_on(self, now: int, slice: Slice) -> list[Any]:
-        """Show them to some more."""
+        """Let the law rule on some more of what waits for it, then show tuples to some more."""
+        if self._host.looking.go_on_ruling(self._name, self.space):
+            raise Unfinished(search=self.search)
         told = self.space.go_on_serving(now=now, slice=slice)
         self._host.happened(self._name, self.space, told)
-        if self.space.is_serving:
+        if self._host.looking.is_busy(self.space):
             raise Unfinished(search=self.search)
         return []
-
-
-_ALL: Final = Template.of((ANY,))
 
 
 def _nothing(_: object) -> None:
@@ -116,6 +115,9 @@ class Looking:
         self._count = 0
         self._watchers: dict[str, int] = {}
         self._serving: dict[Space, Serve] = {}
+        self._unruled: dict[Space, deque[Woken | Gathered | Fired]] = {}
+        """What governed spaces have for those who wait and react, and no law has ruled on yet."""
+        self._finishing = False
         self.slice = Slice()
         """What may be searched until the next tick."""
 
@@ -143,10 +145,56 @@ class Looking:
             look = self._serving[space] = Serve(self._host, name, space)
             self.park(look)
 
+    def is_busy(self, space: Space) -> bool:
+        """Whether a space has something left for those who wait and react."""
+        return space.is_serving or space in self._unruled
+
+    def postpones(self, space: Space, outcome: Woken | Gathered | Fired) -> bool:
+        """Let what a governed space has for one who waits or reacts be ruled on later, if need be.
+
+        That is when this step has ruled on much already, or others wait before it. One who waits
+        is awake meanwhile, so it misses nothing that comes.
+        """
+        unruled = self._unruled.get(space)
+        if unruled is None:
+            if not self._host.deciding.late or self._finishing:
+                return False
+            unruled = self._unruled[space] = deque()
+        elif len(unruled) >= UNRULED_MAX:
+            return False
+        unruled.append(outcome)
+        if not isinstance(outcome, Fired):
+            space.rearm(outcome.ticket)
+        return True
+
+    def go_on_ruling(self, name: str, space: Space) -> bool:
+        """Have some of that ruled on; whether there is more."""
+        unruled = self._unruled.get(space)
+        if unruled is None:
+            return False
+        while True:
+            outcome = unruled.popleft()
+            if not unruled:
+                del self._unruled[space]
+            if isinstance(outcome, Fired):
+                self._host.reached(name, space, outcome)
+            elif space.is_awake(outcome.ticket):  # else it is over, or has something under way
+                space.hush(outcome.ticket)
+                self._host.reached(name, space, outcome)
+            if not unruled:
+                return False
+            if self._host.deciding.left <= 0 and not self._finishing:
+                return True
+
     def finish(self, name: str, space: Space) -> None:
-        """Show all of it at once: reactions are about to leave the space."""
-        if space.is_serving:
-            self._host.happened(name, space, space.go_on_serving(now=self._host.now))
+        """Do all of it at once: reactions are about to leave the space."""
+        self._finishing = True
+        try:
+            self.go_on_ruling(name, space)
+            if space.is_serving:
+                self._host.happened(name, space, space.go_on_serving(now=self._host.now))
+        finally:
+            self._finishing = False
 
     @contextmanager
     def uncut(self) -> Iterator[None]:
@@ -161,7 +209,7 @@ class Looking:
         """Go on with a search in later slices; raises `Busy` where there are too many."""
         queue = self._parked.get(look.owner)
         full = self._count >= PARKED_MAX or (queue is not None and len(queue) >= PARKED_EACH_MAX)
-        if full and not isinstance(look, Scan | Serve):  # no more than reactions, and spaces
+        if full and look.search is not NO_SEARCH and not isinstance(look, Scan):  # as reactions
             look.space.give_up(look.search)
             limit = PARKED_MAX if self._count >= PARKED_MAX else PARKED_EACH_MAX
             raise Busy(what="long searches that go on at once", limit=limit)

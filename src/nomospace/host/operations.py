@@ -30,6 +30,7 @@ from nomospace.space import (
     Space,
 )
 from nomospace.terms import Term
+from nomospace.terms.templates import ANY, Template
 
 READ_MAX: Final = 10_000
 """Tuples that one `read_all` gives: they are shown in one step."""
@@ -61,6 +62,10 @@ class Look:
         if isinstance(self.search, SetSearch):
             return self.space.go_on_sets(self.search, now=now, slice=slice)
         return self.space.go_on(self.search, now=now, slice=slice)
+
+
+NO_SEARCH: Final = Search(Template.of((ANY,)), None, None)
+"""Of what is gone on with and looks for nothing: who does it knows how far it has come."""
 
 
 class Op:

@@ -17,6 +17,7 @@ an older one still tell is not heard.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.calls.answers import Listed
@@ -154,14 +155,22 @@ class Reacting:
         if "@" in one.request.at:
             self._at_agent.add(one.request.at, one.id, one)
 
-    def adjust(self, agent: str, request: Adjust) -> bool:
-        """Disable, enable or remove a reaction; false when that changed nothing."""
+    def adjust(self, op: int, agent: str, request: Adjust) -> None:
+        """Disable, enable or remove a reaction; told whether that changed anything."""
         one = self._registered.get(request.reaction)
         if one is None or one.agent != agent:
             raise BadReaction(what="id", given=request.reaction)
+        if request.what == "remove" and one.law:
+            self._host.governed.unreact(op, one, partial(self._removed, op, one))
+        else:
+            self._host.answer(op, self._adjust(one, request))
+
+    def _removed(self, op: int, one: Registered) -> None:
+        self.drop(one)
+        self._host.answer(op, True)
+
+    def _adjust(self, one: Registered, request: Adjust) -> bool:
         if request.what == "remove":
-            if one.law:
-                self._host.governed.unreact(one.agent, one.law, one.request.space, one.message)
             self.drop(one)
         elif request.what == "disable":
             if not one.enabled:
@@ -232,7 +241,8 @@ class Reacting:
             host.governing.drain(force=True)
         answer = host.answered(op)
         if answer is None:
-            host.seeking.cancel(agent, op)
+            with host.deciding.uncut():
+                host.seeking.cancel(agent, op, 0, _heed_not)
             host.answered(op)
             raise WaitingInListener(what=type(request).__name__.lower())
         if answer.error is not None:
@@ -530,6 +540,10 @@ def check(request: React) -> None:
         raise UnboundStrong
     if request.dest and "@" not in request.dest:
         raise NotAnAgent(given=request.dest)
+
+
+def _heed_not(called_off: bool) -> None:
+    """It does not matter whether it was."""
 
 
 def _found(record: Record) -> Found:

@@ -17,7 +17,7 @@ A place in `Op.sites` is a host's name; this host is one of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -390,24 +390,35 @@ class Seeking:
                 sites[peer] = None
         return sites
 
-    def cancel(self, agent: str, op: int) -> bool:
-        """Wait no longer; false when the operation has been answered already."""
+    def cancel(self, agent: str, op: int, call: int, then: Callable[[bool], None]) -> None:
+        """Wait no longer; `then` is told false when the operation has been answered already."""
         host = self._host
         one = self._by_call.get((agent, op))
         if one is None:
             held = host.governed.cancel(agent, op)
             if held:
                 host.fail(op, Cancelled())
-            return held
-        if not one.law or host.governed.cancelling(one):
+            then(held)
+        elif one.law:
+            host.governed.cancelling(one, call, partial(self._call_off, one, op, then))
+        else:
+            self._call_off(one, op, then, True)
+
+    def _call_off(self, one: Op, op: int, then: Callable[[bool], None], wholly: bool) -> None:
+        """End an operation, or let it go on without its caller; it may be over by now."""
+        host = self._host
+        if self._by_call.get((one.agent, op)) is not one:
+            then(False)
+            return
+        if wholly:
             self.close(one)
         else:
-            del self._by_call[agent, op]
+            del self._by_call[one.agent, op]
         if one.law:
             host.governed.forget(one)
         host.fail(one.op, Cancelled())
         one.op = 0
-        return True
+        then(True)
 
     def pack(self, agent: str) -> tuple[Waiting, ...]:
         """Take the waiting operations of an agent that moves out; they go on where it comes to."""

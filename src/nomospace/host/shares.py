@@ -51,6 +51,8 @@ class Shares(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Laws that the host has at hand, of all agents together."""
     law_bytes: int = 4_194_304
     """Bytes of their texts. They are compiled before a host serves, the slowest at 18 µs a byte."""
+    out_rows: int = 2_000
+    """Tuples of one `out_many`: all of them are written in one step."""
     batch_rows: int = 1_000
     """Tuples of one `out_many` into a governed space: each is ruled on."""
     receivers: int = 1_000
@@ -98,8 +100,8 @@ class TooManyLaws(LimitReached):
 
 
 @dataclass(eq=False, kw_only=True)
-class TooManyRulings(LimitReached):
-    """One call would have a law rule on more tuples than one may."""
+class TooManyRows(LimitReached):
+    """One call would write more tuples than one may."""
 
     code: ClassVar[str] = "limits.rows"
 

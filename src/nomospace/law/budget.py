@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from nomospace.law.prelude import UNITS_MAX
 from nomospace.terms import Compound, Term, weight
 
-PRICES: Final = 3
+PRICES: Final = 4
 """The version of the list of prices. Whoever changes what anything costs counts it up: records tell
 under which prices they were ruled on, and a replay goes by that (`control.membership`)."""
 
@@ -56,7 +56,7 @@ class BudgetCut(Exception):
     event: Any = None
 
 
-def in_parts(part: int, more: Callable[[], bool] | None = None) -> Units:
+def in_parts(part: int, more: Callable[[], bool] | None = None, *, whole: int = UNITS_MAX) -> Units:
     """A budget of which only a part is at hand.
 
     When that is used up the evaluation ends with `BudgetCut`; or `more` is called, and whatever it
@@ -64,9 +64,11 @@ def in_parts(part: int, more: Callable[[], bool] | None = None) -> Units:
     What an evaluation comes to is the same in one part or in many: so are the units it may spend.
 
     The items: what is spent of the part at hand, counted so that the part ends at `UNITS_MAX` (so
-    that compiled code compares with a constant), what is kept back, `more`, and how much a part is.
+    that compiled code compares with a constant), what is kept back, `more`, how much a part is, and
+    what was kept back at first.
     """
-    return [UNITS_MAX - part, UNITS_MAX - part, more, part]
+    part = min(part, whole)
+    return [UNITS_MAX - part, whole - part, more, part, whole - part]
 
 
 def left_of(units: Units) -> int:

@@ -250,7 +250,7 @@ def _purse(units: Units, rate: int) -> Units:
     if len(units) == 1:
         return [UNITS_MAX - left]
     part = min(left, max(0, (UNITS_MAX - units[0]) // rate))
-    return [UNITS_MAX - part, left - part, units[2], max(1, units[3] // rate)]
+    return [UNITS_MAX - part, left - part, units[2], max(1, units[3] // rate), left - part]
 
 
 def special_values(event: str, home: str, args: tuple[Term, ...]) -> Env:

@@ -38,10 +38,15 @@ from typing import Final, NamedTuple
 
 UNITS_MAX: Final = 100_000
 """The evaluation budget of one event."""
+SPACE_UNITS_MAX: Final = 6_000
+"""The same at the controller of a space: what a host does with a tuple waits for these rulings, so
+they are not cut into slices."""
 NESTED_MAX: Final = 40_000
 """How deep calls of helpers may nest; a last goal of a clause nests no deeper than the clause."""
 OPERATIONS_MAX: Final = 10_000
 """The most operations a ruling may have."""
+MESSAGES_MAX: Final = 1_000
+"""The most messages that a ruling may send and deliver, each counted once for each receiver."""
 COPIES_BYTES_MAX: Final = 16_777_216
 """The most bytes of one message, counted once for each of its receivers; as prices are, of the
 version `law.budget.PRICES`."""

@@ -28,7 +28,6 @@ from nomospace.law.checks import check
 from nomospace.law.emit import BUDGET, LawBuilder, LawCode, Retreat, Ruler
 from nomospace.law.interpret import Interpreter, Outcome, Trace
 from nomospace.law.parse import parse
-from nomospace.law.prelude import UNITS_MAX
 from nomospace.law.prices import INTERPRETED, priced
 from nomospace.law.tree import FindAll, LawTree, Sense, goals_in, nodes_of, variables_in
 from nomospace.terms import Diagnostic, Faulty, Source, Term
@@ -283,7 +282,7 @@ def _may_grow(tree: LawTree) -> bool:
 def _take_back(units: Units, spent: int) -> None:
     """Let units be as they were when so much was spent of the first part."""
     if len(units) > 1:
-        units[1] = UNITS_MAX - units[3]
+        units[1] = units[4]
     units[0] = spent
 
 

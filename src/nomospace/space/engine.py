@@ -84,7 +84,7 @@ WAKE_UNITS: Final = 20
 """What it costs to serve one who waits, or to tell that a reaction fired."""
 LATE_MAX: Final = 1_000
 """Tuples that may wait to be shown to the rest; past it each step shows one to all."""
-LAPSES_MAX: Final = 10_000
+LAPSES_MAX: Final = 1_000
 """Leases and tuples that one `lapse` ends; the rest is due at once, at the next."""
 
 
@@ -449,17 +449,17 @@ class Space(Searches):
         """How many tuples here an agent has written, and a few of them, evenly spread."""
         return self._store.written_by(agent, some)
 
-    def held_by(self, agent: str) -> list[Record]:
-        """The tuples an agent holds, oldest first, without those lent out."""
-        return list(self._store.held_by(agent))
+    def held_by(self, agent: str, most: int | None = None) -> list[Record]:
+        """The tuples an agent holds, oldest first, without those lent out; so many at `most`."""
+        return list(islice(self._store.held_by(agent), most))
 
     def oldest(self, limit: int) -> list[Record]:
         """Up to so many tuples of any width, oldest first, without those lent out."""
         return list(islice(self._store.everything(), limit))
 
-    def misplaced_for(self, dest: str) -> list[Record]:
+    def misplaced_for(self, dest: str, most: int | None = None) -> list[Record]:
         """The tuples for an agent that another one holds, oldest first, without those lent out."""
-        return list(self._store.misplaced_for(dest))
+        return list(islice(self._store.misplaced_for(dest), most))
 
     def misplaced(self) -> Iterable[str]:
         """The agents that misplaced tuples are for."""

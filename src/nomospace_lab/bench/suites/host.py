@@ -25,7 +25,7 @@ from nomospace_lab.bench.report import Goal, times_floor
 
 PER_US = 1e3
 IN_FLIGHT: Final = 32
-LOAD_ROWS: Final = 5_000
+LOAD_ROWS: Final = 2_000
 BATCH: Final = 320
 """Operations between two looks at the clock."""
 PAYLOAD: Final = b"x" * 48

@@ -18,7 +18,7 @@ from nomospace_lab.bench.report import at_most, times_floor
 PER_US = 1e3
 PER_MS = 1e6
 BATCH: Final = 100
-LOAD_ROWS: Final = 10_000
+LOAD_ROWS: Final = 2_000
 MISPLACED: Final = 100
 FEW: Final = 1_000
 

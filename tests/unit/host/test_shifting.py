@@ -1,0 +1,127 @@
+"""Spaces of very many tuples are shared and parted in several steps; others are served between."""
+
+from __future__ import annotations
+
+import pytest
+
+from nomospace.host import Adopt, Arrive, Depart, Open, Out, OutMany, Seek, Share, Template, Tick
+from nomospace.host.calls import READ_ALL, TAKE_NOWAIT
+from nomospace.host.shares import TooManyRows
+from nomospace.law import load
+from nomospace.terms import ANY
+from tests.paper.hosts import Hosts
+
+ANN, BOB = "ann@a", "bob@a"
+JOB = Template.of(("job", ANY))
+MANY = 35
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomospace.host.holding.MOVED_IN_STEP", 10)
+
+
+@pytest.fixture
+def net() -> Hosts:
+    """Bob shares a space; ann has many tuples in one of her own."""
+    net = Hosts("a")
+    net.agent(BOB, "jobs")
+    net.tell("a", Arrive(ANN))
+    net.do(ANN, Open("jobs"))
+    net.do(ANN, OutMany("jobs", tuple([("job", number) for number in range(MANY)])))
+    return net
+
+
+def shown(net: Hosts, agent: str = BOB) -> list[int]:
+    found = net.ask(agent, Seek("jobs", READ_ALL, JOB))
+    return [one.fields[1] for one in found]
+
+
+def test_tuples_follow_step_by_step_and_the_call_is_answered_with_the_last(net: Hosts) -> None:
+    host = net.hosts["a"]
+    there = host.holding.levels["jobs"].space
+    for shared, counts in ((True, [10, 20, 30, 35]), (False, [25, 15, 5, 0])):
+        op = net.call(ANN, Share(("jobs",), shared=shared))
+        seen = [len(there)]
+        while op not in net.answers:
+            assert host.next_deadline() == net.now
+            net.do(BOB, Out("jobs", ("other", 1)))
+            assert net.do(BOB, Seek("jobs", TAKE_NOWAIT, Template.of(("other", 1)))) is not None
+            net.tell("a", Tick())
+            seen.append(len(there))
+        assert seen == counts
+        assert host.next_deadline() != net.now
+        assert shown(net, BOB if shared else ANN) == list(range(MANY))
+
+
+def test_a_later_call_may_want_it_otherwise(net: Hosts) -> None:
+    ops = [net.call(ANN, Share(("jobs",), shared=on)) for on in (True, False, True)]
+    net.run(1)
+    assert all(net.value(op) is None for op in ops)
+    assert sorted(shown(net)) == list(range(MANY))
+    net.call(ANN, Share(("jobs",), shared=False))
+    net.run(1)
+    assert sorted(shown(net, ANN)) == list(range(MANY))
+    assert shown(net) == []
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_crash_meanwhile_loses_nothing(net: Hosts, shared: bool) -> None:
+    if not shared:
+        net.ask(ANN, Share(("jobs",)))
+    net.call(ANN, Share(("jobs",), shared=shared))
+    net.stop("a")
+    net.start("a")
+    assert sorted(shown(net, BOB if shared else ANN)) == list(range(MANY))
+    assert len(shown(net)) == (MANY if shared else 0)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_who_leaves_meanwhile_has_all_of_them(net: Hosts, shared: bool) -> None:
+    if not shared:
+        net.ask(ANN, Share(("jobs",)))
+    net.call(ANN, Share(("jobs",), shared=shared))
+    net.tell("a", Depart(ANN))
+    rows = [row.fields[1] for its in net.bundles[ANN].spaces for row in its.rows]
+    assert sorted(rows) == list(range(MANY))
+    net.run(1)
+    assert shown(net) == []
+
+
+def test_what_is_for_one_who_comes_follows_too(net: Hosts) -> None:
+    for number in range(25):
+        net.do(BOB, Out("jobs", ("for", number), ANN))
+    net.ask(ANN, Share(("jobs",)))
+    mine = Seek("jobs", READ_ALL, Template.of(("for", ANY)), at=ANN)
+    assert len(net.do(ANN, mine)) == 25
+
+
+def test_what_has_not_left_yet_can_be_taken_once(net: Hosts) -> None:
+    net.ask(ANN, Share(("jobs",)))
+    net.call(ANN, Share(("jobs",), shared=False))
+    taken = net.do(BOB, Seek("jobs", TAKE_NOWAIT, JOB)).fields[1]
+    net.run(1)
+    assert sorted([taken, *shown(net, ANN)]) == list(range(MANY))
+
+
+def test_a_space_under_a_law_takes_the_place_of_one_that_nobody_shares(net: Hosts) -> None:
+    net.ask(ANN, Share(("jobs",)))
+    net.do(BOB, Share(("jobs",), shared=False))
+    net.call(ANN, Share(("jobs",), shared=False))
+    cat, law = "cat@a", load("law(open). sent(X, M, Y) :- do(forward).")
+    net.tell("a", Arrive(cat))
+    net.do(cat, Adopt(law))
+    net.do(cat, Open("jobs", law))
+    net.do(cat, Share(("jobs",)))
+    net.run(1)
+    assert sorted(shown(net, ANN)) == list(range(MANY))
+    assert len(net.hosts["a"].holding.levels["jobs"].space) == 0
+
+
+def test_only_so_many_are_written_by_one_call(net: Hosts) -> None:
+    rows = tuple([("row", number) for number in range(2_001)])
+    op = net.call(BOB, OutMany("jobs", rows))
+    error = net.answers[op].error
+    assert isinstance(error, TooManyRows)
+    assert error.code == "limits.rows"
+    assert net.do(BOB, OutMany("jobs", rows[:2_000])) is None
