@@ -11,9 +11,23 @@ import pytest
 
 from nomospace.control import Ruling, sent
 from nomospace.host import Adopt, Open, Out, OutMany, Seek, Share, Template, Tick
-from nomospace.host.calls import TAKE, Move, React, Resume, Stand, Suspend, Tell
-from nomospace.host.problems import Busy, MoveRefused, Refused, Suspended
+from nomospace.host.calls import (
+    READ,
+    TAKE,
+    Adjust,
+    Cancel,
+    Move,
+    React,
+    Reactions,
+    Resume,
+    Settle,
+    Stand,
+    Suspend,
+    Tell,
+)
+from nomospace.host.problems import Busy, Cancelled, MoveRefused, Refused, Suspended
 from nomospace.law import load
+from nomospace.law.prelude import SPACE_UNITS_MAX
 from nomospace.terms import ANY, Term, show, t
 from tests.paper.hosts import Hosts
 
@@ -276,3 +290,152 @@ def test_one_who_joins_is_a_member_when_the_law_has_said_so(net: Hosts) -> None:
     net.start("a")
     net.run(1)
     assert state(net, "dan@a") == ["ready"]
+
+
+def test_rulings_that_a_space_waits_for_have_a_small_budget() -> None:
+    """What a step cannot go on without is ruled on at once, so it must not take long."""
+    law = load(
+        """\
+law(keeper).
+count(0).
+count(N) :- N > 0, M is N - 1, count(M).
+R1. sent(_, found(in([job, N|_]), _), _) :- count(N), do(forward).
+R2. sent(_, M, _) :- not(M = found(_, _)), do(forward).
+R3. arrived(_, M, _) :- do(deliver).
+"""
+    )
+    net = Hosts("a", laws=[law])
+    net.agent(ANN)
+    net.do(ANN, Adopt(law))
+    net.do(ANN, Open("jobs", law))
+    net.do(ANN, Share(("jobs",)))
+    member = net.hosts["a"].governing.member("jobs", law.hash)
+    for number, given in ((1_000, True), (3_000, False)):
+        net.do(ANN, Out("jobs", ("job", number)))
+        op = net.call(ANN, Seek("jobs", TAKE, Template.of(("job", number))))
+        assert (op in net.answers) is given
+        assert member.spent <= SPACE_UNITS_MAX
+    assert [one.stopped for _, one in net.ruled if one.home == "jobs"][-2:] == ["budget", None]
+
+
+def test_tuples_of_a_long_call_are_ruled_on_in_several_steps(net: Hosts) -> None:
+    rows = tuple([("other", number) for number in range(40)])
+    law = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
+    net.do(ANN, Adopt(law))
+    net.do(ANN, Open("open", law))
+    op = net.call(ANN, OutMany("open", rows))
+    written = [len(net.hosts["a"].holding.residents[ANN].spaces["open"].private)]
+    while op not in net.answers:
+        net.do(BOB, Out("plain", ("job", 1)))
+        net.tell("a", Tick())
+        written.append(len(net.hosts["a"].holding.residents[ANN].spaces["open"].private))
+    assert written[-1] == 40
+    assert len(written) > 3
+    assert max(b - a for a, b in zip([0, *written], written, strict=False)) <= 12
+
+
+def test_those_who_wait_at_a_governed_space_are_answered_in_several_steps(net: Hosts) -> None:
+    law = load("law(open). sent(X, M, Y) :- do(forward). arrived(X, M, Y) :- do(deliver).")
+    for agent in (ANN, BOB):
+        net.do(agent, Adopt(law))
+        net.do(agent, Open("open", law))
+        net.do(agent, Share(("open",)))
+    reads = [net.call(BOB, Seek("open", READ, JOB)) for _ in range(30)]
+    gone = net.call(BOB, Seek("open", READ, JOB))
+    taken = net.call(BOB, Seek("open", TAKE, JOB))
+    reaction = net.do(BOB, React("open", JOB))
+    net.do(ANN, Out("open", ("job", 1)))
+    first = sum(op in net.answers for op in reads)
+    assert 0 < first < 20
+    net.do(BOB, Cancel(gone))
+    net.do(ANN, Out("open", ("job", 2)))
+    net.run(1)
+    assert [net.value(op).fields for op in reads] == [("job", 1)] * 30
+    assert net.value(taken).fields == ("job", 1)
+    assert isinstance(net.answers[gone].error, Cancelled)
+    assert [one.found.fields[1] for one in net.fired if one.reaction == reaction] == [1, 2]
+
+
+def test_one_whose_law_keeps_a_tuple_is_shown_what_came_meanwhile(net: Hosts) -> None:
+    law = load(
+        """\
+law(odd).
+R1. sent(_, found(rd(_), [job, N]), _) :- 1 is N mod 2, do(forward).
+R2. sent(_, M, _) :- not(M = found(rd(_), [job, _])), do(forward).
+R3. arrived(_, M, _) :- do(deliver).
+"""
+    )
+    for agent in (ANN, BOB):
+        net.do(agent, Adopt(law))
+        net.do(agent, Open("odd", law))
+        net.do(agent, Share(("odd",)))
+    reads = [net.call(BOB, Seek("odd", READ, JOB)) for _ in range(30)]
+    for number in (2, 4, 5):
+        net.do(ANN, Out("odd", ("job", number)))
+    net.run(1)
+    assert {net.value(op).fields for op in reads} == {("job", 5)}
+
+
+def test_what_is_called_off_and_given_back_is_ruled_on_in_slices(net: Hosts) -> None:
+    law = load(
+        """\
+law(slow).
+count(0).
+count(N) :- N > 0, M is N - 1, count(M).
+R1. sent(_, cancel(_), _) :- count(300), do(forward).
+R2. sent(_, returned(_), _) :- count(300), do(forward).
+R3. sent(_, unreact(_), _) :- count(300), do(forward).
+R4. sent(_, M, _) :- not(M = cancel(_)), not(M = returned(_)), not(M = unreact(_)), do(forward).
+R5. arrived(_, M, _) :- do(deliver).
+"""
+    )
+    net.do(ANN, Adopt(law))
+    net.do(ANN, Open("slow", law))
+    net.do(ANN, Share(("slow",)))
+    waits = net.call(ANN, Seek("slow", TAKE, JOB))
+    reaction = net.do(ANN, React("slow", Template.of(("other", ANY))))
+    for request, done in (
+        (Cancel(waits), lambda: waits in net.answers),
+        (Adjust(reaction, "remove"), lambda: not net.do(ANN, Reactions())),
+    ):
+        op = net.call(ANN, request)
+        assert op not in net.answers
+        assert not done()
+        net.until(lambda op=op: op in net.answers)
+        assert net.value(op) is True
+        assert done()
+    net.do(ANN, Out("slow", ("job", 1)))
+    lent = net.ask(ANN, Seek("slow", TAKE, JOB, lease_us=60_000_000))
+    op = net.call(ANN, Settle("slow", lent.lease, done=False))
+    assert op not in net.answers
+    net.until(lambda: op in net.answers)
+    assert net.ask(ANN, Seek("slow", TAKE, JOB)).fields == ("job", 1)
+
+
+def test_who_is_answered_before_its_cancel_is_ruled_on_is_answered(net: Hosts) -> None:
+    taken = net.call(BOB, Seek("jobs", TAKE, JOB))
+    net.until(lambda: not net.hosts["a"].deciding.cases)
+    busy = tell(net, BOB, t.dear(DEAR), ANN)
+    cancel = net.call(BOB, Cancel(taken))
+    assert cancel not in net.answers
+    net.ask(ANN, Out("jobs", ("job", 1)))
+    net.until(lambda: busy in net.answers and cancel in net.answers)
+    net.run(1)
+    assert net.value(cancel) is False or isinstance(net.answers[taken].error, Cancelled)
+    left = net.seek(ANN, "take_all", "job", ANY)
+    assert len(left) == (1 if net.answers[taken].error else 0)
+
+
+def test_a_ruling_sends_to_so_many_at_most_and_what_it_sends_counts(net: Hosts) -> None:
+    law = load(
+        "law(many). sent(S, to(L), _) :- do(forward(S, hi, L)). arrived(_, M, _) :- do(deliver)."
+    )
+    for agent in (ANN, BOB):
+        net.do(agent, Adopt(law))
+    too_many = net.ask(ANN, Tell(law.hash, t.to(tuple([BOB] * 1_001)), BOB))
+    assert too_many.stopped == "tooLarge"
+    op = net.call(ANN, Tell(law.hash, t.to(tuple([BOB] * 1_000)), BOB))
+    assert len(mail(net, BOB)) < 30
+    net.until(lambda: op in net.answers)
+    net.run(5)
+    assert len(mail(net, BOB)) == 1_000
