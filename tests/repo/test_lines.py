@@ -1,4 +1,4 @@
-"""The runtime does not grow by itself: its code lines have a ceiling, which only ever comes down."""
+"""The runtime does not grow by itself: its code lines have a ceiling, which only comes down."""
 
 from typing import Final
 

@@ -33,7 +33,6 @@ from nomospace.console.places import (
     redrover,
     spaces,
 )
-from nomospace.console.signs import style_sheet
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -178,7 +177,7 @@ def _head(static: Path) -> Iterator[str]:
     at once: a page that asks for few things one after the other is there soon.
     """
     sheets = sorted(static.glob("*.css"), key=lambda sheet: (sheet.stem != "console", sheet.stem))
-    rules = "\n".join([style_sheet(), *[sheet.read_text("utf-8") for sheet in sheets]])
+    rules = "\n".join(sheet.read_text("utf-8") for sheet in sheets)
     yield f"<style>{rules}</style>"
     yield '<script src="/console-static/console.js"></script>'
     for module in sorted(static.glob("now/*.js")):
