@@ -15,7 +15,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
+from greenlet import getcurrent, greenlet
 
 from nomospace.control.events import Effect, Event, Undecided
 from nomospace.control.membership import Decided, Membership, units_of

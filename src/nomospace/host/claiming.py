@@ -141,7 +141,7 @@ class Claiming:
             self._host.collecting.denied(peer, body)
             return
         one = seeking.known(body.key)
-        if one is not None and one.claim == (peer, tuple(body.id)):
+        if one is not None and one.claim == (peer, body.id):
             self.claim_next(one)
 
     def given(self, peer: str, what: Given) -> None:

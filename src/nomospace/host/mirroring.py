@@ -78,7 +78,7 @@ class Mirroring:
 
     def hear_mirror(self, peer: str, body: Mirror) -> None:
         """Show a space to a peer from now on."""
-        key: Key = tuple(body.key)  # type: ignore[assignment]
+        key = body.key
         space = self._space(peer, body.space)
         if space is None or (peer, key) in self._mirrors:
             return
@@ -143,7 +143,7 @@ class Mirroring:
 
     def hear_unmirror(self, peer: str, body: Unmirror) -> None:
         """Show a space no longer."""
-        self._drop(peer, tuple(body.key))  # type: ignore[arg-type]
+        self._drop(peer, body.key)
 
     def lost(self, peer: str) -> None:
         """Contact with a peer is lost: nothing is shown to it any more."""
@@ -162,7 +162,7 @@ class Mirroring:
     def hear_fetch(self, peer: str, body: Fetch) -> None:
         """Give all these tuples in one step, or say which one is gone."""
         host = self._host
-        key: Key = tuple(body.key)  # type: ignore[assignment]
+        key = body.key
         space = self._space(peer, body.space)
         records: list[Record] = []
         for given in body.ids:

@@ -74,19 +74,23 @@ class Firing:
 
     def take_nowait(self, template: Template, space: str | None = None) -> Found | None:
         """Take a tuple of this host, if there is one."""
-        return self._seek(TAKE_NOWAIT, template, space)  # type: ignore[no-any-return]
+        found: Found | None = self._seek(TAKE_NOWAIT, template, space)
+        return found
 
     def read_nowait(self, template: Template, space: str | None = None) -> Found | None:
         """Read a tuple of this host, if there is one."""
-        return self._seek(READ_NOWAIT, template, space)  # type: ignore[no-any-return]
+        found: Found | None = self._seek(READ_NOWAIT, template, space)
+        return found
 
     def take_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
         """Take all tuples of this host that match."""
-        return self._seek(TAKE_ALL, template, space)  # type: ignore[no-any-return]
+        found: tuple[Found, ...] = self._seek(TAKE_ALL, template, space)
+        return found
 
     def read_all(self, template: Template, space: str | None = None) -> tuple[Found, ...]:
         """Read all tuples of this host that match."""
-        return self._seek(READ_ALL, template, space)  # type: ignore[no-any-return]
+        found: tuple[Found, ...] = self._seek(READ_ALL, template, space)
+        return found
 
     def remove_reaction(self) -> None:
         """Remove the reaction that fired."""
@@ -320,7 +324,7 @@ class Reacting:
                 reaction = Reaction(
                     one.id,
                     request.template,
-                    request.mode,  # type: ignore[arg-type]
+                    ONCE if request.mode == ONCE else ONCE_PER_TUPLE,
                     at=request.at if "@" in request.at else None,
                     dest=request.dest or None,
                     listener=self._listener(one) if request.strength == STRONG else None,
@@ -436,7 +440,7 @@ class Reacting:
         """Keep a watchdog for a peer's reaction."""
         host = self._host
         level = host.holding.levels.get(body.space)
-        key: Key = tuple(body.key)  # type: ignore[assignment]
+        key = body.key
         if level is None or level.law != body.law or not level.sharers:
             return
         if (peer, key) in self._watchdogs or host.group.doubts(peer, body.law):
@@ -452,7 +456,7 @@ class Reacting:
         reaction = Reaction(
             (peer, key),
             Template.from_term(tuple(body.pattern)),
-            body.mode,  # type: ignore[arg-type]
+            ONCE if body.mode == ONCE else ONCE_PER_TUPLE,
             at=body.at or None,
             dest=body.dest or None,
             seen=SeenIds(spans),
@@ -465,7 +469,7 @@ class Reacting:
     def hear_unreact(self, peer: str, body: UnreactWatch) -> None:
         """Keep a watchdog no longer."""
         self._host.suspending.unwatch(peer, ReactWatch, body.key)
-        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
+        self._unwatch(peer, body.key)
 
     def _unwatch(self, peer: str, key: Key) -> None:
         known = self._watchdogs.pop((peer, key), None)

@@ -609,7 +609,8 @@ class Seeking:
 
     def gathered(self, name: str, space: Space, outcome: Gathered) -> None:
         """A space has several tuples together for a waiter of an agent here."""
-        one = self._ops.get(outcome.ticket)  # type: ignore[call-overload]
+        assert isinstance(outcome.ticket, int), "it is the number of the operation"
+        one = self._ops.get(outcome.ticket)
         assert one is not None, "a waiter is cancelled when its operation ends"
         kind = self._kind(one)
         records, found = outcome.records, gathered_of(outcome.gathering, outcome.records)

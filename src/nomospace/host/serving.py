@@ -79,13 +79,13 @@ class Serving:
         template = Template.from_term(tuple(body.pattern))
         if body.law and not host.governed.admits(body.space, body.law, body.agent, body.message):
             return
-        ticket = (peer, tuple(body.key))
+        ticket = (peer, body.key)
         if ticket in self._watched:
             return
-        watched = self._watched[ticket] = Watched(level, template, body)  # type: ignore[index]
+        watched = self._watched[ticket] = Watched(level, template, body)
         at, dest = body.at or None, body.dest or None
         level.space.wait(ticket, template, OFFER, at=at, dest=dest)
-        self._look(ticket, watched)  # type: ignore[arg-type]
+        self._look(ticket, watched)
 
     def look_again(self, law: str) -> None:
         """A law rules again: offer what it may have kept while it was suspended."""
@@ -170,7 +170,7 @@ class Serving:
     def hear_unwatch(self, peer: str, body: Unwatch) -> None:
         """Watch no longer."""
         self._host.suspending.unwatch(peer, Watch, body.key)
-        self._unwatch(peer, tuple(body.key))  # type: ignore[arg-type]
+        self._unwatch(peer, body.key)
 
     def _unwatch(self, peer: str, key: Key) -> None:
         watched = self._watched.pop((peer, key), None)
@@ -181,13 +181,13 @@ class Serving:
     def hear_claim(self, peer: str, body: Claim) -> None:
         """Give an offered tuple, or say that it is gone and watch on."""
         host = self._host
-        key: Key = tuple(body.key)  # type: ignore[assignment]
+        key = body.key
         watched = self._watched.get((peer, key))
         if watched is None:
             host.group.tell(peer, Denied(key, body.id))
             return
         watch, space = watched.watch, watched.level.space
-        record = space.get(tuple(body.id))  # type: ignore[arg-type]
+        record = space.get(body.id)
         if record is not None and 0 < record.expires <= host.now:
             record = None
         at, dest = watch.at or None, watch.dest or None
@@ -208,12 +208,12 @@ class Serving:
             return
         host.group.tell(peer, Denied(key, body.id))
         space.rearm((peer, key))
-        self._look((peer, key), watched, but=tuple(body.id))  # type: ignore[arg-type]
+        self._look((peer, key), watched, but=body.id)
 
     def hear_ask(self, peer: str, body: Ask) -> None:
         """Read or take at once for another host."""
         host = self._host
-        key: Key = tuple(body.key)  # type: ignore[assignment]
+        key = body.key
         ticket = peer, key
         level = self._level(peer, body.space, body.law)
         if level is None or (

@@ -134,14 +134,14 @@ class Suspending:
         if not self._suspended or body.law not in self._suspended:
             return False
         if len(self._postponed) < POSTPONED_MAX:
-            key: Key = tuple(body.key)  # type: ignore[assignment]
+            key = body.key
             self._postponed[peer, body.__class__, key] = body
         return True
 
     def unwatch(self, peer: str, kind: type[Watch | ReactWatch], key: Key) -> None:
         """Another host waits for it no longer."""
         if self._postponed:
-            self._postponed.pop((peer, kind, tuple(key)), None)  # type: ignore[arg-type]
+            self._postponed.pop((peer, kind, key), None)
 
     def lost(self, peer: str) -> None:
         """Contact with a host is lost: when it is back it asks anew."""

@@ -128,7 +128,8 @@ def build(node: Node, env: dict[str, Any]) -> Any:
 def _parts(node: Any) -> tuple[Node, ...]:
     if isinstance(node, ListSyntax):
         return node.items if node.tail is None else (*node.items, node.tail)
-    return node.args  # type: ignore[no-any-return]
+    args: tuple[Node, ...] = node.args
+    return args
 
 
 def _lookup(name: str, env: dict[str, Any]) -> Any:

@@ -606,7 +606,8 @@ def evaluate(node: Node, env: Env, units: Units) -> int | float:
             done.append(arith2(item.name, left, right, units))
         else:
             done.append(arith1(item.name, done.pop()))
-    return done[0]  # type: ignore[no-any-return]
+    result: int | float = done[0]
+    return result
 
 
 def _do(run: _Run, goal: Do, env: Env, rest: Work) -> Any:

@@ -355,11 +355,11 @@ class Driver(ABC):
             kind = effect.__class__
             if kind in _DONE:
                 continue
-            if kind is Outgoing:
+            if effect.__class__ is Outgoing:
                 assert self._sessions is not None
-                self._sessions.release(effect)  # type: ignore[arg-type]
-            elif kind is Answer:
-                local.answer(effect)  # type: ignore[arg-type]
+                self._sessions.release(effect)
+            elif effect.__class__ is Answer:
+                local.answer(effect)
             elif isinstance(effect, Transmit):
                 if self._network is not None:
                     self._network.transmit(self.name, effect.to, effect.frame)

@@ -514,11 +514,13 @@ class Replay:
         if not first and self._on_verdict is None:
             return
         was = decode_ruling(body) if recorded is not None else None
+        either = was or ruling
+        assert either is not None
         verdict = ReplayVerdict(
             0 if recorded is None else recorded.seq,
             self._now if recorded is None else recorded.at,
             kind,
-            _shown((was or ruling).event.term),  # type: ignore[union-attr]
+            _shown(either.event.term),
             None if was is None else was.rule,
             None if ruling is None else ruling.rule,
             "nothing was ruled" if was is None else _told(was),

@@ -89,14 +89,14 @@ class Pushing:
         rest: list[Effect | Outgoing] = []
         for effect in effects:
             kind = effect.__class__
-            if kind is Answer:
-                asked = ops.pop(effect.op, None)  # type: ignore[union-attr,arg-type]
+            if effect.__class__ is Answer:
+                asked = ops.pop(effect.op, None)
                 if asked is None:
                     rest.append(effect)
                     continue
                 if out is None:
                     out = Outgoing()
-                self._answered(out, asked, effect)  # type: ignore[arg-type]
+                self._answered(out, asked, effect)
             elif kind in _OTHERS:
                 if out is None:
                     out = Outgoing()

@@ -238,7 +238,8 @@ class Slots(Generic[T]):
             return ()
         kind = slot.__class__
         if kind is Few:
-            return slot.items  # type: ignore[no-any-return]
+            few: Iterable[T] = slot.items
+            return few
         if kind is Many:
             if after:
                 return filter(None, map(self.resolve, slot.later(after)))

@@ -237,9 +237,10 @@ def read_question(raw: Any) -> Question:
     Where(agent='ann@ward')
     """
     try:
-        return msgspec.convert(raw, Question)  # type: ignore[no-any-return]
+        question: Question = msgspec.convert(raw, Question)
     except msgspec.ValidationError as error:
         raise BadFrame(why=str(error)) from None
+    return question
 
 
 def pack_answer(answer: Any) -> bytes:

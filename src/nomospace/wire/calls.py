@@ -415,16 +415,17 @@ def encode_value(value: Any) -> WireValue:
     >>> encode_value(())
     WireFounds(founds=())
     """
+    plain: WireValue = value
     kind = value.__class__
     if kind is Found or value is None or kind is bool or kind is str or kind is Told:
-        return value  # type: ignore[no-any-return]
+        return plain
     if kind is tuple:
         if value and value[0].__class__ is Listed:
             return WireListing(tuple([_lower_listed(one) for one in value]))
         if all(one.__class__ is Found for one in value):
             return WireFounds(value)
     elif kind is int or kind is Standing:
-        return value  # type: ignore[no-any-return]
+        return plain
     raise TypeError(f"{type(value).__name__} is no answer")
 
 

@@ -115,7 +115,7 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(NomospaceSource)
 
 
-class NomospaceSource(DataSource):  # type: ignore[misc]  # what Spark hands out is not looked into
+class NomospaceSource(DataSource):
     """The data source; its options are those of the table above."""
 
     @classmethod
@@ -202,7 +202,7 @@ def _target(options: Mapping[str, str]) -> Target:
 
 
 @dataclass
-class Range(InputPartition):  # type: ignore[misc]
+class Range(InputPartition):
     """Records after a number, up to another."""
 
     after: int
@@ -214,7 +214,7 @@ def _split(after: int, upto: int) -> list[Range]:
     return [Range(start, min(start + PART_RECORDS, upto)) for start in starts]
 
 
-class JournalReader(DataSourceReader):  # type: ignore[misc]
+class JournalReader(DataSourceReader):
     """Reads what a journal has when it is asked."""
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -232,7 +232,7 @@ class JournalReader(DataSourceReader):  # type: ignore[misc]
             yield from _read(self._options, partition)
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads a journal as it grows."""
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -325,14 +325,14 @@ def _term(value: Any) -> Any:
 
 
 @dataclass
-class Rows(WriterCommitMessage):  # type: ignore[misc]
+class Rows(WriterCommitMessage):
     """The rows of one task, packed, and the query that they are of."""
 
     query: str
     rows: list[bytes]
 
 
-class StreamWriter(DataSourceStreamWriter):  # type: ignore[misc]
+class StreamWriter(DataSourceStreamWriter):
     """Writes the rows of batches into a space."""
 
     def __init__(self, options: dict[str, str], pack: Packer) -> None:
