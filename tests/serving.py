@@ -35,8 +35,7 @@ class ServedHost(Host):
         self.mute = False
         """Whether answers are kept and not sent: the moment between disk and wire."""
         self.standings = Standings(door or OpenDoor())
-        self.turns = Turns(float, float)
-        """Nothing takes any time here, so what is little is done at once on any machine."""
+        self.turns = _Prompt()
 
     async def start(self) -> None:
         await super().start()
@@ -62,6 +61,16 @@ class ServedHost(Host):
         if self.mute:
             effects = [effect for effect in effects if not isinstance(effect, Outgoing)]
         super()._do(effects)
+
+
+class _Prompt(Turns):
+    """Turns in which nothing takes any time: what is little is done at once on any machine."""
+
+    def __init__(self) -> None:
+        super().__init__(float, float)
+
+    def _puts_off(self, now: float) -> bool:
+        return False  # no time passes, so it would be for ever
 
 
 class _Addressed:

@@ -36,6 +36,7 @@ from nomospace.node.principals import (
     WatchedPrincipal,
 )
 from nomospace.node.turns import (
+    LITTLE_S,
     QUANTUM_BYTES,
     QUANTUM_FRAMES,
     TURN_S,
@@ -93,6 +94,8 @@ QUESTIONS_MAX: Final = 16
 """How many questions of one operator may wait for their answers."""
 COUNTED_LOT: Final = 64
 """Calls are counted in lots: of so many at most, and of a thousandth of what a second allows."""
+ACCOUNT_S: Final = 60.0
+"""How long an agent's account is kept when it has gone: one that comes back is known."""
 CUT_S: Final = 1.0
 """How long a connection that is cut has to take its last frame."""
 
@@ -162,9 +165,13 @@ class Clients:
         self.read = read
         self.answers = answers
         self.turns = turns or Turns()
-        self.strangers = Account()
+        self.strangers = Account(LITTLE_S)
         """The time that those use of whom it is not known who they are."""
         self._accounts: dict[str, Account] = {}
+        """By agent, or by principal where there is none: of all who are linked, or were lately."""
+        self._linked: dict[str, int] = {}
+        self._left: dict[str, float] = {}
+        """How many links they have, and since when they have none, the longest first."""
         self._shares = shares
         self._rates: dict[tuple[str, str], Rate] = {}
         self.domain = domain or host
@@ -195,12 +202,22 @@ class Clients:
             found.append(rate)
         return tuple(found)
 
-    def account(self, agent: str) -> Account:
-        """The time that an agent has used: the same for all its links."""
-        account = self._accounts.get(agent)
+    def link(self, whose: str) -> Account:
+        """One more link of an agent: its account is the same for all, and if it was here lately."""
+        self._linked[whose] = self._linked.get(whose, 0) + 1
+        self._left.pop(whose, None)
+        account = self._accounts.get(whose)
         if account is None:
-            account = self._accounts[agent] = Account()
+            account = self._accounts[whose] = Account()
         return account
+
+    def _unlink(self, whose: str, now: float) -> None:
+        """A link of an agent is gone."""
+        left = self._linked.pop(whose) - 1
+        if left:
+            self._linked[whose] = left
+        else:
+            self._left[whose] = now
 
     def receive(self, arrival: IncomingConnection | None = None) -> ClientLink:
         """The protocol of a connection that came in."""
@@ -227,6 +244,9 @@ class Clients:
     def remove(self, link: ClientLink) -> None:
         """A connection is gone."""
         self._links.pop(link, None)
+        whose, link.whose = link.whose, ""
+        if whose:
+            self._unlink(whose, link.loop.time())
 
     def stand(self, link: ClientLink, session: HostSession | None, principal: Principal) -> None:
         """From now on a session, or a connection without one, stands by this principal."""
@@ -251,15 +271,16 @@ class Clients:
             idle = [key for key, rate in self._rates.items() if now - rate.at > SILENT_S]
             for key in idle:  # as good as new
                 del self._rates[key]
-        if len(self._accounts) > 2 * len(self._links):
-            linked = {link.account for link in self._links}
-            for name in [name for name, one in self._accounts.items() if one not in linked]:
-                del self._accounts[name]
+        while self._left:
+            whose, since = next(iter(self._left.items()))
+            if now - since < ACCOUNT_S and len(self._left) <= self._max:
+                break
+            del self._left[whose], self._accounts[whose]
         over = [one for one in self._standing if isinstance(one, HostSession) and one.ended]
         for session in over:
             self.stand_no_more(session)
         self._sweeper = None
-        if self._links or self.sessions.all or self._standing:
+        if self._links or self._left or self.sessions.all or self._standing:
             self._sweeper = loop.call_later(SWEEP_S, self._sweep, loop)
 
 
@@ -293,6 +314,7 @@ class ClientLink(asyncio.Protocol):
         "_uncounted",
         "heard_at",
         "loop",
+        "whose",
     )
 
     _transport: asyncio.Transport
@@ -302,6 +324,8 @@ class ClientLink(asyncio.Protocol):
     ) -> None:
         self.loop = loop
         self.heard_at = loop.time()
+        self.whose = ""
+        """The agent it speaks for, or the principal where there is none; empty for a stranger."""
         self._clients = clients
         self._sessions = clients.sessions
         self._arrival = arrival
@@ -339,11 +363,6 @@ class ClientLink(asyncio.Protocol):
     def is_idle(self) -> bool:
         """Whether all that came is done: nothing of it waits here."""
         return self._queue.idle
-
-    @property
-    def account(self) -> Account:
-        """What its agent asks for at a time."""
-        return self._queue.account
 
     @property
     def ready(self) -> bool:
@@ -469,7 +488,7 @@ class ClientLink(asyncio.Protocol):
             and turns.admits(account, now)
         ):
             self._handle(frames, now + TURN_S)
-            turns.spent(account, now, since)
+            turns.spent(account, now, since, cut=queue.has_work)
         else:
             queue.put(frames)
 
@@ -574,7 +593,8 @@ class ClientLink(asyncio.Protocol):
         self._session = session
         self._rates = clients.rates(agent, principal.name)
         self._lot = min(COUNTED_LOT, *[1 + int(rate.rate / 1_000) for rate in self._rates])
-        self._queue.account = clients.account(agent or principal.name)
+        self.whose = agent or principal.name
+        self._queue.account = clients.link(self.whose)
         clients.stand(self, session, principal)
         self._framer.widen(CALL_BYTES_MAX)
         if self._arrival is not None:

@@ -46,7 +46,7 @@ from nomospace.node.keeper import WAITING_MAX, Keeper
 from nomospace.node.links import HostLinks
 from nomospace.node.local_connection import LocalClients
 from nomospace.node.telemetry import Tracing
-from nomospace.node.turns import Account, Turns
+from nomospace.node.turns import SHORT_S, Account, Turns
 from nomospace.node.working import TooManyJobs, Workers
 from nomospace.protocols.courier import Parcel
 from nomospace.protocols.messages import Relay, View
@@ -63,6 +63,9 @@ ASIDE_MAX: Final = 2_000
 """Records of steps that are not durable are kept after so long, or when there are so many."""
 READING_MAX: Final = 64
 """How many frames of other hosts may wait for the laws that they bring."""
+RING_S_MIN: Final = 0.001
+"""The shortest time that a timer is set for: loops that count in milliseconds take less for
+nothing, and would come round and round until it is over."""
 LOAD_ROWS: Final = 2_000
 """How many tuples of earlier lives are read at a time, between other things."""
 
@@ -337,6 +340,7 @@ class Driver(ABC):
         behind = self._behind
         while behind and behind[0][0] <= number:
             self._do(behind.popleft()[1])
+        self.turns.kept(number)
 
     def _troubled(self, trouble: Unavailable | None) -> None:
         if trouble is None:
@@ -397,12 +401,16 @@ class Driver(ABC):
                 self._going_on.soon(self.turns)
             else:
                 self._timer_due = due
-                self._timer = self._loop.call_later(delay_s, self._ring)
+                self._timer = self._loop.call_later(max(delay_s, RING_S_MIN), self._ring)
 
     def _ring(self) -> None:
+        """It is time for something: it has its turn among what clients ask for."""
         self._timer = None
+        self._going_on.soon(self.turns)
+
+    def _go_on(self) -> None:
         core = self._core
-        if core is None:
+        if core is None or self._timer is not None:
             return
         due = core.next_deadline()
         if due is not None and due <= self._now():
@@ -410,10 +418,6 @@ class Driver(ABC):
                 self._tell(Tick())
         else:  # it has moved since the timer was set
             self._look()
-
-    def _go_on(self) -> None:
-        if self._timer is None:
-            self._ring()
 
     def _hear(self, neighbour: str, frame: Any) -> None:
         if self._core is not None:
@@ -487,7 +491,7 @@ class GoingOn:
     __slots__ = ("_do", "_waits", "account")
 
     def __init__(self, do: Callable[[], None]) -> None:
-        self.account = Account()
+        self.account = Account(2 * SHORT_S)  # its turns are long ones: nobody waits for an answer
         self._do = do
         self._waits = False
 

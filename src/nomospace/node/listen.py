@@ -18,7 +18,7 @@ frame has come. Strangers cost as little as can be, and one address cannot keep 
   Others wait for their turn with what they have sent in the kernel's hands, and addresses take
   turns. While some wait, who is heard has `hurry_s` and is then pushed out; an honest client needs
   some milliseconds. `BEGUN_MAX` are begun in `TURN_S`, as the first step of TLS costs half a
-  millisecond of everybody's time.
+  millisecond of everybody's time; without TLS `PLAIN_MAX`.
 - `connections_max` and `per_address_max` bound all connections; who is proven is never pushed out.
 
 A `Port` is all of that and knows nothing of what is spoken on it; `Listener` is the port of peers
@@ -48,7 +48,7 @@ from nomospace.wire.framing import join
 if TYPE_CHECKING:
     from nomospace.trust.certificates import HostCertificate
 
-ACCEPTS_MAX: Final = 64
+ACCEPTS_MAX: Final = 8
 """How many connections are taken in before others have a turn again."""
 BACKLOG: Final = 1_024
 """How many connections the machine keeps that have not been taken in."""
@@ -56,10 +56,12 @@ PAUSE_S: Final = 0.2
 """How long nobody is taken in when the machine has no descriptors left."""
 SWEEP_S: Final = 0.25
 """How often strangers are looked after."""
-BEGUN_MAX: Final = 4
+BEGUN_MAX: Final = 1
 """How many strangers begin to be heard over TLS before others have a turn again, """
-TURN_S: Final = 0.008
-"""and after how long the next may. Without TLS it costs little, and `ACCEPTS_MAX` may."""
+PLAIN_MAX: Final = 4
+"""or without it, which costs less, """
+TURN_S: Final = 0.002
+"""and after how long the next may."""
 TLS_FIRST_BYTE: Final = 0x16
 
 PREFACES: Final = {
@@ -217,7 +219,7 @@ class Port(ABC):
         """Strangers that have begun to send and wait for their turn, by address; the address whose
         turn is next stands first."""
         self._next_turn: asyncio.TimerHandle | None = None
-        self._turns = ACCEPTS_MAX if tls is None else BEGUN_MAX
+        self._turns = PLAIN_MAX if tls is None else BEGUN_MAX
         self._turns_left = self._turns
         """How many may begin before the next pause."""
         self._count_from: dict[str, int] = {}

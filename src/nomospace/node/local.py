@@ -195,6 +195,7 @@ class Host(Grouped):
                 troubled=self._troubled,
                 broken=self._broken,
             )
+            self.turns.disk = self._keeper
         self.life = life
         self._core = Core(
             self.name,

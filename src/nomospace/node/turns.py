@@ -7,28 +7,38 @@ down alike, who asks for a tenth of a millisecond by a few of them, who asks for
 by a hundred times as much. So nobody starves, and a crowd that asks for much cannot crowd out one
 who asks for little. Between two turns the loop comes round, and what has come meanwhile is done
 first if it is due before. A turn ends when its time is up, also in the middle of what a read has
-brought. One piece of work that takes longer is followed by a pause as long, if there are others who
-ask for little: so these have half of the host to themselves, whatever the rest ask for. Nobody
-waits for itself: who is alone is served at once, whatever it asked for before.
+brought.
+
+Turns are short or long (`SHORT_S`). While somebody is about who asks for little, a long turn is put
+off in three cases: after a piece of work that could not be cut, for as long as that took; while
+what one who asks for little has asked for is on its way to the disk, since a turn that begins
+meanwhile would delay its answer; and for a moment after its answer, as it may well ask again. All
+this for `HOLD_S` at most, pauses aside: so who asks for much has a share of the host, whatever the
+others ask for. Nobody waits for itself: who is alone is served at once, whatever it asked for
+before.
 
 Frames of one client are done in the order in which they came. A queue that has enough is not read
 into any more: the client's own machine keeps the rest. What the host has to do on its own, such as
-long searches that go on, has its turns among the clients'.
+long searches that go on, has its turns among the clients', as long ones.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from threading import get_ident
 from typing import Final, Protocol
 
 TURN_S: Final = 0.001
 """How long a turn may take before the rest waits; a single piece of work may take longer."""
 SHORT_S: Final = TURN_S / 2
-"""For a turn that takes longer than this, all else that can be done is done first."""
+"""A turn that takes longer than this is a long one: all else that can be done is done first."""
+LITTLE_S: Final = TURN_S / 4
+"""Whose turns take less than this asks for little."""
 LONG_S: Final = 1.5 * TURN_S
 """A piece of work that takes longer than this is followed by a pause."""
 PATIENCE: Final = 4.0
@@ -38,12 +48,18 @@ MEMORY_S: Final = 0.004
 REST_S_MAX: Final = 0.02
 """The longest pause after such a piece of work."""
 ABOUT_S: Final = 0.05
-"""Who was served within so long is about, and such pauses are made for it."""
+"""Who was served within so long is about, and long turns are put off for it."""
+HOLD_S: Final = 0.002
+"""How long a long turn is put off at most, pauses aside."""
+AGAIN_S: Final = 0.001
+"""How long after an answer the next long turn is put off: its client may ask again."""
 NAP_S: Final = 0.001
-"""How often it is looked whether a pause is over."""
+"""How often it is looked whether a long turn is put off no longer."""
 WATCHED: Final = 64
 """So many short turns of an agent are measured in processor time, which is dear to ask for, before
 its next ones are measured by the clock; one that takes long by the clock begins it anew."""
+THREADS_MAX: Final = 1_000
+"""Of how many threads it is known what the collector has taken."""
 QUANTUM_BYTES: Final = 65_536
 """How many bytes of frames are done in one turn; a single frame may have more."""
 QUANTUM_FRAMES: Final = 64
@@ -73,18 +89,70 @@ class Rate:
         return 0.0 if left >= 0 else -left / self.rate
 
 
+class Used:
+    """The processor time of the thread that asks, without what the collector of garbage took of it.
+
+    What one leaves behind may be collected in the turn of any other, which must not count as one
+    who asks for much.
+    """
+
+    __slots__ = ("_began", "_collecting")
+
+    def __init__(self) -> None:
+        self._collecting: dict[int, float] = {}
+        self._began = 0.0
+        gc.callbacks.append(self._collects)
+
+    def __call__(self) -> float:
+        return time.thread_time() - self._collecting.get(get_ident(), 0.0)
+
+    def _collects(self, phase: str, _: object) -> None:
+        if phase == "start":
+            self._began = time.thread_time()
+        else:
+            me = get_ident()
+            if me in self._collecting or len(self._collecting) < THREADS_MAX:
+                took = time.thread_time() - self._began
+                self._collecting[me] = self._collecting.get(me, 0.0) + took
+
+
+USED: Final = Used()
+"""The one of this process."""
+
+
 class Account:
     """What one agent asks for at a time; the same for all its connections."""
 
-    __slots__ = ("size", "waiting", "watched")
+    __slots__ = ("least", "size", "waiting", "watched")
 
-    def __init__(self) -> None:
+    def __init__(self, least: float = 0.0) -> None:
         self.watched = WATCHED
         """How many of its next turns are measured in processor time."""
-        self.size = 0.0
-        """How much processor time a turn of it takes, each counted by its length."""
+        self.least = least
+        """What `size` is never below."""
+        self.size = max(LITTLE_S / 2, least)
+        """How much processor time a turn of it takes, each counted by its length; little, as long
+        as nothing is known."""
         self.waiting = 0
         """How many of its queues wait for a turn."""
+
+    def note(self, took: float, *, cut: bool) -> None:
+        """A turn took so long, and was `cut` because its time was up: it has asked for more.
+
+        One long turn is enough to be known; it takes many short ones to be forgotten.
+        """
+        size = self.size
+        size += (took - size) * took / (took + MEMORY_S)
+        self.size = max(size, self.least, took if cut else took / 2)
+
+
+class Disk(Protocol):
+    """Where what is asked for has to be before it is answered."""
+
+    last: int
+    """The number of the last step that was put."""
+    kept: int
+    """The number of the last step that is on disk."""
 
 
 class TurnWaiter(Protocol):
@@ -103,16 +171,19 @@ class Turns:
         "_about",
         "_about_before",
         "_about_who",
-        "_heap",
+        "_answered",
+        "_awaited",
+        "_long",
         "_nap",
         "_number",
         "_put_off",
-        "_quiet",
         "_rest",
         "_set",
+        "_short",
         "_unsent",
         "_used",
         "clock",
+        "disk",
         "taken",
         "used",
     )
@@ -120,50 +191,59 @@ class Turns:
     def __init__(
         self,
         clock: Callable[[], float] = time.perf_counter,
-        used: Callable[[], float] = time.thread_time,
+        used: Callable[[], float] = USED,
     ) -> None:
         self.clock = clock
         self.used = used
-        self._heap: list[tuple[float, int, TurnWaiter]] = []
+        self.disk: Disk | None = None
+        """What answers wait for; `None` if for nothing."""
+        self._short: list[tuple[float, int, TurnWaiter]] = []
+        self._long: list[tuple[float, int, TurnWaiter]] = []
+        """Who waits for a turn that will be short, or long, those who are due first first."""
         self._number = 0
         """Those who are due at the same time are served in the order in which they came."""
         self._set = False
         self._nap: asyncio.TimerHandle | None = None
         self._unsent: list[Callable[[], None]] = []
-        self._quiet = False
-        """Whether the loop came round without anything that was done at once."""
-        self._put_off = 0.0
-        """Until when the next turn is put off while it did not; 0 if it is not."""
         self._used = 0.0
         """What was done at once since the loop came round."""
-        self._rest = 0.0
+        self._rest = float("-inf")
         """Until when there is a pause, if there is anybody to make it for."""
         self._about = self._about_before = float("-inf")
         """When somebody was last served who asks for little at a time, and when another was."""
         self._about_who: Account | None = None
-        """Who it was."""
+        """Who it was,"""
+        self._awaited = 0
+        """which step its answer waits for,"""
+        self._answered = float("-inf")
+        """and when it was answered."""
+        self._put_off = 0.0
+        """Until when the next long turn is put off at most, pauses aside; 0 if it is not."""
         self.taken = 0
         """How many turns there were."""
 
     def admits(self, account: Account, now: float) -> bool:
         """Whether what came now can be done at once: nobody waits who is due before it."""
-        if self._used >= TURN_S or (account.size > SHORT_S and self._others_about(account, now)):
+        if self._used >= TURN_S:
             return False
-        heap = self._heap
-        return not heap or self._due(account, now) <= heap[0][0]
+        due = self._due(account, now)
+        if self._short and self._short[0][0] < due:
+            return False
+        if account.size > SHORT_S:
+            return not self._long and not self._others_about(account, now)
+        return not self._long or due <= self._long[0][0] or now < self._put_off
 
     def _others_about(self, account: Account, now: float) -> bool:
         """Whether somebody else was served lately who asks for little at a time."""
         about = self._about_before if account is self._about_who else self._about
         return now - about <= ABOUT_S
 
-    def spent(self, account: Account, began: float, since: float) -> None:
-        """Something was done at once, from a time on.
+    def spent(self, account: Account, began: float, since: float, *, cut: bool = False) -> None:
+        """Something was done at once, from a time on, and perhaps `cut`.
 
         `since` is what was `used` then, which counts only if the account is watched. For others the
         clock does: it shows at least as much, and more when the machine was at something else.
         """
-        self._quiet = False
         now = self.clock()
         took = now - began
         if account.watched:
@@ -174,9 +254,9 @@ class Turns:
             counted = took
         else:
             account.watched = WATCHED
-            counted = SHORT_S
+            counted, cut = LITTLE_S, False
         self._used += took
-        self._note(account, counted, now)
+        self._note(account, counted, now, cut=cut)
         if self._used >= TURN_S and not self._set:
             self._soon()
 
@@ -191,28 +271,37 @@ class Turns:
         account = waiting.account
         self._number += 1
         due = self._due(account, self.clock())
-        if after and self._heap:
-            due = max(due, max(self._heap)[0])
+        heap = self._long if account.size > SHORT_S else self._short
+        if after:
+            due = max([due, *[max(heap)[0] for heap in (self._short, self._long) if heap]])
         account.waiting += 1
-        heappush(self._heap, (due, self._number, waiting))
+        heappush(heap, (due, self._number, waiting))
         if self._nap is not None or not self._set:
             self._soon()
+
+    def kept(self, number: int) -> None:
+        """Steps up to a number are on disk, and what waited for them is answered."""
+        if self._answered < self._about and self._awaited <= number:
+            self._answered = self.clock()
 
     def _due(self, account: Account, now: float) -> float:
         """When one who comes now is due: after some times as long as it will take with all others.
 
         Were all served side by side, each would take as many times longer as there are.
         """
-        return now + PATIENCE * account.size * (len(self._heap) + 1) * (account.waiting + 1)
+        crowd = len(self._short) + len(self._long) + 1
+        return now + PATIENCE * account.size * crowd * (account.waiting + 1)
 
-    def _note(self, account: Account, took: float, now: float) -> None:
+    def _note(self, account: Account, took: float, now: float, *, cut: bool) -> None:
         """Something was done for an account, and took so long."""
-        size = account.size
-        account.size = size = size + (took - size) * took / (took + MEMORY_S)
-        if size < SHORT_S:
+        account.note(took, cut=cut)
+        if account.size < LITTLE_S:
             if account is not self._about_who:
                 self._about_who, self._about_before = account, self._about
             self._about = now
+            self._awaited = 0 if self.disk is None else self.disk.last
+            if self.disk is None or self.disk.kept >= self._awaited:
+                self._answered = now
         elif took >= LONG_S:
             self._rest = now + min(took, REST_S_MAX)
 
@@ -231,49 +320,66 @@ class Turns:
         for send in unsent:
             send()
         try:
-            if self._heap and before < TURN_S and not self._puts_off():
+            if before < TURN_S and (self._short or self._long):
                 self._serve()
         finally:
-            if self._heap and not self._set:
+            if not self._set and (self._short or self._long):
                 self._soon()
-
-    def _puts_off(self) -> bool:
-        """Whether the next one has to wait, although it is its turn: others are quicker.
-
-        What they have begun goes on before it (to the disk, say), for as long as it takes itself.
-        """
-        account = self._heap[0][2].account
-        size, now = account.size, self.clock()
-        if size < SHORT_S or not self._others_about(account, now):
-            return False
-        if not self._quiet and (not self._put_off or now < self._put_off):
-            self._quiet = True
-            self._put_off = self._put_off or now + size
-            return True
-        if size < LONG_S or now >= self._rest:
-            return False
-        self._set = True
-        self._nap = asyncio.get_running_loop().call_later(NAP_S, self._turn)
-        return True
 
     def _serve(self) -> None:
         """Serve those who are due first, as many as one turn has time for."""
-        self._quiet, self._put_off = False, 0.0
-        heap, left = self._heap, TURN_S
-        until = self.clock() + TURN_S
-        while heap and (left == TURN_S or heap[0][2].account.size < left):
-            waiting = heappop(heap)[2]
-            waiting.account.waiting -= 1
-            self.taken += 1
-            since = self.used()
-            try:
-                more = waiting.turn(until)
-            finally:
-                took = self.used() - since
-                left -= took
-                self._note(waiting.account, took, self.clock())
-            if more:
+        now = self.clock()
+        until, left = now + TURN_S, TURN_S
+        if self._long and (not self._short or self._long[0] < self._short[0]):
+            if not self._puts_off(now):
+                self._put_off = 0.0
+                self._serve_one(self._long, until)
+                return
+            if not self._short:
+                self._set = True
+                self._nap = asyncio.get_running_loop().call_later(NAP_S, self._turn)
+        short = self._short
+        while short and (left == TURN_S or short[0][2].account.size < left):
+            waiting = short[0][2]
+            if waiting.account.size > SHORT_S:  # as it has turned out since it came
+                heappop(short)
+                waiting.account.waiting -= 1
                 self.add(waiting)
+            else:
+                left -= self._serve_one(short, until)
+
+    def _serve_one(self, heap: list[tuple[float, int, TurnWaiter]], until: float) -> float:
+        """Serve one who waits; how long that took."""
+        waiting = heappop(heap)[2]
+        account = waiting.account
+        account.waiting -= 1
+        self.taken += 1
+        since, more = self.used(), False
+        try:
+            more = waiting.turn(until)
+        finally:
+            took, now = self.used() - since, self.clock()
+            self._note(account, took, now, cut=more and now >= until)
+        if more:
+            self.add(waiting)
+        return took
+
+    def _puts_off(self, now: float) -> bool:
+        """Whether the next long turn has to wait, for the sake of those who ask for little."""
+        if not self._others_about(self._long[0][2].account, now):
+            return False
+        if now < self._rest:
+            return True
+        if self._put_off and now >= self._put_off:
+            return False
+        if (
+            self._short
+            or now < self._answered + AGAIN_S
+            or (self.disk is not None and self.disk.kept < self._awaited)
+        ):
+            self._put_off = self._put_off or now + HOLD_S
+            return True
+        return False
 
 
 class Queue:
@@ -373,7 +479,7 @@ class Queue:
             self._paused = False
             self.transport.resume_reading()
         self._settle()
-        self._ringing = more = self._has_work
+        self._ringing = more = self.has_work
         return more
 
     def _do_some(self, until: float) -> None:
@@ -397,7 +503,8 @@ class Queue:
                 break
 
     @property
-    def _has_work(self) -> bool:
+    def has_work(self) -> bool:
+        """Whether something waits here that can be done."""
         return not self._held and (bool(self._frames) or self._job is not None)
 
     def _settle(self) -> None:
@@ -405,7 +512,7 @@ class Queue:
 
     def _ring(self) -> None:
         self._settle()
-        if not self._ringing and self._has_work:
+        if not self._ringing and self.has_work:
             self._ringing = True
             self._turns.add(self)
 

@@ -29,7 +29,6 @@ from nomospace.space.asking import SetQuestion
 from nomospace.space.searching import CorrelationTooDear
 from nomospace.store.journal import TupleRecord, decode_record
 from nomospace.terms import show
-from nomospace.terms.budget import SLICE_UNITS
 from nomospace.terms.templates import Template
 from nomospace.terms.written import show_pattern
 from nomospace.wire.admin import ANSWER_BYTES_MAX
@@ -52,6 +51,8 @@ TRIES_MAX: Final = 20_000
 """How many tuples a template is tried on: the host stands still meanwhile."""
 SETS_TUPLES_MAX: Final = 500
 """The largest space in which tuples that answer together are looked for."""
+SETS_UNITS_MAX: Final = 12_000
+"""What may be spent on looking for them: about three milliseconds."""
 SETS_MAX: Final = 100
 SET_SIZE_MAX: Final = 3
 """How many tuples may answer together, where one looks on."""
@@ -225,9 +226,10 @@ def _sets(space: Space, asked: Template, now: int) -> tuple[SetView, ...]:
     if not asked.meant or len(space) > SETS_TUPLES_MAX:
         return ()
     try:
-        found = space.gather_all(SetQuestion(asked, max_set=SET_SIZE_MAX), now=now, slice=Slice())
+        question, slice = SetQuestion(asked, max_set=SET_SIZE_MAX), Slice(SETS_UNITS_MAX)
+        found = space.gather_all(question, now=now, slice=slice)
     except Unfinished:
-        raise CorrelationTooDear(limit=SLICE_UNITS) from None
+        raise CorrelationTooDear(limit=SETS_UNITS_MAX) from None
     return tuple(
         [
             SetView(

@@ -75,8 +75,8 @@ takes that hardly grows, while the tuples themselves wait to be looked at, a hun
 more, until one collection looks at all of them."""
 FACTS_AT_ONCE: Final = 256
 """Tuples that are facts as soon as sets are first asked for; more are taken in slice by slice."""
-STEP_UNITS: Final = 12_000
-"""What those who wait and react may cost in one step: about three milliseconds. The rest of them
+STEP_UNITS: Final = 6_000
+"""What those who wait and react may cost in one step: a millisecond and a half. The rest of them
 have their turn in later ones (`Space.go_on_serving`)."""
 SHOW_UNITS: Final = 4
 """What it costs to show a tuple to one who waits or reacts, besides its test."""

@@ -23,10 +23,10 @@ from nomospace.space.records import Record
 from nomospace.space.shelves import Shelf
 from nomospace.space.store import SpaceRecords
 from nomospace.terms import Term
-from nomospace.terms.budget import SLICE_UNITS, TEST_UNITS_MAX, Budget, Slice, TestTooDear
+from nomospace.terms.budget import TEST_UNITS_MAX, Budget, Slice, TestTooDear
 from nomospace.terms.templates import Template
 
-LOOK_UNITS: Final = 3 * SLICE_UNITS
+LOOK_UNITS: Final = 36_000
 """What one look of an operator may cost: it is not cut, and takes about 10 ms."""
 SEARCH_UNITS_MAX: Final = 100_000_000
 """What one search may cost in all: about half a minute of processor, in slices."""

@@ -143,8 +143,10 @@ class StoreReader:
             change = self._change("given", f"{name} {number} to {peer}", blob)
             book.pending.setdefault(peer, {})[number] = change.what
 
-    def members(self, which: str, params: Params) -> dict[tuple[str, str], StoredMember]:
-        """Memberships with the rulings that are not folded yet."""
+    def members(
+        self, which: str, params: Params, rulings_max: int | None = None
+    ) -> dict[tuple[str, str], StoredMember]:
+        """Memberships with the rulings that are not folded yet, or the first so many of them."""
         members = {
             (home, law): StoredMember(
                 self.read("members", f"{home} under {law}", decode_snapshot, blob)
@@ -153,8 +155,10 @@ class StoreReader:
                 f"SELECT home, law, body FROM members {which} ORDER BY home, law", params
             )
         }
+        limit = "" if rulings_max is None else f" LIMIT {rulings_max}"
         for home, law, seq, blob in self.ask(
-            f"SELECT home, law, seq, body FROM rulings {which} ORDER BY home, law, seq", params
+            f"SELECT home, law, seq, body FROM rulings {which} ORDER BY home, law, seq{limit}",
+            params,
         ):
             where = f"{seq} of {home} under {law}"
             member = members.get((home, law))

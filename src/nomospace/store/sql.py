@@ -4,9 +4,9 @@ An engine brings a way to run statements and transactions, its own columns for m
 translation of its errors. All else is here: reading a host back, committing steps, folding the
 rulings of memberships, and looking everything over.
 
-Rulings are written one by one and folded into their membership once there are `COMPACT_FROM` of
-them (as `host.Durable` does), at most `FOLDS_MAX` memberships in one commit: nobody waits long for
-another's housekeeping. Tuples and pushes are put off, and the tables catch up now and then
+Rulings are written one by one. Once a membership has `COMPACT_FROM` of them (as in `host.Durable`),
+the oldest are folded into it, some `FOLD_MAX` of one membership in one commit: nobody waits long
+for another's housekeeping. Tuples and pushes are put off, and the tables catch up now and then
 (`store.backlog`).
 """
 
@@ -49,8 +49,8 @@ FORGET_FROM: Final = 500
 """A journal that is bounded may have so many records more before the oldest are forgotten."""
 FORGET_MAX: Final = 1_000
 """So many records are forgotten in one commit, unless more come."""
-FOLDS_MAX: Final = 1
-"""The most memberships whose rulings are folded in one commit."""
+FOLD_MAX: Final = 32
+"""So many rulings of a membership are folded in one commit, unless more come; some 20 us each."""
 _CHUNK: Final = 10_000
 
 
@@ -62,7 +62,8 @@ class Staged(NamedTuple):
     clock: tuple[int, ...]
     trims: dict[str, int]
     batch: Batch
-    folds: list[tuple[str, str]]
+    fold: tuple[str, str, int] | None
+    """A membership whose oldest rulings are folded, and how many at most."""
     forgotten: int
     late: Backlog | None
     """What the tables catch up with in this commit; `None` when its own part is put off too."""
@@ -222,12 +223,14 @@ class SqlStore(ABC):
         for step in steps:
             batch.add(step)
         forgotten = self._forget(batch)
-        folds = list(islice(self._full, FOLDS_MAX))
+        full = next(iter(self._full), None)
+        most = max(FOLD_MAX, 2 * sum(batch.ruled.values()))  # faster than they come
+        fold = None if full is None else (*full, most)
         backlog, part = self._backlog, batch.part
         enough = backlog.rows + part.rows >= ROWS_MAX or backlog.weight + part.weight >= BYTES_MAX
         late = backlog.joined(part) if enough else None
         self._staged = staged = Staged(
-            tuple(steps), at, self._clock, trims, batch, folds, forgotten, late
+            tuple(steps), at, self._clock, trims, batch, fold, forgotten, late
         )
         return staged
 
@@ -266,8 +269,8 @@ class SqlStore(ABC):
 
     def _tidy(self, staged: Staged) -> None:
         """Housekeeping inside the transaction; part of `flush`, which nobody's event loop does."""
-        for home, law in staged.folds:
-            self._fold(home, law)
+        if staged.fold is not None:
+            self._fold(*staged.fold)
         if staged.late is not None:
             self._catch_up(staged.late)
 
@@ -299,9 +302,12 @@ class SqlStore(ABC):
             self._backlog.add(batch.part)
         else:
             self._backlog = Backlog()
-        for home, law in staged.folds:
+        if staged.fold is not None:
+            home, law, most = staged.fold
             del self._full[home, law]
-            self._logs.get(home, {}).pop(law, None)
+            if law in (logs := self._logs.get(home, {})):
+                logs[law] = max(0, logs[law] - most)
+                self._ruled(home, law, 0)
         for agent in batch.left:
             self._logs.pop(agent, None)
         for home, law in batch.begun:
@@ -316,10 +322,10 @@ class SqlStore(ABC):
         if count >= COMPACT_FROM:
             self._full[home, law] = None
 
-    def _fold(self, home: str, law: str) -> None:
-        """Make one base of a membership and its rulings; nothing, if it has ended meanwhile."""
+    def _fold(self, home: str, law: str, most: int) -> None:
+        """Make one base of a membership and its oldest rulings; nothing, if it has ended."""
         inside = StoreReader(self.where, self._ask_inside)
-        member = inside.members("WHERE home = ? AND law = ?", (home, law)).get((home, law))
+        member = inside.members("WHERE home = ? AND law = ?", (home, law), most).get((home, law))
         if member is None or not member.log:
             return
         base = redo(member.base, member.log)

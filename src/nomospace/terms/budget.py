@@ -18,9 +18,9 @@ TEST_UNITS_MAX: Final = 12_000
 """What the test of one tuple may cost: about three milliseconds."""
 WATCH_UNITS_MAX: Final = 2_000
 """What it may cost for one who waits, or a reaction: half a millisecond, as there may be many."""
-SLICE_UNITS: Final = 12_000
-"""What is searched before others have their turn: about three milliseconds; twice that where it
-ends with a dear test."""
+SLICE_UNITS: Final = 6_000
+"""What is searched before others have their turn: about a millisecond and a half, and three more
+where it ends with a dear test."""
 COMPARED_FREE: Final = 2_048
 """Characters that are compared within one unit."""
 

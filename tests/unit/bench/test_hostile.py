@@ -10,7 +10,7 @@ from nomospace_lab.bench.suites.hostile_parts import ATTACKS
 
 @pytest.mark.parametrize("attack", ["ties", "strangers"])
 def test_a_client_is_measured_beside_an_attacker(attack: str) -> None:
-    trips, memory = _measured(attack, 2, 0.2)
+    trips, memory = _measured(attack, 2, 20)
     assert trips.ours is not None
     assert trips.ours > 0
     assert trips.floor is not None

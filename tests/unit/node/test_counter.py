@@ -377,3 +377,25 @@ def test_one_who_waits_gets_what_another_writes(tmp_path: Path) -> None:
 def _shown(frame: talk.Frame) -> Any:
     """A frame without what differs from life to life: its number, and the names of leases."""
     return frame[:8] if frame[0] == talk.FOUND else frame[:3] if frame[0] == talk.WELCOME else frame
+
+
+def test_who_comes_back_is_known_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(host: ServedHost) -> None:
+        clients = host.clients
+        first, second = Line(host).link, Line(host).link
+        account = clients.link("ann@ward")
+        account.size = 7.0
+        clients._unlink("ann@ward", 0.0)
+        for link in (first, second):
+            link.connection_lost(None)
+        clients._sweep(link.loop)
+        third = Line(host).link
+        assert clients.link("ann@ward") is account
+        clients._unlink("ann@ward", 0.0)
+        third.connection_lost(None)
+        monkeypatch.setattr("nomospace.node.clients.ACCOUNT_S", 0.0)
+        clients._sweep(third.loop)
+        assert not clients._left
+        assert clients.link("ann@ward").size < 1, "it was forgotten"
+
+    run(work)

@@ -3,7 +3,8 @@
 A host with a store runs in a process of its own. Ann writes a tuple and takes it, again and again,
 first alone, then beside each kind of attacker, one of them and sixteen. Attackers are let in like
 everybody; their own processes run at the lowest priority, so that what ann notices is the host's.
-Each kind has a fresh host, and ann is measured alone on it first.
+Each kind has a fresh host, and ann is measured alone on it first: as many round trips, after as
+many that do not count. Attackers begin with the first that counts.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from nomospace_lab.bench.processes import Part, cores
 from nomospace_lab.bench.report import at_most, times_floor
 from nomospace_lab.bench.suites.hostile_parts import ATTACKS, Options
 
-SECONDS: Final = 4.0
-"""How long ann is measured, each time."""
+TRIPS: Final = 1_000
+"""How many round trips of ann's are measured, each time; the p99 is the tenth longest."""
+TRIPS_MIN: Final = 100
 CROWD: Final = 16
 PARTS: Final = "nomospace_lab.bench.suites.hostile_parts"
 PER_MS: Final = 1e3
@@ -36,15 +38,15 @@ MORE_MB_MAX: Final = 200.0
 @bench("hostile", "a well-behaved client beside each kind of tenant who misbehaves")
 def hostile(run: Run) -> Iterator[Row]:
     """Two rows for each attack and number of attackers: ann's p99, and the host's memory."""
-    seconds = max(1.0, SECONDS * run.scale * (0.5 if run.quick else 1.0))
+    trips = max(TRIPS_MIN, round(TRIPS * run.scale * (0.5 if run.quick else 1.0)))
     for attack in ATTACKS:
         for attackers in (1, CROWD):
-            run.say(f"{attack}, {attackers} of them: {2 * seconds:.0f} s")
-            yield from _measured(attack, attackers, seconds)
+            run.say(f"{attack}, {attackers} of them: twice {trips:,} round trips")
+            yield from _measured(attack, attackers, trips)
     run.notes.append("attackers are processes at the lowest priority, beside ann's on one core")
 
 
-def _measured(attack: str, attackers: int, seconds: float) -> Iterator[Row]:
+def _measured(attack: str, attackers: int, trips: int) -> Iterator[Row]:
     near, far = (0, 1) if cores() > 1 else (-1, -1)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
@@ -56,19 +58,23 @@ def _measured(attack: str, attackers: int, seconds: float) -> Iterator[Row]:
         os.sched_setaffinity(host.pid, {near}) if near >= 0 else None
 
         def start(name: str, **more: object) -> Part:
-            told = Options(url, seconds, far, **more)  # type: ignore[arg-type]
+            told = Options(url, far, **more)  # type: ignore[arg-type]
             part = Part(name, PARTS, name, msgspec.json.encode(told).decode())
             stack.callback(part.end)
+            part.hear()  # it is ready
             return part
 
-        alone = sorted(start("ann").hear())
+        ann = start("ann", trips=trips)
+        ann.say("go")
+        alone = sorted(ann.hear())
         before = _memory(host.pid)
         rogue = start("attackers", attack=attack, attackers=attackers)
-        rogue.hear()
-        ann = start("ann")
+        ann = start("ann", trips=trips)
         rogue.say("go")
+        ann.say("go")
         beside = sorted(ann.hear())
         most = _memory(host.pid, peak=True)
+        rogue.say("stop")
         tried = rogue.hear()
     words = ", ".join(f"{what} {n:,}" for what, n in sorted(tried.items())) or "nothing"
     who = "one attacker" if attackers == 1 else f"{attackers} attackers"

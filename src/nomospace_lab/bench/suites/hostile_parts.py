@@ -1,9 +1,9 @@
 """The processes of `bench hostile`: a well-behaved client, and attackers with a good identity.
 
-Run as `python -m nomospace_lab.bench.suites.hostile_parts PART OPTIONS` (JSON). The client says its
-round trips when its time is over; attackers say `{"ready": true}` before they begin and how often
-they tried when it is over. Attackers use the public client as anybody would, and give up their
-share of the processor to everybody else.
+Run as `python -m nomospace_lab.bench.suites.hostile_parts PART OPTIONS` (JSON). Each says that it
+is ready and waits for a line before it begins. The client says how long its round trips took;
+attackers end with the next line, and say how often they tried. They use the public client as
+anybody would, and give up their share of the processor to everybody else.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import msgspec
 
 PAUSE_S: Final = 0.002
 """How long the well-behaved client rests between two round trips."""
+WARM_UP: Final = 50
+"""How many round trips it makes before those that count."""
 NICE: Final = 19
 STRANGERS: Final = 64
 """Connections of one stranger."""
@@ -46,11 +48,11 @@ R2. obligationDue(again) :- do(imposeObligation(again, 0)).
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What a part is told: the host, which core to use, for how long, and who attacks how."""
+    """What a part is told: the host, which core to use, how many round trips, who attacks how."""
 
     url: str
-    seconds: float
     core: int = -1
+    trips: int = 0
     attack: str = ""
     attackers: int = 1
 
@@ -242,7 +244,6 @@ async def _attack(options: Options) -> None:
     from nomospace import connect
     from nomospace.errors import NomospaceError
 
-    end = 0.0
     tried: dict[str, int] = {}
 
     async def one(number: int) -> None:
@@ -250,7 +251,7 @@ async def _attack(options: Options) -> None:
             again = await ATTACKS[options.attack](client, number)
             ready.release()
             await go.wait()
-            while time.monotonic() < end:
+            while not stop.is_set():
                 try:
                     await again()
                     what = "done"
@@ -258,17 +259,29 @@ async def _attack(options: Options) -> None:
                     what = error.code
                 tried[what] = tried.get(what, 0) + 1
 
-    ready, go = asyncio.Semaphore(0), asyncio.Event()
+    ready, go, stop = asyncio.Semaphore(0), asyncio.Event(), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         for number in range(options.attackers):
             group.create_task(one(number))
         for _ in range(options.attackers):
             await ready.acquire()
-        _say({"ready": True})
-        await asyncio.to_thread(sys.stdin.readline)
-        end = time.monotonic() + options.seconds
+        await _told()
+        _give_way(True)
         go.set()
+        await asyncio.to_thread(sys.stdin.readline)
+        _give_way(False)
+        stop.set()
     _say(tried)
+
+
+def _give_way(always: bool) -> None:
+    """Let whoever wakes up have the processor at once, where that can be asked for.
+
+    One that is merely nice may finish its slice of some milliseconds first. All else is done as one
+    that is: where others are always busy, one that always gives way would never be ready.
+    """
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE if always else os.SCHED_OTHER, os.sched_param(0))
 
 
 async def _ann(options: Options) -> None:
@@ -278,13 +291,21 @@ async def _ann(options: Options) -> None:
     async with connect(options.url) as client:
         jobs = await (await client.agent("ann")).space("jobs", shared=True)
         trips: list[float] = []
-        end = time.monotonic() + options.seconds
-        while (begun := time.monotonic()) < end:
-            await jobs.out("job", len(trips))
-            await jobs.take("job", len(trips))
+        for number in range(WARM_UP + options.trips):
+            if number == WARM_UP:
+                await _told()
+            begun = time.monotonic()
+            await jobs.out("job", number)
+            await jobs.take("job", number)
             trips.append(time.monotonic() - begun)
             await asyncio.sleep(PAUSE_S)
-        _say(trips)
+        _say(trips[WARM_UP:])
+
+
+async def _told() -> None:
+    """Say that all is ready, and wait to be told to begin."""
+    _say({"ready": True})
+    await asyncio.to_thread(sys.stdin.readline)
 
 
 def _say(value: Any) -> None:
