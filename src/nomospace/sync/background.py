@@ -1,0 +1,148 @@
+"""The event loop in the background that the blocking face waits for, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+from nomospace import client
+from nomospace.client.listening import late
+from nomospace.errors import CallerError
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False, kw_only=True)
+class WouldBlock(CallerError):
+    """A blocking operation was used where it would block the hosts themselves."""
+
+    code: ClassVar[str] = "sync.would-block"
+
+    def __str__(self) -> str:
+        return (
+            "this runs in the hosts' own thread, which a blocking operation would stop; in a "
+            "strong listener use handle.space, in `async` programs use nomospace.Host"
+        )
+
+
+class Background:
+    """The event loop in the background. It lives while anyone holds it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def hold(self) -> None:
+        with self._lock:
+            self._holders += 1
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._loop,), name="nomospace", daemon=True
+                )
+                self._thread.start()
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders or self._loop is None:
+                return
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        loop.call_soon_threadsafe(loop.stop)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    @staticmethod
+    def _run(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the background and block until it is done."""
+        loop = self._loop
+        if loop is None:
+            work.close()
+            raise client.Closed(what="the last host of this process")
+        error = WouldBlock() if threading.current_thread() is self._thread else late()
+        if error is not None:
+            work.close()
+            raise error
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # Ctrl-C: nothing must go on waiting for a tuple that nobody wants
+            raise
+
+    def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Call a plain function in the background thread; at once when this is that thread."""
+        if threading.current_thread() is self._thread:
+            return function(*args, **options)
+
+        async def work() -> T:
+            return function(*args, **options)
+
+        return self.wait(work())
+
+
+background: Final = Background()
+"""That of this process."""
+
+
+class HeldInBackground:
+    """Something that lives in the event loop in the background, from `with` to its end."""
+
+    _it: Any
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Begin; starting twice is harmless."""
+        if self._open:
+            return
+        background.hold()
+        try:
+            background.wait(self._it.__aenter__())
+        except BaseException:
+            background.release()
+            raise
+        self._open = True
+
+    def close(self) -> None:
+        """End; closing twice is harmless."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            background.wait(self._it.close())
+        finally:
+            background.release()

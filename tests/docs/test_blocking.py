@@ -1,0 +1,36 @@
+"""The blocking face has the methods of the async one, with their signatures."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from nomospace import client, node, sync
+from nomospace.client import remote
+from tests.docs.blocking import FILE, written
+
+PAIRS = (
+    (sync.Host, node.Host),
+    (sync.RemoteHost, remote.RemoteHost),
+    (sync.Agent, client.Agent),
+    (sync.Membership, client.Membership),
+    (sync.Space, client.Space),
+    (sync.ReactionHandle, client.ReactionHandle),
+)
+
+
+def test_what_is_written_is_that_of_the_code() -> None:
+    assert FILE.read_text("utf-8") == written(), "python -m tests.docs.blocking rewrites it"
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda kind: kind.__name__)
+def test_methods_of_one_name_take_the_same(ours: type, theirs: type) -> None:
+    for name, method in inspect.getmembers(ours, inspect.isfunction):
+        other = getattr(theirs, name, None)
+        if name.startswith("_") or not inspect.isfunction(other):
+            continue
+        assert list(inspect.signature(method).parameters) == list(
+            inspect.signature(other).parameters
+        ), name
+        assert (method.__doc__ or "").strip(), f"{name} says nothing of itself"
