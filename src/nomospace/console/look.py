@@ -143,15 +143,6 @@ def span(us: int) -> str:
     return f"{whole} s" if whole else f"{max(0, us) // 1000} ms"
 
 
-def relative(at_us: int, now_us: int) -> str:
-    """When something was or will be, seen from now.
-
-    >>> relative(0, 65_000_000), relative(192_000_000, 0)
-    ('1 min 05 s ago', 'in 3 min 12 s')
-    """
-    return f"in {span(at_us - now_us)}" if at_us > now_us else f"{span(now_us - at_us)} ago"
-
-
 def empty(what: str, how: str) -> None:
     """Say what would be here, and what brings it."""
     with ui.element("div").classes("empty"):

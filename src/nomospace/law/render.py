@@ -47,7 +47,7 @@ from nomospace.law.tree import (
     Unify,
     Variable,
 )
-from nomospace.terms import Span, quote, show
+from nomospace.terms import quote, show
 from nomospace.terms.source import NOWHERE
 from nomospace.terms.syntax import INFIX, PREFIX
 
@@ -305,8 +305,3 @@ def _chain(name: str, nodes: list[Node], empty: Node) -> Node:
     while nodes:
         node = _made(name, nodes.pop(), node)
     return node
-
-
-def span_of(nodes: Sequence[Node]) -> Span:
-    """From the first of some nodes to the end of the last."""
-    return Span(nodes[0].span.start, nodes[-1].span.end)

@@ -9,19 +9,12 @@ All numbers are in `KNOWN`, with their meaning; their names on the page begin wi
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from nomospace.node.addresses import Address
-
 SERIES_MAX: Final = 1_000
 """How many labels one number can have; further ones count as `other`."""
-REQUEST_BYTES_MAX: Final = 8_192
-REQUEST_S: Final = 5.0
-SERVED_MAX: Final = 16
-"""How many are served at once."""
 BUCKETS_S: Final = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -153,42 +146,3 @@ def _heaped(counts: list[int]) -> Iterator[tuple[str, int]]:
     for bound, count in zip([*map(repr, BUCKETS_S), "+Inf"], counts, strict=True):
         total += count
         yield bound, total
-
-
-async def serve_metrics(address: str, metrics: Metrics) -> asyncio.Server:
-    """Serve `GET /metrics` on an address of its own; the caller closes the server.
-
-    The numbers tell names of spaces and hosts: give an address that only the scraper can reach.
-    """
-    place = Address.parse(address)
-    room = asyncio.Semaphore(SERVED_MAX)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            if room.locked():
-                return
-            async with room, asyncio.timeout(REQUEST_S):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_answer(head, metrics))
-                await writer.drain()
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # it is the scraper's to ask again
-        finally:
-            writer.close()
-
-    return await asyncio.start_server(serve, *place, limit=REQUEST_BYTES_MAX)
-
-
-def _answer(head: bytes, metrics: Metrics) -> bytes:
-    words = head.split(b"\r\n", 1)[0].split(b" ")
-    if len(words) == 3 and words[0] == b"GET" and words[1].partition(b"?")[0] == b"/metrics":
-        from prometheus_client.exposition import CONTENT_TYPE_LATEST
-
-        status, kind, body = "200 OK", CONTENT_TYPE_LATEST, metrics.render()
-    else:
-        status, kind, body = "404 Not Found", "text/plain", b"ask for GET /metrics\n"
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    ).encode()
-    return head + body

@@ -350,8 +350,3 @@ def read_batches(
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
             raise BadSegments(faults=(JournalFault("corrupt", path, why),)) from None
-
-
-def read_duckdb(listing: JournalFiles, table: str, connection: Any) -> Any:
-    """A table of a journal as a relation of a DuckDB connection."""
-    return connection.read_parquet(list(listing.files[table]))

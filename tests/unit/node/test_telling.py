@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
@@ -15,9 +14,8 @@ import pytest
 
 from nomospace.node import metrics as metrics_module
 from nomospace.node.logs import configure, note_log
-from nomospace.node.metrics import KNOWN, Metrics, serve_metrics
+from nomospace.node.metrics import KNOWN, Metrics
 from nomospace.node.telemetry import Tracing
-from tests.sites import run_real
 
 # -- metrics -----------------------------------------------------------------------------------
 
@@ -57,30 +55,6 @@ def test_labels_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(10):
         metrics.count("notes", f"kind {n}")
     assert 'what="other"} 7.0' in metrics.render().decode()
-
-
-def test_metrics_are_served() -> None:
-    async def ask(port: int, said: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(said)
-        answer = await reader.read()
-        writer.close()
-        return answer
-
-    async def program() -> None:
-        server = await serve_metrics("127.0.0.1:0", Metrics("a"))
-        port = server.sockets[0].getsockname()[1]
-        head, _, body = (await ask(port, b"GET /metrics HTTP/1.1\r\n\r\n")).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=")
-        assert f"Content-Length: {len(body)}".encode() in head
-        assert b'nomospace_steps_total{host="a"} 0.0' in body
-        assert b"404 Not Found" in await ask(port, b"GET / HTTP/1.1\r\n\r\n")
-        assert b"404 Not Found" in await ask(port, b"garbage\r\n\r\n")
-        assert await ask(port, b"x" * 20_000) == b""
-        server.close()
-        await server.wait_closed()
-
-    run_real(program())
 
 
 # -- traces ------------------------------------------------------------------------------------

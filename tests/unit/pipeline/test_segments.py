@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +16,6 @@ from nomospace.pipeline.segments import (
     NoJournal,
     list_journal,
     read_batches,
-    read_duckdb,
 )
 from nomospace.wire.segments import MANIFEST, TABLES
 from tests.unit.pipeline.made import Journals
@@ -51,9 +49,6 @@ def test_a_sound_journal_has_all_its_rows(journals: Journals) -> None:
     ]
     assert len(rows) == 3_000
     assert rows == sorted(rows)
-    relation = read_duckdb(listing, "events", duckdb.connect())
-    assert relation.count("*").fetchall() == [(3_000,)]
-    assert relation.columns == list(TABLES["events"])
 
 
 def test_a_folder_of_journals_is_a_journal(journals: Journals) -> None:

@@ -2,7 +2,7 @@
 
 `events` and `laws` are the journal's tables (`segments.read_spark`) or whatever part of them the
 caller wants to know about. No function makes a session, and none starts a job except `rules`, which
-fetches the texts of the laws. `segments.read_duckdb` and `audit.duck` are the same without Spark.
+fetches the texts of the laws. `audit.duck` is the same without Spark.
 """
 
 from __future__ import annotations
