@@ -32,13 +32,13 @@ from nomospace.law.parts import LawTooLong
 from nomospace.meaning.canon import NotAnOntology, written
 from nomospace.meaning.ontology import Ontology, OntologyClass
 from nomospace.terms import t
-from nomospace.terms.templates import Template
+from nomospace.terms.templates import ANY, Template
 from nomospace.wire.calls import LawAltered
 from nomospace.wire.forms import WireAdopt
 from nomospace.wire.framing import join
 from nomospace.wire.packing import pack
 from nomospace.wire.talk import ASK, FAILURE, OUT, CallTooWide, pack_ask, read_error
-from tests.real.hosts import RealHost, end, play, start
+from tests.real.hosts import RealHost, caller, end, play, start
 from tests.real.raw import Raw
 from tests.real.steady import steady
 
@@ -121,6 +121,28 @@ def test_wrong_hash_again_and_again(host: RealHost) -> None:
                 law.hash = f"{number:064}"
                 refused = await tenant.call(Adopt(law, ()), texts=True)
                 assert isinstance(refused, LawAltered)
+
+    play(program())
+
+
+def test_law_whose_answers_no_caller_can_read(host: RealHost) -> None:
+    """An answer that has not the form of one is mail; it ended the host with an error of ours."""
+    law = load(
+        "law(made).\nR1. sent(_, _, _) :- do(forward).\n"
+        "R2. arrived(X, found(P, T), _) :- not(tupleSpace@CS), do(deliver(X, found(P), Self)),"
+        " do(deliver(X, found(P, none), Self)), do(deliver).\n"
+        "R3. arrived(_, _, _) :- do(deliver).\n"
+    )
+
+    async def program() -> None:
+        async with caller(host, None) as client, steady(host, None):
+            agent = await client.agent("walter")
+            member = await agent.adopt(law)
+            space = await agent.space("made", shared=True, law=law)
+            await space.out("job", 1)
+            assert await space.take_nowait("job", ANY) == ("job", 1)
+            inbox = member.inbox()
+            assert [len((await anext(inbox)).message.args) for _ in range(2)] == [1, 2]
 
     play(program())
 
