@@ -173,7 +173,8 @@ class Deciding:
 
     def tick(self) -> None:
         """Go on for a slice, or for several short rulings; members take turns."""
-        while self.left > 0:
+        enough = max(0, self.left - self._slice)
+        while self.left > enough:
             while self._line and len(self._active) < ACTIVE_MAX:
                 self._active.append(self._line.popleft())
             if not self._active:

@@ -168,10 +168,13 @@ class Parts(NamedTuple):
 def count_parts(data: bytes, most: int) -> Parts:
     """How many parts bytes hold, before any is made.
 
-    Counting costs little for each part, and nothing for what a string holds. It ends past `most`.
+    Counting costs little for each part, and nothing for what a string holds. It ends past `most`,
+    and before a list that has more.
 
     >>> count_parts(pack(["job", [1, 2]]), 100)
     Parts(all=5, containers=2, extensions=0)
+    >>> count_parts(pack([[1, 2], [0] * 1_000, 3]), 100)
+    Parts(all=1005, containers=3, extensions=0)
     """
     view = memoryview(data)
     at = parts = containers = extensions = 0
@@ -190,6 +193,8 @@ def count_parts(data: bytes, most: int) -> Parts:
                 kind, size, at = _head(head, view, at)
                 if kind in _CONTAINERS:
                     containers += 1
+                    if most - parts < size <= len(data) - at:
+                        parts += size  # as many as it says, and each has a byte at least
                 else:
                     at += size
                     if kind == "ext":
