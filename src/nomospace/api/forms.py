@@ -48,7 +48,7 @@ class BadField(CallerError):
         )
 
 
-def fields_of(data: Sequence[Any], what: str = "field") -> tuple[Term, ...]:
+def fields_of(data: Sequence[object], what: str = "field") -> tuple[Term, ...]:
     """The fields of a tuple; raises `BadField`, or `Faulty` for a text with a slip.
 
     >>> fields_of(["job", 17, {"term": "room(3)"}])
@@ -62,7 +62,7 @@ def fields_of(data: Sequence[Any], what: str = "field") -> tuple[Term, ...]:
     return tuple([_term(one, f"{what} {at}", False) for at, one in enumerate(data, 1)])
 
 
-def template_of(data: Sequence[Any]) -> tuple[Term, ...]:
+def template_of(data: Sequence[object]) -> tuple[Term, ...]:
     """The patterns of a template.
 
     >>> template_of(["job", {"pattern": "_:int"}])
@@ -71,7 +71,7 @@ def template_of(data: Sequence[Any]) -> tuple[Term, ...]:
     return tuple([_term(one, f"pattern {at}", True) for at, one in enumerate(data, 1)])
 
 
-def message_of(data: Any) -> Term:
+def message_of(data: object) -> Term:
     """A message: like a field, but a string is the text of a term, as in `Membership.send`.
 
     >>> message_of("publish(alarm(fire))")
@@ -80,7 +80,7 @@ def message_of(data: Any) -> Term:
     return _term({"term": data} if isinstance(data, str) else data, "the message", False)
 
 
-def _term(data: Any, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
+def _term(data: object, where: str, holes: bool, depth: int = DEPTH_MAX) -> Term:
     if depth == 0:
         raise BadField(where=where, why=f"nests over {DEPTH_MAX} deep")
     if isinstance(data, list):

@@ -286,7 +286,7 @@ def _shared(answer: MeaningAnswer) -> Iterator[JoinView]:
             yield JoinView("shared", _field(first).label, tuple(spots))
 
 
-def _tied(assignment: Sequence[Any]) -> Iterator[JoinView]:
+def _tied(assignment: Sequence[object]) -> Iterator[JoinView]:
     for choice in assignment:
         if isinstance(choice, Made):
             for left, right, tie in tied(choice):

@@ -175,7 +175,7 @@ class AgentSeat:
         shared: bool = True,
         durable: bool = True,
         law: CompiledLaw | None = None,
-        ontology: Any = None,
+        ontology: object = None,
     ) -> Space:
         """The agent's interface space of a name: as it is, made and shared as asked for.
 
@@ -325,7 +325,7 @@ class Service:
 
         return end
 
-    def note(self, what: str, **facts: Any) -> None:
+    def note(self, what: str, **facts: object) -> None:
         """Have the host note something."""
         self._server.note(what, **facts)
 

@@ -498,7 +498,7 @@ def _lines(name: str) -> Iterator[Iterator[bytes]]:
         yield lines(file)
 
 
-def print_json(data: Any, *, indent: int | None = 2) -> None:
+def print_json(data: object, *, indent: int | None = 2) -> None:
     """Data as JSON, in letters where the output can carry them."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     print(json.dumps(data, indent=indent, ensure_ascii=encoding != "utf8"))

@@ -214,7 +214,7 @@ def _options(
     """What `on_host` adds to a command: only its signature is used."""
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """One line of JSON, at once: what reads it may be waiting."""
     print(json.dumps(data, ensure_ascii=False, separators=(", ", ": ")), flush=True)
 

@@ -109,9 +109,9 @@ class Agent:
         name: str,
         *,
         shared: bool = False,
-        law: Any = None,
+        law: object = None,
         durable: bool = True,
-        ontology: Any = None,
+        ontology: object = None,
     ) -> Space:
         """Have an interface space of this name: private, or `shared` at once.
 

@@ -115,7 +115,7 @@ class Firing(Protocol):
 
     @property
     def tuple(self) -> Found: ...
-    def out(self, fields: Any, to: str = "", space: str | None = None) -> None: ...
+    def out(self, fields: object, to: str = "", space: str | None = None) -> None: ...
     def take_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
     def read_nowait(self, template: Template, space: str | None = None) -> Found | None: ...
     def take_all(self, template: Template, space: str | None = None) -> Any: ...
@@ -157,7 +157,7 @@ class Connection(Protocol):
         """The agent's id."""
 
     def open(
-        self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
+        self, space: str, law: object, durable: bool, ontology: OntologyText | None = None
     ) -> Coroutine[Any, Any, None]:
         """Have an interface space of this name; having it already is fine."""
 
@@ -201,7 +201,9 @@ class Connection(Protocol):
     def adjust(self, reaction: str, what: str) -> None:
         """`disable`, `enable` or `remove` a reaction before any later call of this agent."""
 
-    def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Coroutine[Any, Any, Any]:
+    def adopt(
+        self, law: object, args: tuple[Term, ...], mailbox: Mailbox
+    ) -> Coroutine[Any, Any, Any]:
         """Adopt a law; the ruling on the adoption."""
 
     def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:

@@ -74,7 +74,7 @@ async def find_controllers(
 
 async def find_controller(
     url: str,
-    law: Any,
+    law: object,
     *,
     near: str = "",
     authority: str | None = None,

@@ -93,7 +93,7 @@ class ListenerRun:
             return None
         return ListenerOverran(limit_s=self.limit_s, stack=self.stack)
 
-    def hold(self, function: Callable[..., T], *args: Any) -> T:
+    def hold(self, function: Callable[..., T], *args: object) -> T:
         """Call a part of the listener that holds the event loop, while the watch looks on."""
         thread = threading.get_ident()
         outer = _holding.get(thread)

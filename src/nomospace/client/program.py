@@ -123,7 +123,7 @@ class Program(ABC, Generic[S]):
     mover: asyncio.Task[Any] | None = None
     """The task that last called `move`, for the host: it is told by `move` that the agent left."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         for base in getattr(cls, "__orig_bases__", ()):
             origin = get_origin(base)
@@ -161,7 +161,7 @@ class Program(ABC, Generic[S]):
 # -- states ------------------------------------------------------------------------------------
 
 
-def encode_state(program: type[Program[Any]], state: Any) -> bytes:
+def encode_state(program: type[Program[Any]], state: object) -> bytes:
     """A state as it travels. What could not be read back is refused here, not at the destination.
 
     Raises `BadState`.
@@ -178,7 +178,7 @@ def encode_state(program: type[Program[Any]], state: Any) -> bytes:
     return data
 
 
-def decode_state(program: type[Program[Any]], data: Any) -> Any:
+def decode_state(program: type[Program[Any]], data: object) -> Any:
     """A state that has travelled, read strictly. Raises `BadState`.
 
     >>> class Trip(msgspec.Struct):
@@ -206,7 +206,7 @@ def decode_state(program: type[Program[Any]], data: Any) -> Any:
         raise BadState(program=name, why=f"{type(error).__name__}: {error}") from error
 
 
-def first_state(program: type[Program[Any]], state: Any) -> Any:
+def first_state(program: type[Program[Any]], state: object) -> Any:
     """The state to launch a program with: the one given, else what its class is by default."""
     if state is not None:
         return state

@@ -167,7 +167,7 @@ class Step:
         """Refused: it would wait, and a listener must not. Raises `WaitingInListener`."""
         raise WaitingInListener(operation="read", space=self.name)
 
-    def _do(self, operation: str, *args: Any) -> Any:
+    def _do(self, operation: str, *args: object) -> Any:
         firing = self._home._firing
         if firing is None:
             raise OutsideStep(space=self.name)
@@ -415,7 +415,7 @@ class ReactionHandle(Generic[S]):
         self._done()
         self._go_on()
 
-    async def _finish(self, listen: Callable[[Any], Awaitable[None]], given: Any) -> None:
+    async def _finish(self, listen: Callable[[Any], Awaitable[None]], given: object) -> None:
         try:
             await listen(given)
         except Exception as error:
@@ -442,7 +442,7 @@ class ReactionHandle(Generic[S]):
         ended: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
         run = ListenerRun(self._who, self._timeout)
 
-        def settle(result: Any, raised: Exception | None) -> None:
+        def settle(result: object, raised: Exception | None) -> None:
             if not ended.done():  # else its agent was closed
                 ended.set_result((result, raised))
 
@@ -542,7 +542,7 @@ def _held(
 _PLAIN: Final = "a strong reaction's listener runs inside a step, so it is no `async def`"
 
 
-def check_listener(listener: Any, strength: str) -> None:
+def check_listener(listener: object, strength: str) -> None:
     """Raise `BadListener` when this cannot listen with this strength."""
     if not callable(listener):
         raise BadListener(given=repr(listener)[:60], why="a listener is a function")
@@ -550,11 +550,11 @@ def check_listener(listener: Any, strength: str) -> None:
         raise BadListener(given=_name(listener), why=_PLAIN)
 
 
-def check_way(what: str, given: Any, known: tuple[str, ...]) -> None:
+def check_way(what: str, given: object, known: tuple[str, ...]) -> None:
     """Raise `NoSuchWay` when a mode or a strength is none that there is."""
     if given not in known:
         raise NoSuchWay(what=what, given=repr(given)[:60], known=known)
 
 
-def _name(listener: Any) -> str:
+def _name(listener: object) -> str:
     return str(getattr(listener, "__qualname__", type(listener).__qualname__))

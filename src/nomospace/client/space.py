@@ -531,7 +531,7 @@ class Taking(Coroutine[Any, Any, Tuple]):
     def __await__(self) -> Generator[Any, Any, Tuple]:
         return self._coroutine.__await__()
 
-    def send(self, value: Any) -> Any:
+    def send(self, value: object) -> Any:
         return self._coroutine.send(value)
 
     def throw(self, *exception: Any) -> Any:

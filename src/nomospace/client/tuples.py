@@ -177,7 +177,7 @@ def seconds(what: str, value: Any, *, zero: bool = False) -> float:
     return float(value)
 
 
-def micros(what: str, value: Any) -> int:
+def micros(what: str, value: object) -> int:
     """A duration in whole microseconds, checked; 0 when there is none. Never rounded to nothing.
 
     >>> micros("lease", 1.5), micros("lease", None), micros("lease", 1e-9)
@@ -186,7 +186,7 @@ def micros(what: str, value: Any) -> int:
     return 0 if value is None else max(1, round(seconds(what, value) * 1e6))
 
 
-def agent_id(what: str, value: Any) -> str:
+def agent_id(what: str, value: object) -> str:
     """An agent's id, checked; empty when there is none.
 
     >>> agent_id("to", "nurse@ward-3"), agent_id("to", None)
@@ -202,7 +202,7 @@ def agent_id(what: str, value: Any) -> str:
     return value
 
 
-def place(what: str, value: Any) -> str:
+def place(what: str, value: object) -> str:
     """An agent's id or a host's name, checked; empty when there is none."""
     if value is None:
         return ""
@@ -211,7 +211,7 @@ def place(what: str, value: Any) -> str:
     return value
 
 
-def check_key(value: Any) -> str:
+def check_key(value: object) -> str:
     """A key of `out(…, once=key)`, checked.
 
     >>> check_key("query/batch/7")

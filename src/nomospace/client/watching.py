@@ -117,7 +117,7 @@ class Watching:
     def _adjust(self, reaction: _Reaction) -> None:
         what, here = reaction.state, reaction.here
 
-        def adjusted(value: Any, error: NomospaceError | None) -> None:
+        def adjusted(value: object, error: NomospaceError | None) -> None:
             # A `once` reaction that has fired is gone by itself: then there is nothing to adjust.
             if error is not None and error.code != "space.bad-reaction":
                 self._report(

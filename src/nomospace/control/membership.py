@@ -151,7 +151,7 @@ class Decided:
 
     __slots__ = ("result", "stop", "units")
 
-    def __init__(self, units: Units, result: Any, stop: Stop | None) -> None:
+    def __init__(self, units: Units, result: object, stop: Stop | None) -> None:
         self.units = units
         self.result = result
         self.stop = stop
@@ -508,7 +508,7 @@ class Membership:
     def _change(
         self,
         name: str,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         delta: list[Change],
         effects: list[Effect],
         units: Units,

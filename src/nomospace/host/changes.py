@@ -265,7 +265,7 @@ class Book:
         self.pending: dict[str, dict[int, Any]] = {}
         self.got: dict[str, int] = {}
 
-    def given(self, peer: str, number: int, what: Any) -> None:
+    def given(self, peer: str, number: int, what: object) -> None:
         """Something is under way to a peer."""
         self.numbers[peer] = number
         self.pending.setdefault(peer, {})[number] = what

@@ -544,7 +544,7 @@ class Host:
         self._changes.append(MemberRuled(ruling))
         self._orders.append(Ruled(ruling, hops, took_ns))
 
-    def answer(self, op: int, value: Any = None) -> None:
+    def answer(self, op: int, value: object = None) -> None:
         """Answer a call. Operations that a law or a listener made have no number to answer."""
         if op > 0:
             self._orders.append(Answer(op, value))
@@ -560,7 +560,7 @@ class Host:
             traced = Traced(op, space, record.fields, record.writer, record.count, agent)
             self._orders.append(traced)
 
-    def note(self, what: str, **facts: Any) -> None:
+    def note(self, what: str, **facts: object) -> None:
         """Let an operator know."""
         self._orders.append(Note(what, facts))
 

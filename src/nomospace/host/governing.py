@@ -624,7 +624,7 @@ class Governing:
         operation = Compound("forward", (sender, message, to))
         self._arrive(origin, Event("exception", (operation, why)), 0)
 
-    def mail(self, agent: str, origin: str, body: Any, hops: int) -> None:
+    def mail(self, agent: str, origin: str, body: object, hops: int) -> None:
         """Routing brings a message to an agent here, or the news that one was not taken."""
         if isinstance(body, Rejected):
             self.undelivered(agent, Letter(body.law, agent, body.message), body.to, body.why)
@@ -643,7 +643,7 @@ class Governing:
         self._arrive(there, arrived(sender, message, agent), hops)
         self.drain()
 
-    def undelivered(self, agent: str, body: Any, to: str, why: str) -> None:
+    def undelivered(self, agent: str, body: object, to: str, why: str) -> None:
         """A message of an agent here will never arrive: an exception at its controller."""
         if not isinstance(body, Letter):
             return

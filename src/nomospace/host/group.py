@@ -181,14 +181,14 @@ class Group:
 
     # -- saying and giving -----------------------------------------------------------------
 
-    def tell(self, peer: str, body: Any) -> None:
+    def tell(self, peer: str, body: object) -> None:
         """Say something to an engaged host, once and in order; nothing when contact is lost."""
         if peer in self._streams:
             self._carry(
                 self._engagement.relay(peer, self._streams.send(peer, body, now=self._host.now))
             )
 
-    def give(self, peer: str, what: Any) -> None:
+    def give(self, peer: str, what: object) -> None:
         """Hand tuples over to a host, exactly once, now or when it is back."""
         self._host.peers.acquaint(peer)
         number = self.transfers.give(peer, what)
@@ -204,14 +204,14 @@ class Group:
     def _stamp(self, peer: str) -> tuple[int, int]:
         return self._host.peers.births.stamp(peer)
 
-    def reach(self, site: str, frame: Any) -> None:
+    def reach(self, site: str, frame: object) -> None:
         """Send a frame to any host: along the links of the group, or straight. It may get lost."""
         if self._engagement.reaches(site):
             self._carry(self._engagement.relay(site, frame))
         else:
             self._host.order(Transmit(site, frame))
 
-    def too_much(self, body: Any) -> str:
+    def too_much(self, body: object) -> str:
         """Why the wires cannot take something that would be told; empty when they can."""
         return self._host.carries(Data((0, ""), 0, 0, body))
 
@@ -479,7 +479,7 @@ class Group:
 
     # -- messages of peers -----------------------------------------------------------------
 
-    def _hear(self, peer: str, body: Any, *, straight: bool) -> None:
+    def _hear(self, peer: str, body: object, *, straight: bool) -> None:
         hear = self.hears.get(body.__class__)
         self._straight = straight
         try:

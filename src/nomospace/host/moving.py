@@ -293,7 +293,7 @@ class Moving:
 
     # -- what comes by courier -------------------------------------------------------------
 
-    def hear(self, peer: str, what: Any) -> bool:
+    def hear(self, peer: str, what: object) -> bool:
         """Take what is part of a handover; false for all else."""
         hear = _HEAR.get(what.__class__)
         if hear is not None:

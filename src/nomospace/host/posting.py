@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -225,7 +225,7 @@ class Posting:
         """Whether mail from one to the other goes from seat to seat at this host."""
         return self.daemon.phase(sender) not in _MUTE and self.daemon.phase(to) not in _AWAY
 
-    def send(self, sender: str, to: str, body: Any) -> None:
+    def send(self, sender: str, to: str, body: object) -> None:
         """A message of an agent here to another, wherever that is."""
         self._carry("", self.daemon.send(sender, to, body, now=self._host.now))
 
@@ -260,7 +260,7 @@ class Posting:
 
     # -- parcels ---------------------------------------------------------------------------
 
-    def parcel(self, peer: str, what: Any) -> None:
+    def parcel(self, peer: str, what: object) -> None:
         """Hand something to the courier: it arrives exactly once, some day."""
         host = self._host
         host.peers.acquaint(peer)

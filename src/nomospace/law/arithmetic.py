@@ -23,7 +23,7 @@ def number(value: Term) -> int | float:
     raise Stop("notGround" if isinstance(value, Var | OpenTerm) else "typeError")
 
 
-def _checked(value: Any) -> int | float:
+def _checked(value: object) -> int | float:
     """A result, unless it is no finite real number of bearable size."""
     if value.__class__ is int:
         if value.bit_length() > INT_BITS_MAX:
@@ -43,7 +43,7 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 def _whole(function: Callable[[int, int], int]) -> Callable[[Any, Any], int]:
-    def apply(a: Any, b: Any) -> int:
+    def apply(a: object, b: object) -> int:
         if a.__class__ is not int or b.__class__ is not int or b == 0:
             raise Stop("typeError")
         return function(a, b)
@@ -112,7 +112,7 @@ WORD_BITS: Final = 64
 LARGE: Final = 1 << WORD_BITS
 
 
-def spend_bits(units: Units, a: Any, b: Any) -> None:
+def spend_bits(units: Units, a: object, b: object) -> None:
     """Charge for calculating with integers of which one is large; the work grows as their product.
 
     At most 4,096 times 4,096 bits, or a power of twice as many: a few dozen units.

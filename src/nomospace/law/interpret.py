@@ -356,7 +356,7 @@ class _Run:
         return False
 
     def attempt_all(
-        self, pairs_a: Sequence[Any], pairs_b: Sequence[Term], units: Units | None = None
+        self, pairs_a: Sequence[object], pairs_b: Sequence[Term], units: Units | None = None
     ) -> bool:
         """Unify pair by pair; on failure leave nothing bound."""
         mark = len(self.trail)
@@ -507,7 +507,7 @@ _Lined: TypeAlias = tuple[Sequence[Any], Sequence[Term]]
 """Parts of a pattern, and of a term, that are yet to be made equal."""
 
 
-def _sensed(bag: Bag, pattern: Any, units: Units) -> Iterator[_Lined]:
+def _sensed(bag: Bag, pattern: object, units: Units) -> Iterator[_Lined]:
     """The candidates of a pattern, oldest first, one unit each.
 
     A candidate is a term that agrees with the pattern in every argument that is bound there.
@@ -700,7 +700,7 @@ def _open_list_builtin(
     return _FAILED
 
 
-def _unifier(run: _Run, goal: PredicateCall, pattern: Any) -> Callable[[Any], bool]:
+def _unifier(run: _Run, goal: PredicateCall, pattern: object) -> Callable[[Any], bool]:
     return unifier(pattern, match_price(goal.args[1]), run.trail, run.units)
 
 

@@ -90,11 +90,11 @@ def parts_of(source: Source) -> Iterator[bytes]:
             yield _part(f"code{number}", marshal.dumps(piece))
 
 
-def _part(kind: str, value: Any) -> bytes:
+def _part(kind: str, value: object) -> bytes:
     return pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL)
 
 
-def _grouped(kind: str, items: Iterable[Any], source: Source) -> Iterator[bytes]:
+def _grouped(kind: str, items: Iterable[object], source: Source) -> Iterator[bytes]:
     group: list[Any] = []
     size = 0
     for item in items:

@@ -85,7 +85,7 @@ class CompiledLaw:
     """Who finds laws that are no files here. `client.laws` sets itself: this room has no wires."""
 
     @staticmethod
-    def load(source: str | Path, **where: Any) -> CompiledLaw:
+    def load(source: str | Path, **where: object) -> CompiledLaw:
         """Read, check and compile a law's file, in either language (`.law` or `.law.py`).
 
         As `nomospace.Law.load` it takes texts, addresses and names in a law server too, and all

@@ -398,13 +398,13 @@ def _is_address(value: Term) -> bool:
     )
 
 
-def _ground(operation: Any) -> Any:
+def _ground(operation: object) -> Any:
     if operation.__class__ is OpenTerm:
         raise Stop("notGround")
     return operation
 
 
-def _made(name: str, args: tuple[Any, ...]) -> Any:
+def _made(name: str, args: tuple[object, ...]) -> Any:
     """A compound, open when a part of it is."""
     return Compound(name, args) if all(map(is_bound, args)) else OpenTerm(name, args)
 
@@ -456,7 +456,7 @@ def _finish_deliver(operation: Any, home: str, units: Units) -> Any:
     return operation
 
 
-def _finish_release(operation: Any, home: str, units: Units) -> Any:
+def _finish_release(operation: object, home: str, units: Units) -> Any:
     return _ground(operation)
 
 

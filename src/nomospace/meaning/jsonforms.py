@@ -120,7 +120,7 @@ def _is_object(data: dict[str, Any]) -> bool:
     )
 
 
-def term_of(data: Any, depth: int = DEPTH_MAX) -> Term:
+def term_of(data: object, depth: int = DEPTH_MAX) -> Term:
     """A value of JSON as a term.
 
     >>> term_of({"class": "Car", "id": "A", "properties": {"price": {"amount": 5}}})

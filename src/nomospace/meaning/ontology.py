@@ -22,7 +22,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sized
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -167,7 +167,7 @@ class Ontology:
     """Who reads ontologies from files. `client.ontologies` sets itself: this room opens none."""
 
     @staticmethod
-    def load(path: str | PurePath, **how: Any) -> Ontology:
+    def load(path: str | PurePath, **how: object) -> Ontology:
         """An ontology from its file and all that it imports: `nomospace.Ontology.load`.
 
         Takes what `client.ontologies.load_ontology` takes. Raises `FaultyOntology` with everything

@@ -168,7 +168,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.host.store or f"{self.host.name}.db"
 
 
-def read_config(text: str, where: str, **flags: Any) -> Config:
+def read_config(text: str, where: str, **flags: object) -> Config:
     """A configuration from the text of a file (perhaps empty) and from flags, which win.
 
     >>> read_config('[host]\\nname = "ward-3"\\ninsecure = true', "ward.toml").store

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
 from nomospace.client import Closed, Report, check_name
 from nomospace.errors import NomospaceError, Unavailable
@@ -419,7 +419,7 @@ class Driver(ABC):
         else:  # it has moved since the timer was set
             self._look()
 
-    def _hear(self, neighbour: str, frame: Any) -> None:
+    def _hear(self, neighbour: str, frame: object) -> None:
         if self._core is not None:
             if self.work is not None and (texts := brought(frame)):
                 unread = [text for text in texts if not self._has_read(text)]
@@ -434,7 +434,7 @@ class Driver(ABC):
             return True
         return known(Source(text.text, text.name)) is not None
 
-    def _hear_later(self, neighbour: str, frame: Any, texts: list[LawText]) -> None:
+    def _hear_later(self, neighbour: str, frame: object, texts: list[LawText]) -> None:
         """Hear a frame when the laws that it brings have been read, beside the loop.
 
         What comes meanwhile is heard before it, as if it had been slower on its way. Where too many
@@ -508,7 +508,7 @@ class GoingOn:
         return False
 
 
-def brought(frame: Any) -> tuple[LawText, ...]:
+def brought(frame: object) -> tuple[LawText, ...]:
     """The laws that a frame from another host brings along, with an agent that comes."""
     parcel = frame.body if frame.__class__ is Relay else frame
     what = parcel.what if parcel.__class__ is Parcel else None

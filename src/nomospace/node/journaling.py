@@ -133,7 +133,7 @@ class Journalist:
         return None if found is None else found.snapshot()
 
 
-def _shown(value: Any) -> Term:
+def _shown(value: object) -> Term:
     if value is None or isinstance(value, bool | int | float):
         return value
     return str(value)[:FACT_CHARS_MAX]

@@ -18,5 +18,5 @@ class HostLinks(Protocol):
     def leave(self, name: str) -> None:
         """A host of this process is gone."""
 
-    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+    def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Bring a frame to a host, or to all that can hear. It may get lost, and nobody waits."""

@@ -148,7 +148,7 @@ class Arrival:
         """It is gone; saying so twice is harmless."""
         self._listener._forget(self)
 
-    def refuse(self, what: str, **facts: Any) -> None:
+    def refuse(self, what: str, **facts: object) -> None:
         """Drop it and note why."""
         self._listener._refuse(self, what, **facts)
 
@@ -497,7 +497,7 @@ class Port(ABC):
             held.abort()
         self._forget(arrival)
 
-    def _refuse(self, arrival: Arrival, what: str, **facts: Any) -> None:
+    def _refuse(self, arrival: Arrival, what: str, **facts: object) -> None:
         if arrival in self._known:
             self.notes(what, ip=arrival.ip, **facts)
             self._drop(arrival)

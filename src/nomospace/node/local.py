@@ -342,7 +342,7 @@ class Host(Grouped):
     # -- programs ----------------------------------------------------------------------------
 
     async def launch(
-        self, program: str, *, name: str, state: Any = None, bundle: bytes | None = None
+        self, program: str, *, name: str, state: object = None, bundle: bytes | None = None
     ) -> Program[Any]:
         """Let the agent `name@host` run a program, from this state; it is durable then.
 
@@ -403,11 +403,11 @@ class Host(Grouped):
         """The host itself, to look at: for status, metrics and operators' questions."""
         return self._running()
 
-    def _admits(self, agent: str, program: str, code: Any) -> str:
+    def _admits(self, agent: str, program: str, code: object) -> str:
         """Why an agent may not come; one whose program is elsewhere may."""
         return "" if program == CLIENT_PROGRAM else self._stage.admits(agent, program, code)
 
-    def _reads(self, program: str, code: Any, state: Any) -> str:
+    def _reads(self, program: str, code: object, state: object) -> str:
         return "" if program == CLIENT_PROGRAM else self._stage.reads(program, code, state)
 
     def revoked(self, certificates: RevocationList) -> None:

@@ -31,7 +31,7 @@ def _facts(record: logging.LogRecord) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: object) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else str(value)
@@ -95,7 +95,7 @@ def note_log(host: str, name: str = "nomospace.node") -> OnNote:
     """Somebody who takes notes of a host by logging them."""
     logger = logging.getLogger(name)
 
-    def note(what: str, /, **facts: Any) -> None:
+    def note(what: str, /, **facts: object) -> None:
         level = logging.INFO if what in _QUIET else logging.WARNING
         if logger.isEnabledFor(level):
             logger.log(level, "%s", what, extra={"facts": {"host": host, **facts}})

@@ -142,7 +142,7 @@ class NatsLinks:
         """Whether the server is there."""
         return self._client is not None and bool(self._client.is_connected)
 
-    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+    def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Send a frame to a host, or to all; it may get lost."""
         if not self.connected or self._waiting >= BUFFER_BYTES_MAX:
             self._counts["dropped"] += 1

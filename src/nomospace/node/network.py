@@ -106,7 +106,7 @@ class Network:
         """A host is gone. Its links stay, for when it comes back."""
         self._hosts.pop(name, None)
 
-    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+    def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Bring a frame to a linked host, or to all of them."""
         linked = self._links.get(sender, {})
         loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ class Network:
             else:
                 loop.call_soon(self._deliver, sender, name, frame)
 
-    def _deliver(self, sender: str, to: str, frame: Any) -> None:
+    def _deliver(self, sender: str, to: str, frame: object) -> None:
         hear = self._hosts.get(to)
         if hear is not None:
             hear(sender, frame)

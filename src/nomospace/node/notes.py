@@ -8,7 +8,7 @@ one by one, and the others as a count when the second is over. A flood of one ki
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 PER_SECOND_MAX: Final = 50
 """How many notes of a kind are told one by one in a second."""
@@ -17,7 +17,7 @@ PER_SECOND_MAX: Final = 50
 class OnNote(Protocol):
     """Who is told: what happened, and its facts."""
 
-    def __call__(self, what: str, /, **facts: Any) -> None:
+    def __call__(self, what: str, /, **facts: object) -> None:
         """Take a note."""
 
 
@@ -50,7 +50,7 @@ class Notes:
         self.counts: dict[str, int] = {}
         """How often each kind happened, told or not; kinds are few, and all our own words."""
 
-    def __call__(self, what: str, /, **facts: Any) -> None:
+    def __call__(self, what: str, /, **facts: object) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1
         if self._on_note is None:
             return

@@ -122,7 +122,7 @@ class Stage:
 
     # -- what may run ------------------------------------------------------------------------
 
-    def find(self, program: str, code: Any) -> type[Program[Any]]:
+    def find(self, program: str, code: object) -> type[Program[Any]]:
         """The class of a program: the host's own, else from the bundle. Raises why not."""
         if program in self.names:
             return registered()[program]
@@ -167,7 +167,7 @@ class Stage:
             raise NoSuchProgram(program=program, host=self.host, why=why) from error
         return name, made
 
-    def admits(self, agent: str, program: str, code: Any) -> str:
+    def admits(self, agent: str, program: str, code: object) -> str:
         """Why an agent may not come with its program; for the host's core."""
         if not program:
             return f"host {self.host} takes agents with a program only"
@@ -177,7 +177,7 @@ class Stage:
             return str(error)
         return ""
 
-    def reads(self, program: str, code: Any, state: Any) -> str:
+    def reads(self, program: str, code: object, state: object) -> str:
         """Why a program cannot go on from a state here; for the host's core."""
         try:
             decode_state(self.find(program, code), state)
@@ -187,7 +187,9 @@ class Stage:
 
     # -- beginning -----------------------------------------------------------------------------
 
-    async def launch(self, id: str, program: str, state: Any, code: bytes | None) -> Program[Any]:
+    async def launch(
+        self, id: str, program: str, state: object, code: bytes | None
+    ) -> Program[Any]:
         """Let an agent of this host run a program; it is durable when this returns."""
         known = self.running.get(id)
         if known is not None or id in self._launching:

@@ -26,7 +26,7 @@ import ssl
 import time
 from collections.abc import Iterable
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -133,7 +133,7 @@ class TcpLinks:
         """The hosts that a connection leads to."""
         return tuple(self._peers)
 
-    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+    def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Send a frame to a host, or to all that are connected; it may get lost."""
         if to is None:
             if self._peers:
@@ -270,7 +270,7 @@ class TcpLinks:
         self._book.failed(address, now=self._loop.time())
         self._arm()
 
-    def _hold(self, to: str, frame: Any) -> None:
+    def _hold(self, to: str, frame: object) -> None:
         """Keep a frame for a host that has to be dialled first, if anyone knows where it is."""
         held = self._pending.get(to)
         if held is None:
@@ -457,7 +457,7 @@ class TcpLinks:
             except NomospaceError as error:
                 self.complain(peer, "certificate-refused", str(error))
 
-    def _encode(self, frame: Any) -> bytes | None:
+    def _encode(self, frame: object) -> bytes | None:
         try:
             return encode_frame(frame)
         except CallerError as error:

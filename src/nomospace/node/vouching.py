@@ -145,7 +145,7 @@ class SealedLinks:
         find = getattr(self._links, "address_of", None)
         return "" if find is None else str(find(host))
 
-    def transmit(self, sender: str, to: str | None, frame: Any) -> None:
+    def transmit(self, sender: str, to: str | None, frame: object) -> None:
         """Send a frame; one with a letter of this host's waits for the end of the turn."""
         post = own_post(sender, frame)
         if post is not None:
@@ -174,7 +174,7 @@ class SealedLinks:
             self._links.transmit(sender, to, frame)
 
 
-def own_post(host: str, frame: Any) -> Post | None:
+def own_post(host: str, frame: object) -> Post | None:
     """The post in a frame, if it is a letter that a controller of this host sends."""
     parcel = frame.body if isinstance(frame, Relay) and frame.src == host else frame
     if not isinstance(parcel, Parcel):

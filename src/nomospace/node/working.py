@@ -215,7 +215,7 @@ class Workers:
         await asyncio.to_thread(read_told, found)
         return found
 
-    async def _one(self, who: str, what: str, job: str, *given: Any) -> Any:
+    async def _one(self, who: str, what: str, job: str, *given: object) -> Any:
         parts: list[bytes] = []
         await self._do(who, what, parts.append, job, *given)
         return pickle.loads(parts[0])
@@ -223,7 +223,7 @@ class Workers:
     # -- turns -------------------------------------------------------------------------------
 
     async def _do(
-        self, who: str, what: str, each: Callable[[bytes], None], job: str, *given: Any
+        self, who: str, what: str, each: Callable[[bytes], None], job: str, *given: object
     ) -> None:
         """Have a job done when it is its turn; `each` gets the parts of its result."""
         await self._turn(who)
@@ -334,7 +334,7 @@ class _Worker:
         self._process = process
         self.ending: asyncio.Task[None] | None = None
 
-    async def do(self, job: tuple[Any, ...], each: Callable[[bytes], None]) -> bool:
+    async def do(self, job: tuple[object, ...], each: Callable[[bytes], None]) -> bool:
         """Have a job done; whether another one may follow. Raises `_Over` and the job's error."""
         jobs, results = self._process.stdin, self._process.stdout
         assert jobs is not None

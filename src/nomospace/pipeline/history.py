@@ -24,7 +24,7 @@ new host wrote tells by how much they were shifted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -559,7 +559,7 @@ class Replay:
         return words
 
 
-def _difference(before: Any, now: Any) -> str:
+def _difference(before: object, now: object) -> str:
     """The smallest part in which two terms differ, and what it is in."""
     inside = ""
     while True:

@@ -184,7 +184,7 @@ class _Writers:
         self._open: dict[str, _Sink] = {}
         self._closed: dict[str, File] = {}
 
-    def write(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def write(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         schema = arrow_schema(self.tables[table])
         sink = self._open.get(table)
         if sink is None:

@@ -321,7 +321,7 @@ def _sorted(listing: JournalFiles, laws: Mapping[str, LawSource]) -> Iterator[pa
 _NAMES: Final = ["membership", "agent_seq", "is_checkpoint", "body"]
 
 
-def _gathered(parts: Sequence[Any], part: pa.Array[Any], row: pa.Array[Any]) -> Any:
+def _gathered(parts: Sequence[object], part: pa.Array[Any], row: pa.Array[Any]) -> Any:
     """What stands in rows of parts, one after the other.
 
     >>> parts = [pa.array(["a", "b"]), pa.array(["c"]), pa.array(["d"])]

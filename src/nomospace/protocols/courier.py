@@ -97,7 +97,7 @@ class Courier:
             route = self._routes[peer] = _Route(now)
         return route
 
-    def send(self, peer: str, what: Any, *, now: int) -> tuple[int, Frame]:
+    def send(self, peer: str, what: object, *, now: int) -> tuple[int, Frame]:
         """Take something over for a peer: its number, and the frame to send once it is durable."""
         idle = not self.book.is_waiting(peer)
         number = self.book.give(peer, what)

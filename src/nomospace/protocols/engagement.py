@@ -187,7 +187,7 @@ class Engagement:
         """
         return neighbour == src or not self._links.linked(src)
 
-    def relay(self, dst: str, body: Any) -> list[Effect]:
+    def relay(self, dst: str, body: object) -> list[Effect]:
         """Send a body of another protocol to any host of the component.
 
         It may be lost on its way; without a way it is dropped. Who needs it sends it again.
@@ -301,7 +301,7 @@ class Engagement:
         """Whether a proposal is the one that this host takes part in."""
         return self._round is not None and (self._round.id, self._round.life) == (id, life)
 
-    def _inform(self, directory: Any, now: int, effects: list[Effect]) -> None:
+    def _inform(self, directory: object, now: int, effects: list[Effect]) -> None:
         if self.phase is PREPARED and self._entry is _UNTOLD:
             self._entry = directory
             self._answer(now, effects)

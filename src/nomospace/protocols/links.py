@@ -509,7 +509,7 @@ class Links:
 
     # -- relaying --------------------------------------------------------------------------
 
-    def send(self, dst: str, body: Any) -> list[Effect]:
+    def send(self, dst: str, body: object) -> list[Effect]:
         """Send a body towards a host. Without a way it is dropped: who needs it sends again."""
         hop = self._ways.get(dst)
         if hop is None:

@@ -31,7 +31,7 @@ class Policy(Protocol):
         """Whether a host engages from birth, or only once it announces so."""
         ...
 
-    def accepts(self, mine: Any, theirs: Any, *, accepted: bool) -> bool:
+    def accepts(self, mine: object, theirs: object, *, accepted: bool) -> bool:
         """Whether the link should be, given both infos and whether it is accepted now."""
         ...
 
@@ -46,7 +46,7 @@ class Reachable:
 
     willing: bool = True
 
-    def accepts(self, mine: Any, theirs: Any, *, accepted: bool) -> bool:
+    def accepts(self, mine: object, theirs: object, *, accepted: bool) -> bool:
         """Always."""
         return True
 
@@ -57,7 +57,7 @@ class Announced:
 
     willing: bool = False
 
-    def accepts(self, mine: Any, theirs: Any, *, accepted: bool) -> bool:
+    def accepts(self, mine: object, theirs: object, *, accepted: bool) -> bool:
         """Always: the announcement itself is asked before."""
         return True
 
@@ -141,7 +141,7 @@ class Position:
         return dist(mine, theirs) <= limit
 
 
-def is_position(value: Any) -> bool:
+def is_position(value: object) -> bool:
     """Whether a value from a peer can be a position: two or three finite numbers.
 
     >>> is_position((1, 2.5)), is_position((1, float("nan"))), is_position("ab")

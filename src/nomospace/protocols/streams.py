@@ -123,7 +123,7 @@ class Streams:
         """Whether everything that was sent has come."""
         return not any(stream.unacked for stream in self._streams.values())
 
-    def send(self, peer: str, body: Any, *, now: int) -> Frame:
+    def send(self, peer: str, body: object, *, now: int) -> Frame:
         """Number a message and keep it until the peer has it; the frame to relay now."""
         stream = self._stream(peer)
         stream.sent += 1

@@ -77,7 +77,7 @@ class Transfers:
         self._pending = {peer: dict(waiting) for peer, waiting in (pending or {}).items()}
         self._got = dict(got or {})
 
-    def give(self, peer: str, what: Any) -> int:
+    def give(self, peer: str, what: object) -> int:
         """Note something for a peer and say under which number."""
         number = self._numbers.get(peer, 0) + 1
         self._numbers[peer] = number

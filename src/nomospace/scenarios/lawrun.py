@@ -174,7 +174,7 @@ def _known(data: dict[str, Any], keys: tuple[str, ...], what: str) -> None:
                 raise _Wrong(f'{what} has no "{key[:80]}"; did you mean "{near[0]}"?')
 
 
-def _time(value: Any) -> int:
+def _time(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _Wrong(f'"at" must be a number of seconds, and is {_kind(value)}')
     return micros_at(value, '"at"')
@@ -187,7 +187,7 @@ def micros_at(value: float, what: str) -> int:
     return round(value * 1_000_000)
 
 
-def _id(value: Any, key: str) -> str:
+def _id(value: object, key: str) -> str:
     if not isinstance(value, str):
         raise _Wrong(f'"{key}" must be an id in a string, and is {_kind(value)}')
     if not value:
@@ -196,14 +196,14 @@ def _id(value: Any, key: str) -> str:
     return value
 
 
-def _freeze(value: Any, what: str) -> Term:
+def _freeze(value: object, what: str) -> Term:
     try:
         return freeze(value)
     except CallerError as error:  # too large, or half a surrogate pair
         raise _Wrong(f"{what}: {error}") from None
 
 
-def _term(value: Any, what: str) -> Term:
+def _term(value: object, what: str) -> Term:
     if not isinstance(value, str):
         raise _Wrong(f"{what} must be a term in a string, and is {_kind(value)}")
     try:
@@ -217,7 +217,7 @@ def _term(value: Any, what: str) -> Term:
         raise _Wrong(f"{what}: {error}") from None
 
 
-def _terms(value: Any, key: str) -> tuple[Term, ...]:
+def _terms(value: object, key: str) -> tuple[Term, ...]:
     if not isinstance(value, list):
         raise _Wrong(f'"{key}" must be an array of terms in strings, and is {_kind(value)}')
     return tuple([_term(item, f'"{key}" item {at}') for at, item in enumerate(value, 1)])
@@ -281,7 +281,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
 
 
-def _to(value: Any) -> Term:
+def _to(value: object) -> Term:
     if isinstance(value, list):
         return _freeze([_id(item, "to") for item in value], '"to"')
     return _id(value, "to")

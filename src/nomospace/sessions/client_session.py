@@ -215,7 +215,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         call.sent = True
         return True
 
-    def post(self, request: Request, then: Then, back: Any = None) -> list[ClientOrder]:
+    def post(self, request: Request, then: Then, back: object = None) -> list[ClientOrder]:
         """Make a call whose answer `then` is handed at once."""
         number = self.number + 1
         body = pack_ask(number, self.seen, request)
@@ -256,7 +256,7 @@ class ClientSession(OpenCalls[ClientOrder]):
             return self.post(Cancel(call.number), nobody)
         return []
 
-    def _give_back(self, call: OpenCall, value: Any) -> list[ClientOrder]:
+    def _give_back(self, call: OpenCall, value: object) -> list[ClientOrder]:
         taking = call.taking
         assert taking is not None, "only what takes brings anything"
         taken: tuple[Found, ...] = value if isinstance(value, tuple) else (value,)
@@ -419,7 +419,7 @@ class ClientSession(OpenCalls[ClientOrder]):
         return orders
 
     def _posted(
-        self, call: OpenCall, number: int, value: Any, error: NomospaceError | None
+        self, call: OpenCall, number: int, value: object, error: NomospaceError | None
     ) -> list[ClientOrder]:
         """A call is answered that this end has made by itself, or for one who does not wait."""
         if call.back is not None:
@@ -511,5 +511,5 @@ _PUSHES: Final = {FIRED: 9, MAILED: 5, GONE: 4, LEFT: 4, BACK: 3}
 """The pushes that answer no call, and how many parts they have."""
 
 
-def nobody(value: Any, error: NomospaceError | None) -> None:
+def nobody(value: object, error: NomospaceError | None) -> None:
     """Is handed an answer that tells nothing new."""

@@ -35,7 +35,7 @@ class Asker(Protocol):
     def cancelled(self) -> bool:
         """Whether it was cancelled."""
 
-    def set_result(self, result: Any) -> object:
+    def set_result(self, result: object) -> object:
         """Give it its answer."""
 
     def set_exception(self, error: BaseException) -> object:
@@ -88,7 +88,7 @@ class OpenCalls(Generic[Order]):
         value = None if asker.exception() is not None else asker.result()
         return self._give_back(call, value) if value else []
 
-    def _bring(self, call: OpenCall, value: Any, error: NomospaceError | None) -> list[Order]:
+    def _bring(self, call: OpenCall, value: object, error: NomospaceError | None) -> list[Order]:
         """Bring an answer to who asked; what nobody waits for goes back."""
         asker = call.asker
         if asker is not None and not asker.done():
@@ -105,6 +105,6 @@ class OpenCalls(Generic[Order]):
         """Nobody waits for a call any more; what it may still bring goes back."""
         raise NotImplementedError
 
-    def _give_back(self, call: OpenCall, value: Any) -> list[Order]:
+    def _give_back(self, call: OpenCall, value: object) -> list[Order]:
         """Give back what a take has brought that nobody waits for."""
         raise NotImplementedError

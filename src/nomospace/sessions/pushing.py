@@ -9,7 +9,7 @@ tuple by giving up the lease, another by writing it again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from nomospace.errors import NomospaceError
 from nomospace.host.calls import (
@@ -245,7 +245,7 @@ class Pushing:
         return True
 
     def _push(
-        self, out: Outgoing, session: HostSession, pack: Callable[..., bytes], *what: Any
+        self, out: Outgoing, session: HostSession, pack: Callable[..., bytes], *what: object
     ) -> None:
         session.number = number = session.number + 1
         out.pushes.append((session, (number, pack(number, *what), 0, None)))

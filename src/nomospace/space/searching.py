@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
 from sys import maxsize
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from nomospace.errors import LimitReached
 from nomospace.space.asking import Gathering, SetQuestion
@@ -329,7 +329,7 @@ class Searches:
             slice.left -= CANDIDATE_UNITS * looked + before - budget.left
         return (record, END) if after == END else (None, after)
 
-    def only(self, places: Sequence[Any], first: int, *, now: int) -> Record | None:
+    def only(self, places: Sequence[object], first: int, *, now: int) -> Record | None:
         """What `find` gives for a plain template, where one of its values is on one tuple only.
 
         `places` has the width before `first`, and from there positions and values in turn: a

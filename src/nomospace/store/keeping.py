@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -98,13 +98,13 @@ class KeptDatabase(Database, Protocol):
     words: Mapping[str, str]
     """What it calls things in the statements that make tables: `key`, `blob`, `text`."""
 
-    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
         """The rows of a query; `?` is a value."""
 
-    def do(self, sql: str, params: Sequence[Any] = ()) -> None:
+    def do(self, sql: str, params: Sequence[object] = ()) -> None:
         """One statement that gives nothing back."""
 
-    def do_many(self, sql: str, params: Sequence[Sequence[Any]]) -> None:
+    def do_many(self, sql: str, params: Sequence[Sequence[object]]) -> None:
         """One statement for many rows of values."""
 
     def snapshot(self) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from psycopg import errors, pq, sql
@@ -76,17 +76,17 @@ class KeptPostgres(PostgresDatabase):
             self.close()
             raise
 
-    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
         """The rows of a query."""
         with self._told():
             return self._connection.execute(_marked(sql), params or None, binary=True).fetchall()
 
-    def do(self, sql: str, params: Sequence[Any] = ()) -> None:
+    def do(self, sql: str, params: Sequence[object] = ()) -> None:
         """One statement that gives nothing back."""
         with self._told():
             self._connection.execute(_marked(sql), params or None)
 
-    def do_many(self, sql: str, params: Sequence[Sequence[Any]]) -> None:
+    def do_many(self, sql: str, params: Sequence[Sequence[object]]) -> None:
         """One statement for many rows of values."""
         with self._told(), self._connection.cursor() as cursor:
             cursor.executemany(_marked(sql), params)

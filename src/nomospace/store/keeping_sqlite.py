@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from nomospace.meaning.ontology import Ontology
@@ -116,17 +116,17 @@ class KeptSqlite(SqliteDatabase):
             self.do("ATTACH ? AS host", (_uri(self._store, "ro"),))
             self._attached = identity
 
-    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
         """The rows of a query."""
         with self._told() as connection:
             return connection.execute(sql, params).fetchall()
 
-    def do(self, sql: str, params: Sequence[Any] = ()) -> None:
+    def do(self, sql: str, params: Sequence[object] = ()) -> None:
         """One statement that gives nothing back."""
         with self._told() as connection:
             connection.execute(sql, params)
 
-    def do_many(self, sql: str, params: Sequence[Sequence[Any]]) -> None:
+    def do_many(self, sql: str, params: Sequence[Sequence[object]]) -> None:
         """One statement for many rows of values."""
         with self._told() as connection:
             connection.executemany(sql, params)

@@ -464,7 +464,7 @@ def _clock_text(clock: tuple[int, ...]) -> str:
     return ",".join(map(str, clock))
 
 
-def _chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
+def _chunks(rows: Iterable[object]) -> Iterator[list[Any]]:
     source = iter(rows)
     while chunk := list(islice(source, _CHUNK)):
         yield chunk

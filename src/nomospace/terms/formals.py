@@ -72,7 +72,7 @@ class Formal(NamedTuple):
 _SIMPLE: Final = {kind: Formal(kind) for kind in KINDS}
 
 
-def between(low: Any, high: Any) -> Compound:
+def between(low: object, high: object) -> Compound:
     """A number, or a string, from `low` to `high`, both included.
 
     The kind follows from the ends: two integers admit integers, two floats floats, one of each

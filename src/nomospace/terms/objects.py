@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -107,7 +107,7 @@ class Object(msgspec.Struct, frozen=True, eq=False):
         return hash(self.term)
 
 
-def obj(class_name: str, id: Any = None, /, **properties: Any) -> Compound:
+def obj(class_name: str, id: object = None, /, **properties: object) -> Compound:
     """Make the field that stands for an object.
 
     >>> obj("Car", "c1", price=4500)

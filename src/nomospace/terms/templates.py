@@ -431,7 +431,7 @@ class Template(msgspec.Struct, frozen=True, eq=False, gc=False):
         return Template.from_term, (self.term,)
 
 
-def _freeze_fields(fields: Any, what: str, *, types: bool = False) -> Fields:
+def _freeze_fields(fields: object, what: str, *, types: bool = False) -> Fields:
     if not isinstance(fields, tuple | list):
         raise NotAPattern(
             value=f"{type(fields).__name__} {_brief(fields)}",

@@ -294,7 +294,7 @@ class _Piece:
         self.text = text
 
 
-def _atomic(value: Any) -> str:
+def _atomic(value: object) -> str:
     if value.__class__ is str:
         return quote(value)
     if value is None:

@@ -346,7 +346,7 @@ def _check_text(value: str) -> None:
         ) from None
 
 
-def _freeze_atomic(value: Any, variables: bool) -> Term:
+def _freeze_atomic(value: object, variables: bool) -> Term:
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
@@ -376,7 +376,7 @@ def _freeze_atomic(value: Any, variables: bool) -> Term:
     )
 
 
-def _freeze_deep(value: Any, variables: bool) -> Term:
+def _freeze_deep(value: object, variables: bool) -> Term:
     """`freeze` with a stack of its own: what comes from outside may be nested without end."""
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
@@ -413,7 +413,7 @@ def _freeze_deep(value: Any, variables: bool) -> Term:
     return done[0]
 
 
-def _named(items: Mapping[Any, Any]) -> tuple[Compound, ...]:
+def _named(items: Mapping[Any, object]) -> tuple[Compound, ...]:
     """The parts of a dict, in the order of their keys; the values are yet to be frozen."""
     for key in items:
         if not isinstance(key, str):
@@ -602,7 +602,7 @@ class _Maker:
         return self[name]
 
     def __getitem__(self, name: str) -> Callable[..., Term]:
-        def make(*args: Any) -> Term:
+        def make(*args: object) -> Term:
             if not args:
                 return freeze(name)
             return Compound(name, tuple([freeze(arg, variables=True) for arg in args]))

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any, ClassVar, Final, TypeGuard
+from typing import ClassVar, Final, TypeGuard
 
 from nomospace.errors import CallerError, PeerError
 from nomospace.trust.moments import DAY, microseconds, moment, shown
@@ -266,7 +266,7 @@ def read_tokens(text: str) -> Tokens:
     return Tokens([_token(name, table) for name, table in tables.items()])
 
 
-def _token(name: str, table: Any) -> StoredToken:
+def _token(name: str, table: object) -> StoredToken:
     def bad(why: str) -> BadTokensFile:
         return BadTokensFile(why=f"token {name[:80]}: {why}")
 
@@ -289,5 +289,5 @@ def _token(name: str, table: Any) -> StoredToken:
     return StoredToken(name, tuple(agents), tuple(scopes), digest, microseconds(expires))
 
 
-def _is_words(value: Any) -> TypeGuard[list[str]]:
+def _is_words(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)

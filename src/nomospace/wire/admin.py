@@ -230,7 +230,7 @@ ANSWERS: Final[dict[type[msgspec.Struct], Any]] = {
 }
 
 
-def read_question(raw: Any) -> Question:
+def read_question(raw: object) -> Question:
     """The question that came; raises `BadFrame`.
 
     >>> read_question({"type": "where", "agent": "ann@ward"})
@@ -243,7 +243,7 @@ def read_question(raw: Any) -> Question:
     return question
 
 
-def pack_answer(answer: Any) -> bytes:
+def pack_answer(answer: object) -> bytes:
     """An answer as bytes of its own.
 
     >>> read_answer(Where("ann@ward"), pack_answer(WhereLine("ann@ward", "icu", True)))

@@ -19,22 +19,22 @@ Step: TypeAlias = Callable[[Any], Any]
 Struct: TypeAlias = type[msgspec.Struct]
 
 
-def is_struct(annotation: Any) -> bool:
+def is_struct(annotation: object) -> bool:
     """Whether an annotation is a struct."""
     return isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)
 
 
-def is_union(annotation: Any) -> bool:
+def is_union(annotation: object) -> bool:
     """Whether an annotation is one of several, however it is written."""
     return get_origin(annotation) in (Union, types.UnionType)
 
 
-def is_listener(annotation: Any) -> bool:
+def is_listener(annotation: object) -> bool:
     """Whether an annotation is a function, or perhaps one: it stays in its process."""
     return any(get_origin(part) is Callable for part in (annotation, *get_args(annotation)))
 
 
-def has_any(annotation: Any) -> bool:
+def has_any(annotation: object) -> bool:
     """Whether an annotation leaves something open.
 
     >>> has_any(tuple[int, Any]), has_any(dict[str, int])
@@ -54,7 +54,7 @@ def structs_in(annotation: Any) -> list[Struct]:
 
 
 def through(
-    annotation: Any, at: Callable[[Any], Step | None], met: Callable[[Struct], Any]
+    annotation: object, at: Callable[[Any], Step | None], met: Callable[[Struct], Any]
 ) -> Step | None:
     """One step for a value of an annotation; `None` when no part needs any.
 
@@ -110,7 +110,7 @@ def _either(steps: dict[Any, Step]) -> Step | None:
     if not steps:
         return None
 
-    def do(value: Any) -> Any:
+    def do(value: object) -> Any:
         step = steps.get(value.__class__)
         return value if step is None else step(value)
 

@@ -56,7 +56,7 @@ def unseal(version: bytes, slot: Tagged, data: bytes) -> Any:
     return build(slot.kind(raw), raw)
 
 
-def build(struct: type[msgspec.Struct], raw: Any) -> Any:
+def build(struct: type[msgspec.Struct], raw: object) -> Any:
     """An instance of what was read; raises `Unfit`, whatever is wrong with it."""
     try:
         return SHAPES.read(struct, raw)

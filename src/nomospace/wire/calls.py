@@ -285,7 +285,7 @@ _LOWER: Final[dict[type, Callable[[Any, bool], Any]]] = {
 }
 
 
-def decode_request(raw: Any, laws: Laws) -> Request:
+def decode_request(raw: object, laws: Laws) -> Request:
     """The request that was read, as a plain value or natively as a `WireRequest`.
 
     Raises `Unfit` for what is no request, and otherwise the caller's mistake in it: a `CallerError`

@@ -135,7 +135,7 @@ def _kind(error: NomospaceError) -> str:
     return NomospaceError.code
 
 
-def decode_error(raw: Any) -> NomospaceError:
+def decode_error(raw: object) -> NomospaceError:
     """The error that was read, as a plain value or natively as a `Fault`.
 
     It is a `RemoteError` when its class, or one of its fields, is not known. Raises `Unfit` for

@@ -49,7 +49,7 @@ def bad(error: Unfit) -> BadFrame:
     return BadFrame(why=str(error))
 
 
-def encode_frame(frame: Any) -> bytes:
+def encode_frame(frame: object) -> bytes:
     """A frame as bytes; raises `FrameTooLarge` past `FRAME_BYTES_MAX`.
 
     >>> from nomospace.protocols.courier import Receipt
@@ -62,7 +62,7 @@ def encode_frame(frame: Any) -> bytes:
     return data
 
 
-def too_large(frame: Any) -> str:
+def too_large(frame: object) -> str:
     """Why a frame cannot be sent, as whoever asked for it is told; empty when it can.
 
     What goes around it on its way, and what it may come back in, has room left.

@@ -48,7 +48,7 @@ class Unfit(ValueError):
     """Bytes that are no value, or a value of the wrong form. Callers say what it means to them."""
 
 
-def _hook(value: Any) -> Any:
+def _hook(value: object) -> Any:
     """What native code cannot write: only variables are expected here."""
     if value.__class__ is Var:
         return msgspec.msgpack.Ext(VARIABLE, value.name.encode())
@@ -73,7 +73,7 @@ pack: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder(enc_hook=_hook).en
 """The MessagePack of a value of plain parts, terms and structs, in one native pass."""
 
 
-def reader_of(kind: Any) -> Callable[[bytes | memoryview], Any]:
+def reader_of(kind: object) -> Callable[[bytes | memoryview], Any]:
     """Reads bytes as a type in one native pass; it raises whatever native code does."""
     return msgspec.msgpack.Decoder(kind, ext_hook=_extension).decode
 

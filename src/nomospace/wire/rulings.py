@@ -7,7 +7,7 @@ natively; their terms were within all limits when a controller ruled on them.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -113,7 +113,7 @@ def says_the_same(ruling: Ruling, recorded: Recorded, alike: bool | None = None)
     )
 
 
-def pack_operations(operations: tuple[Any, ...]) -> bytes:
+def pack_operations(operations: tuple[object, ...]) -> bytes:
     """Operations or changes as they stand in a record, with variables that were left unbound.
 
     >>> pack_operations(()) == NOTHING

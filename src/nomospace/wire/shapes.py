@@ -52,7 +52,7 @@ class Shapes:
         self._lowerers: dict[tuple[Struct, bool], Step | None] = {}
         self._is_lowered: dict[Struct, bool] = {}
 
-    def read(self, struct: Struct, raw: Any) -> Any:
+    def read(self, struct: Struct, raw: object) -> Any:
         """Make an instance of what was read; raises `Unfit` when that cannot be."""
         known = self._readers.get(struct)
         if known is None:
@@ -176,7 +176,7 @@ class Shapes:
         if not any(has_any(f.type) or f.type is Template for f in fields):
             return None
 
-        def finish(made: Any) -> Any:
+        def finish(made: object) -> Any:
             step = self.finish_of(struct)
             return made if step is None else step(made)
 
@@ -251,7 +251,7 @@ def _rebuild(struct: Struct, to: Struct, steps: _Steps) -> Step:
     """Makes a struct of its twin, or the other way."""
     names = [field.name for field in _travelling(struct)]
 
-    def rebuild(value: Any) -> Any:
+    def rebuild(value: object) -> Any:
         values = {name: getattr(value, name) for name in names}
         for name, step in steps.items():
             values[name] = step(values[name])
@@ -260,7 +260,7 @@ def _rebuild(struct: Struct, to: Struct, steps: _Steps) -> Step:
     return rebuild
 
 
-def _read_template(fields: Any) -> Template:
+def _read_template(fields: object) -> Template:
     return Template.from_term(thaw_all(fields))
 
 

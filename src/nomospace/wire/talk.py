@@ -333,7 +333,7 @@ BYE_FRAME: Final = pack((BYE,))
 """The client ends its session."""
 
 
-def _packed(frame: tuple[Any, ...], term: int) -> bytes:
+def _packed(frame: tuple[object, ...], term: int) -> bytes:
     """A frame with a term at a position, which may hold what native code cannot write."""
     try:
         data = pack(frame)
@@ -447,7 +447,7 @@ def read_seek(frame: Frame) -> Seek:
     return Seek(space, WAYS[how], Template.of_terms(thaw_all(term)), at, dest, lease_us)
 
 
-def _check(text: Any, place: Any, number: Any) -> None:
+def _check(text: object, place: object, number: object) -> None:
     if text.__class__ is not str or place.__class__ is not str or number.__class__ is not int:
         raise BadFrame(why="a call whose parts are of the wrong kind")
     if not 0 <= number <= PERIOD_US_MAX:
@@ -457,7 +457,7 @@ def _check(text: Any, place: Any, number: Any) -> None:
 # -- pushes --------------------------------------------------------------------------------------
 
 
-def pack_reply(number: int, seq: int, value: Any) -> bytes:
+def pack_reply(number: int, seq: int, value: object) -> bytes:
     """A call is answered with a value.
 
     >>> found = Found(("job", 17), "ann@w", 3, "ann@w")
@@ -590,11 +590,11 @@ def read_reply(frame: Frame) -> Any:
     return decode_value(frame[3]) if len(frame) > 3 else None
 
 
-def read_error(raw: Any) -> NomospaceError:
+def read_error(raw: object) -> NomospaceError:
     """The error in a `FAILURE`, a `GONE`, a `BACK` or a `REFUSAL`."""
     return decode_error(raw)
 
 
-def read_message(raw: Any) -> Term:
+def read_message(raw: object) -> Term:
     """The message in a `MAILED`."""
     return thaw(raw)

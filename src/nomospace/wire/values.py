@@ -54,7 +54,7 @@ def unpack_term(data: bytes) -> Term:
     return thaw(unpack(data))
 
 
-def thaw(value: Any) -> Term:
+def thaw(value: object) -> Term:
     """Make a term of a plain value that was read: lists become tuples, maps become compounds.
 
     Raises `Unfit` for what is no term, or is past the limits of terms.
@@ -112,7 +112,7 @@ def _thaw_light(value: Any, levels: int, room: list[int]) -> Term:
     raise _Heavy
 
 
-def thaw_said(value: Any) -> Term:
+def thaw_said(value: object) -> Term:
     """`thaw` for what hosts and controllers made of agents' terms: messages, events, answers."""
     try:
         return _thaw_light(value, _LEVELS, [_PARTS])
@@ -120,7 +120,7 @@ def thaw_said(value: Any) -> Term:
         return _thaw_large(value, _SAID)
 
 
-def thaw_operation(value: Any) -> Term:
+def thaw_operation(value: object) -> Term:
     """`thaw_said` for an operation, which may hold variables that the law left unbound."""
     try:
         return _thaw_light(value, _LEVELS, [_PARTS])
@@ -149,7 +149,7 @@ class _Deeper(Exception):
     """A value that is nested too deep for plain recursion."""
 
 
-def _thaw_large(value: Any, allowed: _Allowed) -> Term:
+def _thaw_large(value: object, allowed: _Allowed) -> Term:
     """`_thaw_deep` for what is large rather than deep: twice as quick, as most of it is wide."""
     if value.__class__ is list or value.__class__ is dict:
         try:
@@ -192,7 +192,7 @@ def _thaw_wide(value: Any, room: int, left: list[int]) -> Term:
     return tuple(made) if name is None else Compound(name, tuple(made))
 
 
-def _thaw_deep(value: Any, allowed: _Allowed) -> Any:
+def _thaw_deep(value: object, allowed: _Allowed) -> Any:
     depth_max, size_max, holes, maps = allowed
     done: list[Any] = []
     todo: list[tuple[Any, int]] = [(value, 1)]  # depth 0 marks "build what lies on `done`"
@@ -276,7 +276,7 @@ def _atomic_size(value: Any) -> int:
     raise Unfit(f"a {kind.__name__} where a term must stand")
 
 
-def thaw_data(value: Any) -> Any:
+def thaw_data(value: object) -> Any:
     """Make plain data of what was read: terms, and dictionaries of such with names as keys.
 
     A map with just the parts of a compound is one. Raises `Unfit` as `thaw` does.

@@ -345,7 +345,7 @@ class ModelMember:
 
     # -- rulings -----------------------------------------------------------------------------
 
-    def note(self, what: str, told: Any) -> RulingEntry:
+    def note(self, what: str, told: object) -> RulingEntry:
         """Remember a ruling."""
         self._count += 1
         entry = RulingEntry(self._count, what, told)

@@ -363,7 +363,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
 }
 
 
-async def call(member: ModelMember, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+async def call(member: ModelMember, name: str, arguments: Mapping[str, object]) -> ToolAnswer:
     """Run a tool. What somebody can mend is answered; a bug of ours is raised."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -387,5 +387,5 @@ async def call(member: ModelMember, name: str, arguments: Mapping[str, Any]) -> 
         return ToolAnswer(text, {"code": error.code, **_ruling(entry.number, told)}, error=True)
 
 
-def _asked(name: str, arguments: Mapping[str, Any]) -> str:
+def _asked(name: str, arguments: Mapping[str, object]) -> str:
     return words.cut(f"{name} {msgspec.json.encode(arguments).decode()}", 500)

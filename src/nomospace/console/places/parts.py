@@ -80,7 +80,7 @@ class Working:
         self._button = button
         self._said = said
 
-    async def __call__(self, work: Awaitable[Any]) -> bool:
+    async def __call__(self, work: Awaitable[object]) -> bool:
         """Whether the work was done; errors of ours are shown, others are not ours to hide."""
         self._said.clear()
         self._button.props("loading").disable()

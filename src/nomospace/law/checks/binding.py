@@ -306,7 +306,7 @@ class _Walker:
 
     # -- noting ----------------------------------------------------------------------------
 
-    def note(self, node: object, kind: str, level: int, span: Span, *words: Any) -> None:
+    def note(self, node: object, kind: str, level: int, span: Span, *words: object) -> None:
         if self.silent or (kind == "guard" and self.negated):
             return
         place = id(node), kind

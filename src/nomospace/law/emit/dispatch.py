@@ -203,7 +203,7 @@ def in_order(own: Rules, others: Rules) -> Rules:
 def try_both(own: list[Entry], others: list[Entry]) -> Callable[..., Any]:
     """A ruler that tries the rules of two lists in the order of the text."""
 
-    def merged(*event: Any) -> Any:
+    def merged(*event: object) -> Any:
         left, right = iter(own), iter(others)
         a, b = next(left, None), next(right, None)
         while a is not None or b is not None:

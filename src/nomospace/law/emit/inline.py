@@ -74,7 +74,7 @@ def _goal(goal: Any, tag: int, keep: set[str]) -> Any:
     return replace(goal, **changes)
 
 
-def _part(value: Any, tag: int, keep: set[str]) -> Any:
+def _part(value: object, tag: int, keep: set[str]) -> Any:
     if isinstance(value, Variable | Struct | ListSyntax):
         return _node(value, tag, keep)
     if hasattr(value, "span") and hasattr(value, "__dataclass_fields__"):

@@ -73,7 +73,7 @@ def join_late(items: tuple[Term, ...], tail: Term) -> tuple[Term, ...]:
     return items + tail
 
 
-def matching(pattern: Any, price: int, units: Units) -> Callable[[Term], bool]:
+def matching(pattern: object, price: int, units: Units) -> Callable[[Term], bool]:
     """Whether an item fits a pattern with holes."""
     return unifier(pattern, price, [], units)
 

@@ -27,7 +27,7 @@ class Constants:
         self.namespace = namespace
         self._known: dict[tuple[type, Any], str] = {}
 
-    def add(self, value: Any) -> str:
+    def add(self, value: object) -> str:
         """The name of a constant; equal values of one class share it."""
         key = None
         if value.__class__ in (str, int, bytes, bool):
@@ -41,7 +41,7 @@ class Constants:
             self._known[key] = name
         return name
 
-    def ref(self, value: Any) -> Ref:
+    def ref(self, value: object) -> Ref:
         return Ref(self.add(value), True, value.__class__)
 
 

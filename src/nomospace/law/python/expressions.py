@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from nomospace.law.prelude import BUILTINS, FUNCTIONS
 from nomospace.law.python.reading import Names, Reading
@@ -125,7 +125,7 @@ class Expressions:
         """Several terms."""
         return tuple([self.term(node, before) for node in nodes])
 
-    def _constant(self, value: Any, span: Span) -> Node:
+    def _constant(self, value: object, span: Span) -> Node:
         if isinstance(value, float):
             if math.isfinite(value):
                 return Const(value or 0.0, span)

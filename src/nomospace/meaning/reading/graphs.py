@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 from xml.sax import SAXParseException
 
@@ -107,7 +107,7 @@ def _check_xml(source: Source, faults: Faults) -> None:
     def here() -> SourcePlace:
         return at(source, parser.CurrentLineNumber, parser.CurrentColumnNumber)
 
-    def start(name: str, attributes: Any) -> None:
+    def start(name: str, attributes: object) -> None:
         nonlocal depth
         depth += 1
         if depth > NESTING_MAX:
@@ -119,7 +119,12 @@ def _check_xml(source: Source, faults: Faults) -> None:
         depth -= 1
 
     def entity(
-        name: str, is_parameter: bool, value: str | None, base: Any, system_id: Any, *rest: Any
+        name: str,
+        is_parameter: bool,
+        value: str | None,
+        base: object,
+        system_id: object,
+        *rest: object,
     ) -> None:
         if value is None or "&" in value or len(value) > ENTITY_CHARS_MAX:
             words = f"entity {name[:60]} is not a plain text of up to {ENTITY_CHARS_MAX} characters"
@@ -154,7 +159,7 @@ def _read_json(source: Source, graph: Graph, faults: Faults) -> None:
     to_rdf(data, graph, base=base_of(source.name))
 
 
-def _check_json(data: Any, source: Source, faults: Faults) -> None:
+def _check_json(data: object, source: Source, faults: Faults) -> None:
     """How deep it nests, and whether it asks for contexts from elsewhere."""
     waiting = [(data, 1)]
     while waiting:

@@ -75,7 +75,7 @@ def compose(source: Source, faults: Faults) -> Node | None:
 
 
 class _Composer:
-    def __init__(self, source: Source, faults: Faults, events: Iterator[Any]) -> None:
+    def __init__(self, source: Source, faults: Faults, events: Iterator[object]) -> None:
         self.source = source
         self.faults = faults
         self.events = events

@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, ClassVar, Final, Generic, Self, TypeVar
+from typing import IO, ClassVar, Final, Generic, Self, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -82,7 +82,7 @@ class LogUnwritable(Unavailable):
 class ServiceLog(Generic[T]):
     """The changes of one service in a file. All calls block; one thread makes them."""
 
-    def __init__(self, path: Path, kind: Any) -> None:
+    def __init__(self, path: Path, kind: object) -> None:
         self._path = path
         self._encoder = msgspec.json.Encoder()
         self._decoder = msgspec.json.Decoder(kind)

@@ -18,7 +18,7 @@ of state in a row do (`delta`). `read_changes` reads them, Arrow to Arrow, for e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
@@ -95,7 +95,7 @@ def changes_of(event: str, delta: bytes, ruling: bytes | None) -> Iterator[Chang
         yield "unreadable", None, None, None
 
 
-def _named(term: Any) -> str:
+def _named(term: object) -> str:
     """An obligation by its first word; a text of any length is none."""
     if isinstance(term, dict):
         return str(term.get("f", "?"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 from nomospace.pipeline.audit.found import AuditTables, Row
 from nomospace.pipeline.audit.words import (
@@ -198,7 +198,9 @@ def _delay(us: int | None) -> str:
     return "–" if us is None else duration(us)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, rest: int | None = None) -> str:
+def _table(
+    heads: Sequence[str], rows: Sequence[Sequence[object]], *, rest: int | None = None
+) -> str:
     """A table; rows whose column `rest` is 0 stand out."""
     if not rows:
         return ""
@@ -215,7 +217,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, rest: int | N
     return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
     words = escape(str(value))

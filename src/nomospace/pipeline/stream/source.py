@@ -318,7 +318,7 @@ def _fits(kind: DataType) -> bool:
     return isinstance(kind, _PLAIN) or (isinstance(kind, ArrayType) and _fits(kind.elementType))
 
 
-def _term(value: Any) -> Any:
+def _term(value: object) -> Any:
     if isinstance(value, list):
         return tuple([_term(one) for one in value])
     return bytes(value) if isinstance(value, bytearray) else value
@@ -339,7 +339,7 @@ class StreamWriter(DataSourceStreamWriter):
         self._options = options
         self._pack = pack
 
-    def write(self, iterator: Iterator[Any]) -> Rows:
+    def write(self, iterator: Iterator[object]) -> Rows:
         """Gather the rows of a task; raises `TooManyToWrite`."""
         from nomospace.pipeline.stream.writing import ROWS_MAX, TooManyToWrite
 

@@ -24,7 +24,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 
@@ -204,7 +204,7 @@ def keyed(stream: str, batch: int, rows: Iterable[bytes]) -> list[Keyed]:
     return found
 
 
-def key_of(stream: str, *parts: Any) -> str:
+def key_of(stream: str, *parts: object) -> str:
     """A key for something of a stream, by what it is.
 
     >>> key_of("loans", "a", 1) == key_of("loans", "a", 1) != key_of("loans", "a", 2)

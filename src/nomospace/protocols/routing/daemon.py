@@ -30,8 +30,6 @@ servers, and only with the eager policy, without which nobody has cause to send 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from nomospace.protocols.routing import changes as written
@@ -116,7 +114,7 @@ class Daemon(DaemonMemory):
 
     # -- what the host asks --------------------------------------------------------------------
 
-    def send(self, sender: str, to: str, body: Any, *, now: int) -> list[Effect]:
+    def send(self, sender: str, to: str, body: object, *, now: int) -> list[Effect]:
         """Take a post from an agent here and bring it on its way.
 
         It gets the next number of its pair, which is written down: after a crash no number is

@@ -164,7 +164,7 @@ class DaemonCore(Core, Protocol):
         """An agent here is no more."""
         ...
 
-    def send(self, sender: str, to: str, body: Any, *, now: int) -> list[Effect]:
+    def send(self, sender: str, to: str, body: object, *, now: int) -> list[Effect]:
         """An agent here sends to another, wherever that is."""
         ...
 

@@ -47,7 +47,7 @@ class RoutingLimits(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULT_LIMITS: Final = RoutingLimits()
 
 
-def cache_state(cache: Mapping[Any, Any], most: int) -> tuple[Any, ...]:
+def cache_state(cache: Mapping[Any, object], most: int) -> tuple[Any, ...]:
     """A cache as a value. What was used when counts only once it might have to forget.
 
     >>> cache_state({"b": 1, "a": 2}, 100), cache_state({"b": 1, "a": 2}, 3)

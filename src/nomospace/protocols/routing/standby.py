@@ -82,7 +82,7 @@ class _Step:
 
     __slots__ = ("frame", "frames", "src")
 
-    def __init__(self, src: str, frame: Any, frames: tuple[tuple[str, Frame], ...]) -> None:
+    def __init__(self, src: str, frame: object, frames: tuple[tuple[str, Frame], ...]) -> None:
         self.src = src
         self.frame = frame
         self.frames = frames

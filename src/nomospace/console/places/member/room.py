@@ -154,7 +154,7 @@ class MembershipRoom:
             return
         self._rule(told, words_of([message]))
 
-    def _rule(self, told: Any, what: str) -> None:
+    def _rule(self, told: object, what: str) -> None:
         """Show a ruling, the newest first; the latest ones stay."""
         self._rulings.appendleft((told, what))
         self._ruled.clear()

@@ -8,7 +8,7 @@ host that serves the pages.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nomospace.api.published import NotSeen
 from nomospace.console.places.listing import ROWS_MAX, Row
@@ -84,7 +84,7 @@ def _sum(before: SpaceEntry | None, which: SpaceName, one: SpaceView) -> SpaceEn
 
 
 def tuples(
-    services: Mapping[str, Service], which: SpaceName, template: Sequence[Any], *, together: bool
+    services: Mapping[str, Service], which: SpaceName, template: Sequence[object], *, together: bool
 ) -> SpaceTuples:
     """What lies in a space and matches, host by host."""
     rows: list[Row] = []
