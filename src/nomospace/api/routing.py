@@ -73,7 +73,7 @@ After = Annotated[int, Query(ge=0, le=2**53, description="Go on behind this numb
 Limit = Annotated[int, Query(ge=1, le=1_000, description="So many at most.")]
 
 
-async def while_wanted(request: Request, work: Coroutine[Any, Any, T], seat: AgentSeat) -> T:
+async def while_wanted(request: Request, work: Coroutine[object, None, T], seat: AgentSeat) -> T:
     """Do something that waits, for as long as the client is there.
 
     A tuple that is taken for a client that has gone goes back, as with any take that is cancelled.

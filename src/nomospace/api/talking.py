@@ -142,7 +142,9 @@ class AgentSocket:
         self._handles: dict[int | str, ReactionHandle[Any]] = {}
         self._buckets = Buckets()
         self._clogged = False
-        self._doing: dict[str, tuple[type[BaseModel], Callable[[Any], Coroutine[Any, Any, Any]]]]
+        self._doing: dict[
+            str, tuple[type[BaseModel], Callable[[Any], Coroutine[object, None, Any]]]
+        ]
         self._doing = {
             "out": (_Out, self._out),
             "read": (_Read, self._read),
@@ -223,13 +225,13 @@ class AgentSocket:
         task = self._tasks[key] = asyncio.create_task(self._guarded(key, work))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    async def _guarded(self, key: int | str, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, key: int | str, work: Coroutine[object, None, None]) -> None:
         try:
             await work
         except NomospaceError as error:
             self._tell(_failure(key, error))
 
-    async def _answer(self, key: int | str, work: Coroutine[Any, Any, Any]) -> None:
+    async def _answer(self, key: int | str, work: Coroutine[object, None, Any]) -> None:
         found = await work
         told = found.model_dump() if isinstance(found, BaseModel) else found
         self._tell({"id": key, "answer": told})

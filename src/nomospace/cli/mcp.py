@@ -12,7 +12,7 @@ import sys
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -176,7 +176,7 @@ class _Serving:
                 await self._while_let_in(agent, serving)
 
     @staticmethod
-    async def _while_let_in(agent: Agent, serving: Coroutine[Any, Any, None]) -> None:
+    async def _while_let_in(agent: Agent, serving: Coroutine[object, None, None]) -> None:
         """Serve as long as the host lets the agent in; raises what it is shown the door with."""
         from nomospace.client.remote import RemoteAgent
         from nomospace.node.principals import NotLetIn

@@ -158,20 +158,20 @@ class Connection(Protocol):
 
     def open(
         self, space: str, law: object, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         """Have an interface space of this name; having it already is fine."""
 
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
+    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
         """Share or part several interface spaces in one atomic step."""
 
     def out(
         self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         """Write one tuple."""
 
     def out_many(
         self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         """Write several tuples in one atomic step; under a key `once`, if it is not empty."""
 
     def seek(
@@ -184,13 +184,13 @@ class Connection(Protocol):
         lease_us: int,
         timeout_s: float | None,
         sets: Sets | None = None,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Coroutine[object, None, Any]:
         """A `Found`, `None`, or a tuple of `Found`; raises `TimedOut`.
 
         When its task is cancelled, a tuple that was taken all the same goes back.
         """
 
-    def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
+    def settle(self, space: str, lease: str, done: bool) -> Coroutine[object, None, None]:
         """Acknowledge a tuple taken under a lease, or give it back."""
 
     def react(
@@ -203,16 +203,18 @@ class Connection(Protocol):
 
     def adopt(
         self, law: object, args: tuple[Term, ...], mailbox: Mailbox
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Coroutine[object, None, Any]:
         """Adopt a law; the ruling on the adoption."""
 
-    def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
+    def tell(
+        self, law: str, message: Term, to: str | tuple[str, ...]
+    ) -> Coroutine[object, None, Any]:
         """Send a message under a law; the ruling on it."""
 
-    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
         """Present a certificate under a law; the ruling on it."""
 
-    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+    def stand(self, law: str) -> Coroutine[object, None, Any]:
         """What a law discloses to the agent of its own control state."""
 
     def attend(self, law: str, mailbox: Mailbox) -> None:
@@ -225,13 +227,13 @@ class Connection(Protocol):
         state: bytes,
         code: bytes | None,
         unread: tuple[tuple[str, str, Term], ...],
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         """Go to another host; raises `program.Departed` when the agent has left.
 
         When its task is cancelled, the move is called off, unless it is too late for that.
         """
 
-    def save(self, state: bytes) -> Coroutine[Any, Any, None]:
+    def save(self, state: bytes) -> Coroutine[object, None, None]:
         """Make a state of the agent's program durable."""
 
     def connected(self, agent: str) -> bool:
@@ -243,5 +245,5 @@ class Connection(Protocol):
     def report(self, report: Report) -> None:
         """Tell whoever looks after the host."""
 
-    def close(self) -> Coroutine[Any, Any, None]:
+    def close(self) -> Coroutine[object, None, None]:
         """Forget this agent's waiting operations, reactions and mailboxes."""

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from nomospace.errors import CallerError
 
@@ -77,7 +77,7 @@ class ListenerRun:
         self,
         who: Callable[[], str],
         limit_s: float,
-        task: asyncio.Task[Any] | None = None,
+        task: asyncio.Task[object] | None = None,
     ) -> None:
         self.who = who
         self.limit_s = limit_s

@@ -120,7 +120,7 @@ class Program(ABC, Generic[S]):
     """Why `origin` sent it back at the door, if it did: then it is where it had left."""
     code: bytes | None = None
     """Its bundle, if it brings its code along to hosts that do not have it."""
-    mover: asyncio.Task[Any] | None = None
+    mover: asyncio.Task[object] | None = None
     """The task that last called `move`, for the host: it is told by `move` that the agent left."""
 
     def __init_subclass__(cls, **options: object) -> None:

@@ -131,15 +131,15 @@ class RemoteConnection(SessionDriver):
 
     def out_many(
         self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         return self._ask(OutMany(space, rows, to, ttl_us, once))
 
     def open(
         self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         return self._ask_law(Open(space, law, durable, ontology))
 
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
+    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
         return self._ask(Share(spaces, shared))
 
     async def settle(self, space: str, lease: str, done: bool) -> None:
@@ -153,16 +153,18 @@ class RemoteConnection(SessionDriver):
                 raise InDoubt(peer=lender) from None
             raise
 
-    def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
+    def tell(
+        self, law: str, message: Term, to: str | tuple[str, ...]
+    ) -> Coroutine[object, None, Any]:
         return self._ask(Tell(law, message, to))
 
-    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
         return self._ask(Show(law, certificate))
 
-    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+    def stand(self, law: str) -> Coroutine[object, None, Any]:
         return self._ask(Stand(law))
 
-    def save(self, state: bytes) -> Coroutine[Any, Any, None]:
+    def save(self, state: bytes) -> Coroutine[object, None, None]:
         return self._ask(Save(state))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:

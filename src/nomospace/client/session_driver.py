@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from nomospace.client.connection import Mailbox, Report
 from nomospace.client.dialling import Dialler, HostConnection, Url
@@ -185,7 +185,7 @@ class SessionDriver:
 
     def _dial(
         self, url: Url, timeout_s: float
-    ) -> Coroutine[Any, Any, tuple[HostConnection, HostWelcome]]:
+    ) -> Coroutine[object, None, tuple[HostConnection, HostWelcome]]:
         session = self._session
         seen = session.seen_at(session.going_to if url is self._going_to else "")
         hello = ClientHello(VERSION, self._key, session.agent, seen, self._alongside)

@@ -214,7 +214,7 @@ class Space:
         at: str | None = None,
         dest: str | None = None,
         **sets: Unpack[Correlation],
-    ) -> Coroutine[Any, Any, Tuple]:
+    ) -> Coroutine[object, None, Tuple]:
         """Wait for a tuple that matches, anywhere in the group, and leave it there: to be awaited.
 
         `at`, `dest`, `timeout`, answers of several tuples and what it raises are as with `take`.
@@ -363,7 +363,7 @@ class Space:
         at: str | None,
         dest: str | None,
         sets: Correlation,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Coroutine[object, None, Any]:
         return self._connection.seek(
             self.name,
             how,
@@ -512,7 +512,7 @@ class Space:
         self.shared = False
 
 
-class Taking(Coroutine[Any, Any, Tuple]):
+class Taking(Coroutine[object, None, Tuple]):
     """A take under way: await it for the tuple, or enter it with `async with` for a leased one.
 
     It is a coroutine, so `asyncio.create_task`, `gather` and `wait_for` take it as it is.
@@ -522,7 +522,7 @@ class Taking(Coroutine[Any, Any, Tuple]):
     __name__ = "take"  # what asyncio shows of a task that runs it
 
     def __init__(
-        self, space: Space, coroutine: Coroutine[Any, Any, Tuple], lease: float | None
+        self, space: Space, coroutine: Coroutine[object, None, Tuple], lease: float | None
     ) -> None:
         self._space = space
         self._coroutine = coroutine
@@ -531,7 +531,7 @@ class Taking(Coroutine[Any, Any, Tuple]):
     def __await__(self) -> Generator[Any, Any, Tuple]:
         return self._coroutine.__await__()
 
-    def send(self, value: object) -> Any:
+    def send(self, value: None) -> Any:
         return self._coroutine.send(value)
 
     def throw(self, *exception: Any) -> Any:

@@ -114,7 +114,7 @@ class TooManyQuestions(Unavailable):
 Note = Callable[[str, dict[str, Any]], None]
 Answers = Callable[[Question], Any | Awaitable[Any]]
 """Answers an operator's question."""
-Reads = Callable[[LawText | OntologyText, str], Coroutine[Any, Any, None]]
+Reads = Callable[[LawText | OntologyText, str], Coroutine[object, None, None]]
 """Has a text of an agent read, and returns when it is known what becomes of it."""
 
 

@@ -366,7 +366,7 @@ class Host(Grouped):
         """The programs at work here, by the ids of their agents."""
         return {agent: one.program for agent, one in self._stage.running.items()}
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+    def _spawn(self, work: Coroutine[object, None, None], name: str) -> asyncio.Task[None]:
         return self._loop.create_task(work, name=name)
 
     def _program_failed(self, agent: str, error: BaseException) -> None:

@@ -106,12 +106,12 @@ class LocalConnection:
 
     def out(
         self, space: str, fields: tuple[Term, ...], to: str, ttl_us: int
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         return self._ask(Out(space, fields, to, ttl_us))
 
     def out_many(
         self, space: str, rows: tuple[tuple[Term, ...], ...], to: str, ttl_us: int, once: str
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         return self._ask(OutMany(space, rows, to, ttl_us, once))
 
     def seek(
@@ -124,27 +124,29 @@ class LocalConnection:
         lease_us: int,
         timeout_s: float | None,
         sets: Sets | None = None,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Coroutine[object, None, Any]:
         return self._ask(Seek(space, how, template, at, dest, lease_us, sets), timeout_s)
 
     def open(
         self, space: str, law: Any, durable: bool, ontology: OntologyText | None = None
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, None, None]:
         return self._ask(Open(space, law, durable, ontology))
 
-    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[Any, Any, None]:
+    def share(self, spaces: tuple[str, ...], shared: bool) -> Coroutine[object, None, None]:
         return self._ask(Share(spaces, shared))
 
-    def settle(self, space: str, lease: str, done: bool) -> Coroutine[Any, Any, None]:
+    def settle(self, space: str, lease: str, done: bool) -> Coroutine[object, None, None]:
         return self._ask(Settle(space, lease, done))
 
-    def tell(self, law: str, message: Term, to: str | tuple[str, ...]) -> Coroutine[Any, Any, Any]:
+    def tell(
+        self, law: str, message: Term, to: str | tuple[str, ...]
+    ) -> Coroutine[object, None, Any]:
         return self._ask(Tell(law, message, to))
 
-    def show(self, law: str, certificate: bytes) -> Coroutine[Any, Any, Any]:
+    def show(self, law: str, certificate: bytes) -> Coroutine[object, None, Any]:
         return self._ask(Show(law, certificate))
 
-    def stand(self, law: str) -> Coroutine[Any, Any, Any]:
+    def stand(self, law: str) -> Coroutine[object, None, Any]:
         return self._ask(Stand(law))
 
     async def adopt(self, law: Any, args: tuple[Term, ...], mailbox: Mailbox) -> Any:
@@ -195,11 +197,13 @@ class LocalConnection:
         self._clients.mailboxes.setdefault((self._agent, law), []).append(mailbox)
         self._laws.setdefault(law, []).append(mailbox)
 
-    def launch(self, program: str, state: bytes, code: bytes | None) -> Coroutine[Any, Any, None]:
+    def launch(
+        self, program: str, state: bytes, code: bytes | None
+    ) -> Coroutine[object, None, None]:
         """Note what this agent runs; an empty name says that it runs nothing any more."""
         return self._ask(Launch(program, state, code))
 
-    def save(self, state: bytes) -> Coroutine[Any, Any, None]:
+    def save(self, state: bytes) -> Coroutine[object, None, None]:
         return self._ask(Save(state))
 
     async def move(

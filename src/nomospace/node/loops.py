@@ -6,13 +6,13 @@ import asyncio
 import gc
 import sys
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
 SWITCH_S: Final = 0.0005
 """How long a thread may wait for the interpreter: the keeper's, to say that it is done."""
 
 
-def run_loop(main: Coroutine[Any, Any, None]) -> None:
+def run_loop(main: Coroutine[object, None, None]) -> None:
     """Run a program to its end.
 
     The collector is told to look at all objects seldom: tuples and frames cannot form cycles, and

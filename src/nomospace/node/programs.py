@@ -96,7 +96,7 @@ class Stage:
         trusted_publishers: Mapping[str, bytes] | None,
         agent_of: Callable[[str], tuple[Agent, LocalConnection]],
         laws_of: Callable[[str], Iterable[CompiledLaw]],
-        spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
+        spawn: Callable[[Coroutine[object, None, None], str], asyncio.Task[None]],
         failed: Callable[[str, BaseException], None],
         report: Callable[[Report], None],
     ) -> None:
