@@ -36,7 +36,7 @@ class HostCalls:
         return self._it.name
 
     def launch(
-        self, program: str, *, name: str, state: Any = None, bundle: bytes | None = None
+        self, program: str, *, name: str, state: object = None, bundle: bytes | None = None
     ) -> client.Program[Any]:
         """Let the agent `name@host` run a program, from this state; it is durable then."""
         return background.wait(self._it.launch(program, name=name, state=state, bundle=bundle))
