@@ -35,8 +35,8 @@ from nomospace.law.tree import (
 from nomospace.terms import Term, show
 
 NO_MATCH = "its head does not match the event"
-TOLD_UNITS: Final = 2_000
-"""The budget of an explanation, in units of the interpreter: some twenty milliseconds."""
+TOLD_UNITS: Final = 1_500
+"""The budget of an explanation, in units of the interpreter: some fifteen milliseconds."""
 TOLD_CHARS: Final = 1_000
 """How many characters of an event, an operation or a goal are told."""
 TEXT_CHARS: Final = 50_000

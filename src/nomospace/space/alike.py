@@ -49,8 +49,14 @@ def without_ids(question: Question) -> tuple[Question, tuple[Term, ...]]:
     return question._replace(fields=tuple(fields)), tuple(ids)
 
 
+SETS_MAX: Final = 2_500
+"""The most sets that a question for all of them is answered with: they are told in one step."""
+
+
 class BoundedMatcher(Matcher):
-    """A matcher whose plan is cut where it would be too large."""
+    """A matcher whose plan is cut where it would be too large, and that finds so many sets."""
+
+    sets_max = SETS_MAX
 
     def __init__(self, question: Question, facts: Facts) -> None:
         super().__init__(question, facts)

@@ -45,8 +45,6 @@ ROWS_MAX: Final = 10_000
 """Sets that are looked at for the least one, where a tuple completes very many at once."""
 COMPLETED_UNITS_MAX: Final = 20_000
 """What it may cost to see whether a tuple, just come, completes a set for one who waits."""
-SETS_MAX: Final = 10_000
-"""Sets that answer one question for all of them."""
 TOLD_UNITS: Final = 400
 """What it costs to tell what a set answers with, and why."""
 REACH_MAX: Final = 256
@@ -158,10 +156,11 @@ class Correlating:
 
     def _every(self, ask: SetQuestion) -> Generator[None, None, list[Gathering]]:
         """All sets that answer; for a question that is auto, only where no single tuple does."""
-        answers = yield from self._matcher(ask).all_in_slices()
-        sets = [one for one in answers.items if one.kind == CORRELATION]
-        if len(sets) > SETS_MAX:
-            raise CorrelationTooDear(what="the number of sets that answer", limit=SETS_MAX)
+        matcher = self._matcher(ask)
+        answers = yield from matcher.all_in_slices(alone=False)
+        sets, most = answers.items, matcher.sets_max
+        if len(sets) > most:
+            raise CorrelationTooDear(what="the number of sets that answer", limit=most)
         told: list[Gathering] = []
         for one in sets:
             self._facts.slice.left -= TOLD_UNITS

@@ -9,7 +9,7 @@ import pytest
 from nomospace.meaning.memory.matcher import LOOPS_UNITS
 from nomospace.meaning.question import BadQuestion
 from nomospace.space import OFFER, READ, TAKE, Gathered, Record, SetQuestion, Space, Woken
-from nomospace.space.searching import SetSearch, Unfinished
+from nomospace.space.searching import CorrelationTooDear, SetSearch, Unfinished
 from nomospace.terms import Term, a, obj, same_as
 from nomospace.terms.budget import Slice
 from nomospace.terms.templates import Template
@@ -225,3 +225,21 @@ def test_what_tuples_cost_to_take_in_hangs_on_how_large_they_are(kept: Kept) -> 
             continue
         break
     assert slices >= 5
+
+
+def test_of_very_many_sets_no_more_are_looked_for_than_are_told(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = Template.of((obj("Van", "A"), a("Tax"), a("Loan")))
+    ask = SetQuestion(template, "always")
+    for number in range(6):
+        kept.put(obj("Van", "A"), obj("Tax", f"x{number}"))
+        kept.put(obj("Van", "A"), obj("Loan", f"y{number}"))
+        kept.put(obj("Van", "A"), obj("Tax", f"t{number}"), obj("Loan", f"z{number}"))
+    every = kept.space.gather_all(ask, now=1)
+    assert len(every) == 36
+    monkeypatch.setattr("nomospace.space.alike.BoundedMatcher.sets_max", 36)
+    assert kept.space.gather_all(ask, now=1) == every  # those that answer alone do not count
+    monkeypatch.setattr("nomospace.space.alike.BoundedMatcher.sets_max", 35)
+    with pytest.raises(CorrelationTooDear, match="the number of sets that answer"):
+        kept.space.gather_all(ask, now=1)

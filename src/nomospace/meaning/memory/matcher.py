@@ -67,6 +67,9 @@ class Matcher:
     't1 and t2 share Car A'
     """
 
+    sets_max: int = maxsize
+    """Past so many sets no more are looked for."""
+
     def __init__(self, question: Question, facts: Facts) -> None:
         self.question = question
         self.facts = facts
@@ -112,10 +115,11 @@ class Matcher:
         """Every answer, sorted by the ids of its tuples; `MatchTooDear` past so many units."""
         return self._whole(self.all_in_slices(), Slice(units))
 
-    def all_in_slices(self) -> Generator[None, None, Answers]:
+    def all_in_slices(self, *, alone: bool = True) -> Generator[None, None, Answers]:
         """The same, stopping whenever the slice of the facts is used up.
 
-        Between two slices the facts must not change (`Facts.changes`).
+        Between two slices the facts must not change (`Facts.changes`). Tuples that answer `alone`
+        may be left out of the answers, not out of what is looked for.
         """
         self._problems.clear()
         found: dict[tuple[FactRow, ...], str] = {}
@@ -126,6 +130,8 @@ class Matcher:
                 else:
                     found[rows] = one.network.kind
         cut = (yield from self._sets(found)) if self._asks_sets(alone=bool(found)) else ""
+        if not alone:
+            found = {rows: kind for rows, kind in found.items() if kind == CORRELATION}
         return self._answers(found, cut)
 
     def _whole(self, steps: Generator[None, None, T], slice: Slice, *, only: bool = True) -> T:
@@ -195,7 +201,7 @@ class Matcher:
         With `new`, only those that hold one of these; `found` then has no smaller ones of which
         all tuples are old, and each set is looked into for such.
         """
-        limit = self.question.limit
+        limit = min(self.question.limit, len(found) + self.sets_max)
         given = None if new is None else shaped(new)
         judged: dict[tuple[FactRow, ...], bool] = {}
         looked = 0
