@@ -331,7 +331,6 @@ class Holding:
         level = self.levels[name]
         del level.sharers[agent]
         self._news.space(name, agent, was=level.tie)
-        self._host.seeking.made_private(agent, name)
         self._host.reacting.rehome(agent, name)
 
     def shift(self, resident: Resident, interface: Interface) -> bool:
@@ -340,6 +339,9 @@ class Holding:
         if level is None:
             return False
         if not interface.shared:
+            name, waiting = interface.name, self._host.seeking
+            if waiting.made_private(resident.id, name, MOVED_IN_STEP):
+                return True
             return self._shift_away(resident, interface, level)
         if self._shift_in(resident, interface, level):
             return True

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from nomospace.errors import LimitReached, NomospaceError
@@ -460,12 +461,17 @@ class Seeking:
             self._host.governed.forget(one)
         self._host.fail(one.op, error)
 
-    def made_private(self, agent: str, space: str) -> None:
-        """A space was parted: what waits on it would wait for ever."""
-        for one in self._of_agent.of(agent):
-            if one.seek.space == space and one.waits:
-                self.close(one)
-                self._give_up(one, PrivateSpace(space=space))
+    def made_private(self, agent: str, space: str, most: int) -> bool:
+        """A space was parted: what waits on it would wait for ever.
+
+        So many at most are told so now; whether there may be more.
+        """
+        mine = (one for one in self._of_agent.of(agent) if one.seek.space == space and one.waits)
+        some = list(islice(mine, most))
+        for one in some:
+            self.close(one)
+            self._give_up(one, PrivateSpace(space=space))
+        return len(some) == most
 
     # -- spreading over the group ----------------------------------------------------------
 

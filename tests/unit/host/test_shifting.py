@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nomospace.host import Adopt, Arrive, Depart, Open, Out, OutMany, Seek, Share, Template, Tick
-from nomospace.host.calls import READ_ALL, TAKE_NOWAIT
+from nomospace.host.calls import READ_ALL, TAKE, TAKE_NOWAIT
+from nomospace.host.problems import PrivateSpace
 from nomospace.host.shares import TooManyRows
 from nomospace.law import load
 from nomospace.terms import ANY
@@ -116,6 +117,21 @@ def test_a_space_under_a_law_takes_the_place_of_one_that_nobody_shares(net: Host
     net.run(1)
     assert sorted(shown(net, ANN)) == list(range(MANY))
     assert len(net.hosts["a"].holding.levels["jobs"].space) == 0
+
+
+def test_what_waits_there_ends_step_by_step(net: Hosts) -> None:
+    net.ask(ANN, Share(("jobs",)))
+    waits = [net.call(ANN, Seek("jobs", TAKE, Template.of(("w", n)))) for n in range(25)]
+    other = net.call(BOB, Seek("jobs", TAKE, Template.of(("w", ANY))))
+    op = net.call(ANN, Share(("jobs",), shared=False))
+    assert sum(one in net.answers for one in waits) == 10
+    net.tell("a", Tick())
+    assert sum(one in net.answers for one in waits) == 20
+    net.run(1)
+    assert net.value(op) is None
+    assert all(isinstance(net.answers[one].error, PrivateSpace) for one in waits)
+    assert other not in net.answers
+    assert shown(net, ANN) == list(range(MANY))
 
 
 def test_only_so_many_are_written_by_one_call(net: Hosts) -> None:
