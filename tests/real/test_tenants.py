@@ -25,7 +25,8 @@ from nomospace.host.calls import (
     Share,
     Tell,
 )
-from nomospace.host.shares import TooManyReceivers
+from nomospace.host.problems import Refused
+from nomospace.host.shares import TooManyReceivers, TooManyRowsAtOnce
 from nomospace.host.speaking import OntologyTooLong
 from nomospace.law import load
 from nomospace.law.parts import LawTooLong
@@ -176,7 +177,7 @@ def test_frames_that_take_long_to_read(host: RealHost) -> None:
 
 def test_large_batch_is_read_in_slices(host: RealHost) -> None:
     """It is written as one all the same, and what is asked for after it comes after it."""
-    rows = tuple([("row", n, f"number {n}") for n in range(6_000)])
+    rows = tuple([("row", n, f"number {n}") for n in range(2_000)])
 
     async def program() -> None:
         async with tenant_of(host, "walter") as tenant, steady(host, None):
@@ -192,7 +193,8 @@ def test_large_batch_is_read_in_slices(host: RealHost) -> None:
             ]
             assert rows[-1][2] in repr(answers[1])
             tenant.skip(2)
-            refused = await tenant.call(OutMany("rows", rows * 3))
+            assert isinstance(await tenant.call(OutMany("rows", rows * 2)), TooManyRowsAtOnce)
+            refused = await tenant.call(OutMany("rows", rows * 9))
             assert isinstance(refused, CallTooWide)
 
     play(program())
@@ -256,6 +258,49 @@ def test_message_whose_ruling_takes_the_whole_budget(host: RealHost) -> None:
             short = pack_ask(3, 0, Open("desk"))
             tenant.send(join([long, short]))
             assert [(await tenant.frame())[2] for _ in range(2)] == [3, 2]
+
+    play(program())
+
+
+def test_space_of_very_many_tuples_that_is_shared_and_parted(host: RealHost) -> None:
+    """Its tuples follow in steps: who asks meanwhile is answered before."""
+    rows = tuple([("row", n) for n in range(2_000)])
+
+    async def program() -> None:
+        async with tenant_of(host, "sharon") as tenant, tenant_of(host, "sheila") as other:
+            assert await tenant.call(Open("heap")) is None
+            for _ in range(3):
+                assert await tenant.call(OutMany("heap", rows)) is None
+            for seq, shared in ((5, True), (7, False)):
+                asked = [pack_ask(seq, 0, Share(("heap",), shared))]
+                asked.append(pack_ask(seq + 1, 0, Open("desk")))
+                tenant.send(join(asked))
+                first, second = [(await tenant.frame())[2] for _ in asked]
+                assert (first, second) == (seq + 1, seq)
+                tenant.skip(2)
+            assert await other.call(Open("desk")) is None
+
+    play(program())
+
+
+def test_space_whose_law_takes_long_to_give_a_tuple_away(host: RealHost) -> None:
+    """The controller of a space has a small budget: an answer cannot wait for a later step."""
+    law = load(
+        """\
+law(slow).
+R1. sent(_, found(_, _), _) :- between(1, 99000, X), X < 0.
+R2. sent(_, M, _) :- not(M = found(_, _)), do(forward).
+R3. arrived(_, _, _) :- do(deliver).
+"""
+    )
+
+    async def program() -> None:
+        async with tenant_of(host, "gilda") as tenant:
+            assert await tenant.call(Adopt(law, ()), texts=True) is None
+            assert await tenant.call(Open("gifts", law)) is None
+            assert await tenant.call(OutMany("gifts", (("gift", 1),))) is None
+            found = await tenant.call(Seek("gifts", TAKE_NOWAIT, Template.of(("gift", 1))))
+            assert isinstance(found, Refused)
 
     play(program())
 

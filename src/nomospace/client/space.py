@@ -45,7 +45,7 @@ from nomospace.client.tuples import (
 from nomospace.errors import CallerError, NomospaceError
 from nomospace.terms.templates import Template, freeze_tuple
 
-ROWS_MAX: Final = 1_000_000
+ROWS_MAX: Final = 2_000
 """The most tuples that one `out_many` writes: they are one step of the host."""
 
 

@@ -32,7 +32,7 @@ from nomospace.host.outstanding import (
 )
 from nomospace.host.problems import AgentLeft, Busy
 from nomospace.host.residents import Interface, Resident
-from nomospace.host.shares import TooManyRows
+from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.terms import Compound, Term
 from nomospace.terms.encoding import encode
 from nomospace.terms.values import same
@@ -71,7 +71,7 @@ class Governed:
             return
         share = self._host.shares.batch_rows
         if len(request.rows) > share:
-            raise TooManyRows(
+            raise TooManyRowsAtOnce(
                 what=f"the number of tuples in one call to {request.space!r}, which has a law,",
                 limit=share,
                 advice="write them in several calls: a law rules on each tuple alone anyway",

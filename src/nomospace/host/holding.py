@@ -36,7 +36,7 @@ from nomospace.host.residents import (
     record_of,
     row_of,
 )
-from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRows, TooManyTuples
+from nomospace.host.shares import CHECK_EVERY, LARGE, SAMPLED, TooManyRowsAtOnce, TooManyTuples
 from nomospace.host.shifting import Shift
 from nomospace.host.speaking import OtherOntology
 from nomospace.protocols.spaces import (
@@ -495,7 +495,7 @@ class Holding:
         """Put several new tuples in one atomic step: all are there before anyone is woken."""
         host, agent, name = self._host, resident.id, interface.name
         if len(request.rows) > host.shares.out_rows:
-            raise TooManyRows(
+            raise TooManyRowsAtOnce(
                 what=f"the number of tuples in one call to {name!r}",
                 limit=host.shares.out_rows,
                 advice="write them in several calls",

@@ -100,7 +100,7 @@ class TooManyLaws(LimitReached):
 
 
 @dataclass(eq=False, kw_only=True)
-class TooManyRows(LimitReached):
+class TooManyRowsAtOnce(LimitReached):
     """One call would write more tuples than one may."""
 
     code: ClassVar[str] = "limits.rows"

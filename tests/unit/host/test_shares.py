@@ -16,7 +16,7 @@ from nomospace.host.shares import (
     TooManyMemberships,
     TooManyReactions,
     TooManyReceivers,
-    TooManyRows,
+    TooManyRowsAtOnce,
     TooManyTuples,
     TooManyWaiting,
 )
@@ -130,7 +130,7 @@ def test_tuples_that_a_law_rules_on_in_one_call() -> None:
     host.ask("ann@a", Open("ruled", LAWS[0]))
     rows = tuple([("job", n) for n in range(4)])
     refused = host.ask("ann@a", OutMany("ruled", rows))
-    assert isinstance(refused, TooManyRows)
+    assert isinstance(refused, TooManyRowsAtOnce)
     assert refused.code == "limits.rows"
     assert host.ask("ann@a", OutMany("ruled", rows[:3])) is None
     assert host.ask("ann@a", OutMany("jobs", rows)) is None

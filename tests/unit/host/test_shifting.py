@@ -7,7 +7,7 @@ import pytest
 from nomospace.host import Adopt, Arrive, Depart, Open, Out, OutMany, Seek, Share, Template, Tick
 from nomospace.host.calls import READ_ALL, TAKE, TAKE_NOWAIT
 from nomospace.host.problems import PrivateSpace
-from nomospace.host.shares import TooManyRows
+from nomospace.host.shares import TooManyRowsAtOnce
 from nomospace.law import load
 from nomospace.terms import ANY
 from tests.paper.hosts import Hosts
@@ -138,6 +138,6 @@ def test_only_so_many_are_written_by_one_call(net: Hosts) -> None:
     rows = tuple([("row", number) for number in range(2_001)])
     op = net.call(BOB, OutMany("jobs", rows))
     error = net.answers[op].error
-    assert isinstance(error, TooManyRows)
+    assert isinstance(error, TooManyRowsAtOnce)
     assert error.code == "limits.rows"
     assert net.do(BOB, OutMany("jobs", rows[:2_000])) is None
