@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nomospace.host.changes import COMPACT_FROM, AgentCame, AgentWent, Change, Durable
 from nomospace.store import KeptForClient, Step
+from nomospace.store.sql import FOLD_MAX
 from tests.unit.store.changing import Author, joined, next_ruling, reopened, told
 from tests.unit.store.engines import ENGINES, SQL, Engine, MakeEngine, engines, fresh
 
@@ -105,3 +106,27 @@ def test_rulings_are_folded_a_membership_at_a_time(kind: str, engines: MakeEngin
     assert all(len(member.log) < COMPACT_FROM for member in durable.members.values())
     assert all(member.base.seq > COMPACT_FROM for member in durable.members.values())
     assert told(durable) == told(model)
+
+
+def test_few_rulings_are_folded_in_one_commit(engines: MakeEngine) -> None:
+    engine = engines("sqlite")
+    store = engine.open()
+    store.begin()
+    model = Durable()
+
+    def rule(count: int, at: int) -> None:
+        changes: list[Change] = []
+        for _ in range(count):
+            changes.append(next_ruling(model.members["ann@x", "4c1f"]))
+            model.apply(changes[-1])
+        store.commit([Step(tuple(changes))], at=at)
+
+    first: list[Change] = [AgentCame("ann@x", 0), joined("ann@x", "4c1f")]
+    for at, change in enumerate(first):
+        model.apply(change)
+        store.commit([Step((change,))], at=at)
+    rule(COMPACT_FROM, 10)
+    rule(1, 11)
+    store.close()
+    member = engine.open().begin().durable.members["ann@x", "4c1f"]
+    assert len(member.log) == COMPACT_FROM + 1 - FOLD_MAX
