@@ -164,22 +164,56 @@ def test_without_patience_it_goes_on_in_two_halves(monkeypatch: pytest.MonkeyPat
     run(program)
 
 
+class Watched:
+    """A loop whose clock the test moves."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.now = 1.0
+
+    def time(self) -> float:
+        return self.now
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+
+class Gated(Slow):
+    """A store whose disk is done each time that the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = 0
+        self.gate = threading.Semaphore(0)
+
+    def flush(self) -> None:
+        self.begun += 1
+        assert self.gate.acquire(timeout=10)
+        super().flush()
+
+
 def test_a_crowd_that_is_slower_than_the_disk_goes_on_in_two_halves() -> None:
     async def program() -> None:
-        store, told = Lagging(), Told()
+        store, told = Gated(), Told()
         keeper = told.keeper(store)
+        watch = Watched(asyncio.get_running_loop())
+        keeper._loop = watch  # type: ignore[assignment]
         for number in range(4):
             keeper.put(step(number))
-        await asyncio.sleep(0.01)
         for turn in range(6):  # each half comes back just before the other's write is over
+            while store.begun == turn:
+                await asyncio.sleep(0.001)
             before = len(told.kept)
-            await asyncio.sleep(0.08)
+            watch.now += 0.08
             for number in range(4):
                 keeper.put(step(number))
             assert keeper.state == WRITING
+            watch.now += 0.02
+            store.gate.release()
             while len(told.kept) == before:
                 await asyncio.sleep(0.001)
             assert turn == 0 or keeper.state == WRITING  # nobody is waited for, once that is known
+        store.gate.release()
         assert await keeper.drain(10)
         assert store.groups == [4] * 7
         keeper.stop()
